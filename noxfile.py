@@ -172,7 +172,7 @@ def clients(session: nox.Session) -> None:
     _install_npm_packages(session)
     # Without a lock, which would need the programs for all platforms. Their versions are exact in each package.json.
     _install_npm_packages(session, ROOT / "tests" / "clients", locked=False)
-    tests = ("tests/clients/test_real_clients.py", "tests/clients/test_plugins.py")
+    tests = [f"tests/clients/test_{name}.py" for name in ("real_clients", "plugins", "starts")]
     session.run("pytest", *tests, *session.posargs, env={"TOOLMASON_CLIENTS": "all"})
 
 

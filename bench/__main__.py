@@ -10,28 +10,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.contestants import Contestants, make_contestants
-from bench.editing.measure import Editing, measure_editing
-from bench.file_tools import FileTask, measure_file_tools
-from bench.generating import Generation, measure_generation
-from bench.importing import measure_imports
-from bench.listing import LISTED, Listing, measure_listing
-from bench.page import page
+from bench.page import PLOTS, page
+from bench.plots import make_plots
 from bench.promises import Findings
-from bench.requests import REQUEST_SIZES, SHORT_REQUEST_SIZES, Requests, measure_requests
-from bench.schemas.comparison import Comparison, compare_converters
-from bench.schemas.corpus import load_corpus
-from bench.searching import Search, measure_search
+from bench.run import MEASURES, Run
 from bench.session import SessionError, Workspace
-from bench.starting import Starts, measure_starts
 from bench.synthetic import MAX_TOOLS
-from bench.upstreams import Served, measure_upstreams
 
-PARTS = ("start", "list", "search", "generate", "schemas", "editing", "upstreams", "files")
+PARTS = tuple(MEASURES)
 SIZES = (10, 100, 1000)
 ROUNDS = 5
-STARTS = 2
-"""Starts in one round: they are short, and their target is close to the measured value."""
 SHORT_SIZES = (10, 30)
 SHORT_ROUNDS = 1
 PAGE = Path("docs", "benchmarks.md")
@@ -39,90 +27,37 @@ PAGE = Path("docs", "benchmarks.md")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the selected parts; return the exit code: 0, or 1 if a measurement failed."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     sizes = options.sizes or (SHORT_SIZES if options.short else SIZES)
     rounds = options.rounds or (SHORT_ROUNDS if options.short else ROUNDS)
     parts = (options.only,) if options.only else PARTS
+    if "scale" in parts and len(sizes) == 1:
+        parser.error("the part `scale` compares at least two sizes")
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         try:
-            findings = _measured(Workspace(Path(directory)), sizes, rounds, parts, options)
+            run = Run(Workspace(Path(directory)), sizes=sizes, rounds=rounds, parts=parts, options=options)
+            findings = run.measure()
         except SessionError as error:
             print(f"bench: {error}", file=sys.stderr)
             return 1
     text = page(findings)
     print(text)
     if parts == PARTS and sizes == SIZES and not options.short and not options.corpus:
-        Path(__file__).parents[1].joinpath(PAGE).write_text(text, encoding="utf-8", newline="\n")
+        _write(Path(__file__).parents[1], text, findings)
     else:
         print(f"Not a complete run: {PAGE.as_posix()} is unchanged.", file=sys.stderr)
+        if options.output:
+            _write(options.output, text, findings)
     return 0
 
 
-def _measured(
-    workspace: Workspace, sizes: Sequence[int], rounds: int, parts: Sequence[str], options: argparse.Namespace
-) -> Findings:
-    starts: Starts | None = None
-    listing: Listing | None = None
-    searches: tuple[Search, ...] = ()
-    requests: tuple[Requests, ...] = ()
-    generations: tuple[Generation, ...] = ()
-    converting: Comparison | None = None
-    editing: Editing | None = None
-    upstreams: tuple[Served, ...] = ()
-    file_tools: tuple[FileTask, ...] = ()
-    contestants: list[Contestants] = []
-    if {*parts} - {"schemas", "editing", "upstreams", "files"}:
-        _report(f"writing and generating projects of {', '.join(map(str, sizes))} tools")
-        contestants = [make_contestants(workspace, size) for size in sizes]
-    if {"start", "list"} & set(parts):
-        _report("starting servers")
-        starts = measure_starts(workspace, contestants, rounds * STARTS if "start" in parts else 1)
-    if "list" in parts:
-        _report("listing")
-        listing = measure_listing(workspace, make_contestants(workspace, LISTED, split_calls=True))
-    if "search" in parts:
-        _report("searching")
-        searches = tuple(measure_search(workspace, compared, -(-rounds // 2)) for compared in contestants)
-        request_sizes = SHORT_REQUEST_SIZES if options.short else REQUEST_SIZES
-        requests = tuple(measure_requests(size, -(-rounds // 2)) for size in request_sizes)
-    if "generate" in parts:
-        _report("generating")
-        generations = tuple(measure_generation(workspace, compared, rounds) for compared in contestants)
-    imports: dict[str, float] = {}
-    if {"start", "generate"} & set(parts):
-        _report("importing")
-        imports = measure_imports(workspace, rounds)
-    if "schemas" in parts:
-        _report("converting schemas")
-        converting = compare_converters(load_corpus(options.corpus), options.converters)
-    if "editing" in parts:
-        _report("editing")
-        editing = measure_editing(workspace, options.fs_mcp, is_short=options.short)
-    if "upstreams" in parts:
-        _report("calling upstreams")
-        upstreams = measure_upstreams(workspace, rounds, is_short=options.short)
-    if "files" in parts:
-        _report("reading and searching files")
-        file_tools = measure_file_tools(workspace, rounds, is_short=options.short)
-    return Findings(
-        tuple(sizes),
-        rounds,
-        tuple(parts),
-        starts,
-        listing,
-        searches,
-        requests,
-        generations,
-        imports,
-        converting,
-        editing,
-        upstreams,
-        file_tools,
-    )
-
-
-def _report(text: str) -> None:
-    print(f"bench: {text}", file=sys.stderr)
+def _write(root: Path, text: str, findings: Findings) -> None:
+    """Write the page and its plots below `root`."""
+    root.joinpath(PLOTS).mkdir(parents=True, exist_ok=True)
+    files = {PAGE: text} | {PLOTS / f"{plot.name}.svg": plot.svg for plot in make_plots(findings)}
+    for path, content in files.items():
+        root.joinpath(path).write_text(content, encoding="utf-8", newline="\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -135,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=_positive, help=f"measurements of each value (default: {ROUNDS})")
     parser.add_argument("--short", action="store_true", help="small sizes and one round, to test the benchmark")
     parser.add_argument("--only", choices=PARTS, help="one part")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="write the page of an incomplete run below DIR")
     parser.add_argument(
         "--corpus",
         type=Path,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.project import PACKAGE, SyntheticProject, make_project
-from bench.rivals import wire_table, write_bare, write_fastmcp, write_sdk_decorators
+from bench.rivals import wire_table, write_bare, write_fastmcp, write_sdk_decorators, write_typescript
 from bench.session import Program, Workspace, run
 from bench.synthetic import synthetic_tools
 
@@ -14,6 +15,9 @@ OURS = "toolmason, classic"
 OURS_DEFAULT = "toolmason, default"
 BARE = "bare SDK server"
 DECORATORS = "SDK decorators"
+OURS_SDK = "toolmason, `--engine sdk`"
+TYPESCRIPT = "TypeScript SDK"
+WORKBENCH = "Workbench"
 FASTMCP = "FastMCP"
 FASTMCP_SEARCH = "FastMCP, BM25 search"
 
@@ -37,16 +41,31 @@ def make_contestants(workspace: Workspace, size: int, *, split_calls: bool = Fal
     project = make_project(directory / "project", synthetic_tools(size), split_calls=split_calls)
     run(workspace, ["toolmason", "generate"], cwd=project.directory)
     others = directory / "others"
+    table = wire_table(project.generated)
     modules = {
-        BARE: write_bare(others, wire_table(project.generated)),
+        BARE: write_bare(others, table),
         DECORATORS: write_sdk_decorators(others, project.tools),
         FASTMCP: write_fastmcp(others, project.tools),
         FASTMCP_SEARCH: write_fastmcp(others, project.tools, search=True),
     }
     programs = {label: Program(label, module, (), (others,)) for label, module in modules.items()}
+    programs[TYPESCRIPT] = Program(TYPESCRIPT, "", command=write_typescript(others, table))
     programs[OURS] = Program(OURS, PACKAGE, ("--classic",), project.import_path)
     programs[OURS_DEFAULT] = Program(OURS_DEFAULT, PACKAGE, (), project.import_path)
     return Contestants(size, project, programs)
+
+
+def all_programs(contestants: Sequence[Contestants]) -> dict[tuple[str, int], Program]:
+    """Return the servers of all sizes, by label and number of tools."""
+    return {(label, compared.size): program for compared in contestants for label, program in compared.programs.items()}
+
+
+def workbench_programs(workspace: Workspace) -> dict[tuple[str, int], Program]:
+    """Return Workbench and a bare server with the same tools."""
+    table = wire_table(Path(__file__).parents[1] / "generated")
+    directory = workspace.directory / "workbench"
+    bare = Program(BARE, write_bare(directory, table), (), (directory,))
+    return {(BARE, len(table)): bare, (WORKBENCH, len(table)): Program(WORKBENCH, "workbench_server")}
 
 
 def package_directory(project: SyntheticProject) -> Path:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Any, Final
 
-from bench.rounds import Ratio, alternate, ratio
+from bench.clock import measure_children, measure_process
+from bench.rounds import Cost, Ratio, alternate, ratio, typical
 from bench.session import Program, Session, SessionError, Workspace, compact, session
 from bench.upstreams import PACKAGES
 
@@ -23,6 +22,8 @@ JQ: Final = "jq"
 WORD: Final = "needle"
 FILES: Final = 50
 """Small files that are read in one call."""
+TIMEOUT_S: Final = 3_600.0
+"""Seconds after which a server is killed, with all rounds of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ SHORT: Final = Sizes(text_bytes=10_000_000, searched=200, json_bytes=9_000_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTask:
-    """One task: milliseconds of our tool and of the other program, and their ratio."""
+    """One task: costs of our tool and of the other program, and their ratio."""
 
     label: str
     other: str
-    ours_ms: float
-    other_ms: float
+    ours: Cost
+    theirs: Cost
     ratio: Ratio
     target: float | None
     """The largest ratio that meets the target; None without one."""
@@ -57,8 +58,8 @@ class _Task:
     label: str
     other: str
     target: float | None
-    ours: Callable[[Session], float]
-    theirs: Callable[[], float]
+    ours: Callable[[Session], Cost]
+    theirs: Callable[[], Cost]
 
 
 def measure_file_tools(workspace: Workspace, rounds: int, *, is_short: bool = False) -> tuple[FileTask, ...]:
@@ -77,25 +78,26 @@ def measure_file_tools(workspace: Workspace, rounds: int, *, is_short: bool = Fa
     _write_files(project, sizes)
     ours = Program("workbench", "workbench_server", ("--classic", "--root", str(project)))
     command = ("node", str(PACKAGES / "server-filesystem" / "dist" / "index.js"), str(project))
-    with session(workspace, Program(FILESYSTEM, "", command=command)) as theirs:
+    with session(workspace, Program(FILESYSTEM, "", command=command), timeout_s=TIMEOUT_S) as theirs:
         tasks = _tasks(project, sizes, theirs)
         results = []
         for task in tasks:
-            with session(workspace, ours) as running:
+            with session(workspace, ours, timeout_s=TIMEOUT_S) as running:
                 _call(running, "get_file_info", path="large.txt")  # imports the tools' modules
                 before = running.memory()
-                times = alternate(rounds, {"ours": partial(task.ours, running), "theirs": task.theirs})
-                results.append(_result(task, times, before, running.memory()))
+                work: dict[str, Callable[[], Cost]] = {"ours": partial(task.ours, running), "theirs": task.theirs}
+                costs = alternate(rounds, work)
+                results.append(_result(task, costs, before, running.memory()))
     return tuple(results)
 
 
-def _result(task: _Task, times: dict[str, list[float]], before: float | None, after: float | None) -> FileTask:
+def _result(task: _Task, costs: dict[str, list[Cost]], before: float | None, after: float | None) -> FileTask:
     return FileTask(
         label=task.label,
         other=task.other,
-        ours_ms=median(times["ours"]) * 1000,
-        other_ms=median(times["theirs"]) * 1000,
-        ratio=ratio(times["ours"], times["theirs"]),
+        ours=typical(costs["ours"]),
+        theirs=typical(costs["theirs"]),
+        ratio=ratio(costs["ours"], costs["theirs"]),
         target=task.target,
         growth_mib=None if before is None or after is None else after - before,
     )
@@ -140,25 +142,24 @@ def _tasks(project: Path, sizes: Sizes, theirs: Session) -> Sequence[_Task]:
     )
 
 
-def _query(expression: str, running: Session) -> float:
+def _query(expression: str, running: Session) -> Cost:
     return _call(running, "query_json", file_path="users.json", jq_expression=expression, timeout=300)
 
 
-def _call(running: Session, tool: str, **arguments: Any) -> float:
-    """Return the seconds of one call."""
-    started = perf_counter()
-    result = running.request("tools/call", {"name": tool, "arguments": arguments})
-    seconds = perf_counter() - started
+def _call(running: Session, tool: str, **arguments: Any) -> Cost:
+    """Return the cost of one call, with that of the programs that it started."""
+    with measure_process(running.pid) as timer:
+        result = running.request("tools/call", {"name": tool, "arguments": arguments})
     if result.get("isError"):
         raise SessionError(f"{tool}: {compact(result)[:500]}")
-    return seconds
+    return timer.cost
 
 
-def _run(*command: str) -> float:
-    """Return the seconds of a program."""
-    started = perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)  # noqa: S603  a compared program
-    return perf_counter() - started
+def _run(*command: str) -> Cost:
+    """Return the cost of a program."""
+    with measure_children() as timer:
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)  # noqa: S603  a compared program
+    return timer.cost
 
 
 def _write_files(project: Path, sizes: Sizes) -> None:

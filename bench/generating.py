@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -17,7 +17,7 @@ from statistics import median
 
 from bench.contestants import Contestants
 from bench.project import PACKAGE, SyntheticProject
-from bench.rounds import Ratio, alternate, ratio
+from bench.rounds import Cost, Ratio, alternate, ratio, typical
 from bench.session import TIMEOUT_S, Workspace, run
 from toolmason.diagnostics import Diagnostics
 from toolmason.pipeline import read
@@ -28,6 +28,8 @@ ALONE = "datamodel-code-generator alone"
 FULL = "full, nothing there"
 NOTHING = "nothing changed"
 CHECK = "check"
+CHECK_EMPTY = "check in CI, empty cache"
+CHECK_RESTORED = "check in CI, restored cache"
 TEXT = "description of one tool edited"
 SCHEMA = "parameter of one tool edited"
 REFUSED = 4
@@ -60,22 +62,22 @@ _ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Results at one size: seconds of each command by round, and seconds of each stage."""
+    """Results at one size: costs of each command by round, and seconds of each stage."""
 
     size: int
     files: int
-    seconds: dict[str, list[float]]
+    costs: dict[str, list[Cost]]
     stages: dict[str, dict[str, float]]
     rewritten: int
     edits_lost: int
 
-    def typical(self, what: str) -> float:
-        """Return the median seconds of one command."""
-        return median(self.seconds[what])
+    def typical(self, command: str) -> Cost:
+        """Return the medians of one command."""
+        return typical(self.costs[command])
 
-    def to_alone(self, what: str) -> Ratio:
+    def to_alone(self, command: str) -> Ratio:
         """Compare with datamodel-code-generator alone."""
-        return ratio(self.seconds[what], self.seconds[ALONE])
+        return ratio(self.costs[command], self.costs[ALONE])
 
 
 def measure_generation(workspace: Workspace, contestants: Contestants, rounds: int) -> Generation:
@@ -89,13 +91,15 @@ def measure_generation(workspace: Workspace, contestants: Contestants, rounds: i
         CHECK: bench.check,
         TEXT: bench.edited_text,
         SCHEMA: bench.edited_schema,
+        CHECK_EMPTY: bench.check_with_empty_cache,
+        CHECK_RESTORED: bench.check_with_restored_cache,
     }
-    seconds = alternate(rounds, work)
+    costs = alternate(rounds, work)
     bench.settle()
     return Generation(
         size=contestants.size,
         files=len(_states(project.generated)),
-        seconds=seconds,
+        costs=costs,
         stages=bench.stages(rounds),
         rewritten=bench.rewritten(),
         edits_lost=bench.edits_lost(),
@@ -111,28 +115,45 @@ class _Bench:
         self._source = source
         self._numbers = count(1)
 
-    def alone(self) -> float:
+    def alone(self) -> Cost:
         """Generate only the models of all categories in one call."""
         files = ["--input", str(self._source), "--output", str(self._source.with_suffix(".py"))]
         return run(self._workspace, ["datamodel_code_generator", *files, *_ALONE], cwd=self._project.directory)[0]
 
-    def full(self) -> float:
-        self._clear()
+    def full(self) -> Cost:
+        self._workspace.clear(self._project.generated)
         return self._toolmason("generate")
 
-    def nothing(self) -> float:
+    def nothing(self) -> Cost:
         return self._toolmason("generate")
 
-    def check(self) -> float:
+    def check(self) -> Cost:
         return self._toolmason("check")
 
-    def edited_text(self) -> float:
+    def edited_text(self) -> Cost:
         with self._edited(edited=f" Edition {next(self._numbers)}."):
             return self._toolmason("generate")
 
-    def edited_schema(self) -> float:
-        with self._edited(narrowed=100 + next(self._numbers)):
+    def edited_schema(self) -> Cost:
+        with self._edited(narrowed=next(self._numbers)):
             return self._toolmason("generate")
+
+    def check_with_empty_cache(self) -> Cost:
+        """Check as in CI, where no record of an earlier run is read."""
+        directory = self._workspace.directory / "ci-cache-empty"
+        shutil.rmtree(directory, ignore_errors=True)
+        return self._check_in_ci(directory)
+
+    def check_with_restored_cache(self) -> Cost:
+        """Check as in CI, with the cache that a check has left."""
+        directory = self._workspace.directory / f"ci-cache-{len(self._project.tools)}"
+        if not directory.exists():
+            self._check_in_ci(directory)
+        return self._check_in_ci(directory)
+
+    def _check_in_ci(self, cache: Path) -> Cost:
+        variables = {"CI": "1", "TOOLMASON_CI_CACHE": "1", "XDG_CACHE_HOME": str(cache), "LOCALAPPDATA": str(cache)}
+        return self._toolmason("check", variables=variables)
 
     def settle(self) -> None:
         """Update the tree."""
@@ -142,7 +163,7 @@ class _Bench:
         """Return the median seconds of each stage of a full run and of a check."""
         full, check = [], []
         for _ in range(rounds):
-            self._clear()
+            self._workspace.clear(self._project.generated)
             full.append(self._stages("generate"))
             check.append(self._stages("compare"))
         return {FULL: _medians(full), CHECK: _medians(check)}
@@ -167,16 +188,11 @@ class _Bench:
         self._project.write()
         return int(is_lost)
 
-    def _clear(self) -> None:
-        """Remove the generated files and everything that earlier runs have stored."""
-        for directory in (self._project.generated, self._workspace.cache):
-            shutil.rmtree(directory, ignore_errors=True)
-
-    def _toolmason(self, *arguments: str) -> float:
-        return run(self._workspace, ["toolmason", *arguments], cwd=self._project.directory)[0]
+    def _toolmason(self, *arguments: str, variables: Mapping[str, str] | None = None) -> Cost:
+        return run(self._workspace, ["toolmason", *arguments], cwd=self._project.directory, variables=variables)[0]
 
     @contextmanager
-    def _edited(self, *, edited: str = "", narrowed: int = 100) -> Iterator[None]:
+    def _edited(self, *, edited: str = "", narrowed: int = 0) -> Iterator[None]:
         """Edit the manifest for one run, then restore it and the tree."""
         self._project.write(edited=edited, narrowed=narrowed)
         yield

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from statistics import median
 from typing import Final
 
-from bench.rounds import alternate
+from bench.rounds import Cost, alternate, typical
 from bench.session import Workspace, run
 
 IMPORTED: Final = {
@@ -20,12 +19,12 @@ IMPORTED: Final = {
 """Imported modules by label, each measured in its own process."""
 
 
-def measure_imports(workspace: Workspace, rounds: int) -> dict[str, float]:
-    """Return the seconds of a process that only imports the module, by label."""
+def measure_imports(workspace: Workspace, rounds: int) -> dict[str, Cost]:
+    """Return the cost of a process that only imports the module, by label."""
     for number, module in enumerate(IMPORTED.values()):
         workspace.directory.joinpath(f"import_{number}.py").write_text(f"import {module}\n", encoding="utf-8")
     work = {
         label: partial(run, workspace, [f"import_{number}"], cwd=workspace.directory)
         for number, label in enumerate(IMPORTED)
     }
-    return {label: median(seconds for seconds, _ in runs) for label, runs in alternate(rounds, work).items()}
+    return {label: typical([cost for cost, _ in runs]) for label, runs in alternate(rounds, work).items()}

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from statistics import median
+from pathlib import Path
 
+from bench.calling import IN_FLIGHT, PAUSE_S, Calls, FirstCall
+from bench.calling_http import HttpCalls
+from bench.contestants import BARE
 from bench.editing.measure import Editing
 from bench.editing.servers import FS_MCP, OURS, THEIRS
 from bench.file_tools import FileTask
 from bench.generating import CHECK, FULL, Generation
+from bench.idle import IDLE_S
+from bench.plots import Plot, make_plots
 from bench.promises import Findings, rows
 from bench.requests import Requests
+from bench.rivals import TYPESCRIPT_SDK
+from bench.rounds import Cost, typical
+from bench.scaling import PAGE_SIZE, Scale
 from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import TIMEOUT_S, Comparison, Score, through
 from bench.searching import Latency, Search
 from bench.starting import Starts
 from bench.upstreams import CALLS, Served
+
+PLOTS = Path("docs", "benchmarks")
+"""The directory of the plots, beside the page."""
 
 _HEAD = """\
 # Benchmarks
@@ -28,15 +41,17 @@ _HEAD = """\
 Targets, and the results of one run of `python -m bench`, which writes this page.
 
 Measured in {rounds} alternating rounds{starts}; each round measures all programs one after another.
-Figures are medians. A ratio is the median of the ratios of all rounds, with the middle half of them in brackets.
-Absolute times depend on the machine and its load: compare the ratios. Tokens are estimated without a vocabulary, for
-all programs in the same way; compared with o200k, the estimate is 2 to 21 % high.
+Figures are medians. A ratio is the median of the ratios of all rounds; in brackets are the middle half of them and the
+median of the ratios of CPU time. CPU is that of the measured process, with the programs that it started.
+Targets are compared with the time by the clock. Absolute times depend on the machine and its load: compare the ratios.
+Tokens are estimated without a vocabulary, for all programs in the same way; compared with o200k, the estimate is 2 to
+21 % high.
 
 - Machine: {cores} cores, {system}, {python}.
 - Compared: {versions}.
-- Tools: synthetic, {sizes} of them. Half of them read (a path and two query parameters with bounds or
-  enums), half write (an enum, a list, a nested named type); each has a description, all four hints, a use case and an
-  example.
+- Tools: synthetic, {sizes} of them. Half of them read (a path, a bounded number and an enum), half write
+  (an enum, a nested named type and a list); each has a description, all four hints, a use case and an example. No two
+  tools share a text, and no two a parameter.
 """
 
 _REPEAT = """\
@@ -50,6 +65,8 @@ python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
 nox -s bench -- --only upstreams                           # servers from npm, from tests/node_modules
 nox -s bench -- --only files                               # the same, and rg and jq; writes files of 1.3 GB
+python -m bench --only call                                # calls over stdio and HTTP, first call, exit
+python -m bench --only scale                               # 10 to 10,000 tools
 ```
 """
 
@@ -57,14 +74,59 @@ _START = """\
 ## Start
 
 From the start of the process to the end of the first `tools/list`, with a handshake of revision 2025-11-25. Byte code
-is cached. The bare server is the SDK's low-level `Server` with the same tool table as ours; the default style lists
-only its meta-tools.
+is cached. The bare server is the SDK's low-level `Server` with the same tool table as ours, and so is that of the
+TypeScript SDK; the default style lists only its meta-tools. The exit is the time from the end of the
+input to the end of the process.
+"""
+
+_IDLE = """\
+Resident memory {seconds:g} s after the first list, without a request in between, and the CPU time of the wait:
+"""
+
+_CALLS = """\
+## Calls
+
+Calls over stdio of a tool that returns a constant, with {tools} tools: one after the other, and with {window} requests
+in flight. Our servers and FastMCP validate the arguments, the low-level servers do not. The default style calls the
+tool through its meta-tool.
+"""
+
+_FIRST_CALL = """\
+### First call and exit
+
+The first call of a new server imports the tool's modules: directly after the first list, and {pause:g} s after a search
+that finds the tool, whose result our servers load in the meantime. The exit follows the first call.
+"""
+
+_HTTP = """\
+### HTTP
+
+Calls over streamable HTTP by clients that wait for each answer. Both servers check the host, a bearer token and the
+envelope of the request, and both store events.
+"""
+
+_SCALING = """\
+## Scale
+
+Projects of {sizes} tools, pages of {page_size} tools. Costs are CPU milliseconds; *per tool* compares the cost per tool
+at the largest size with that at the next smaller one: 1.0x is linear, less is better.
+"""
+
+_LINEAR = """\
+- Constant: the start and the list in the default style, and the memory until the first search, in a server that begins
+  with prepared answers.
+- Nearly linear: a full generation, and an edit, which joins the files that cover all tools.
+- Less than linear, but still growing: `check`, which hashes all files; the first search of a server, which loads the
+  catalogue and joins its texts; a later search, which adds the scores of all tools; the list of all tools.
+- It hurts at 10,000 tools in a full generation, after an edit, and in the memory of a server that has searched. Split
+  such a catalogue into several servers.
 """
 
 _SEARCH = """\
 ## Search
 
-Milliseconds. The first search loads our index and builds FastMCP's. Queries are the tools' use cases.
+Milliseconds. The first search loads our index and builds FastMCP's. Queries are the tools' use cases. CPU is that of a
+typical search.
 """
 
 _REQUESTS = """\
@@ -144,14 +206,15 @@ the first one.
 """
 
 _READING = """\
-- The start of a server is mostly the import of the SDK; we add the dispatcher and the tool table. If all tools are
-  listed, the rest of the growth is the validation and encoding of each tool in the SDK, as in any server that uses it.
-- A full generation is mostly datamodel-code-generator: its import, then about a millisecond per class, in one call or
-  in one call per category.
+- The start of a server that uses the SDK is mostly its import. Ours over stdio imports neither it nor the dispatcher
+  until a request needs them.
+- A full generation is datamodel-code-generator, in a process beside ours, and the conversion of each schema for the
+  providers.
 - A run without changes is the import of the toolkit and a comparison of the hashes of all inputs and outputs. Without
-  the record of an earlier run (in the user's cache), as in CI, `check` renders everything.
-- After an edit, the manifest is parsed and the files that cover all tools are written again: the table, the index, the
-  schemas. The models of one category cost little in comparison, unless a schema changed.
+  the record of an earlier run (in the user's cache), as in CI, `check` renders everything, except what a restored
+  content cache has.
+- After an edit, only edited tools are parsed, converted and rendered. The rest is the import of the toolkit, the
+  resolution of all tools, and the files that cover all of them: the table, the index, the schemas.
 """
 
 
@@ -174,9 +237,8 @@ def _sections(findings: Findings) -> Iterator[str]:
     head = ("measure", "best of others", "target", "this run", "")
     yield _table(head, ((row.what, row.elsewhere, row.promised, row.measured, row.verdict) for row in rows(findings)))
     yield _REPEAT
-    if findings.starts is not None:
-        yield _START
-        yield _starts(findings.starts)
+    plots = {plot.name: plot for plot in make_plots(findings)}
+    yield from _serving(findings, plots)
     if findings.searches:
         yield _SEARCH
         yield _searches(findings.searches)
@@ -185,6 +247,7 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield _requests(findings.requests)
     if findings.generations:
         yield _GENERATION
+        yield from _shown(plots, "generation")
         yield _generations(findings.generations)
         yield _STAGES.format(size=findings.generations[-1].size)
         yield _stages(findings.generations[-1])
@@ -198,13 +261,40 @@ def _sections(findings: Findings) -> Iterator[str]:
     if findings.file_tools:
         yield _FILE_TOOLS
         yield _file_tools(findings.file_tools)
+    if findings.scale is not None:
+        yield _SCALING.format(sizes=_listed(findings.scale.sizes), page_size=PAGE_SIZE)
+        yield from _shown(plots, "scale")
+        yield _scale(findings.scale)
+        yield _LINEAR
     if findings.imports:
         yield _IMPORTS
         yield _table(
-            ("import", "seconds"), ((label, _seconds(duration)) for label, duration in findings.imports.items())
+            ("import", "seconds", "CPU"),
+            ((label, _seconds(cost.wall), _seconds(cost.cpu)) for label, cost in findings.imports.items()),
         )
     if findings.imports and findings.generations:
         yield _READING
+
+
+def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
+    """Return the sections about start, memory and calls of servers."""
+    if findings.starts is not None:
+        yield _START
+        yield from _shown(plots, "start")
+        yield _starts(findings.starts, findings.workbench_starts)
+    if findings.idle:
+        yield _IDLE.format(seconds=IDLE_S)
+        yield _idle(findings.idle)
+    if findings.calls is not None:
+        yield _CALLS.format(tools=findings.sizes[0], window=IN_FLIGHT)
+        yield from _shown(plots, "calls")
+        yield _calls(findings.calls)
+        yield _FIRST_CALL.format(pause=PAUSE_S)
+        yield _first_calls(findings.first_calls)
+    if findings.http_calls:
+        yield _HTTP
+        yield from _shown(plots, "http")
+        yield _http_calls(findings.http_calls)
 
 
 def _versions(findings: Findings) -> Iterator[str]:
@@ -212,47 +302,190 @@ def _versions(findings: Findings) -> Iterator[str]:
         # A part that needs none of them is measured without them too.
         with suppress(PackageNotFoundError):
             yield f"{name} {version(name)}"
+    if findings.starts is not None or findings.calls is not None:
+        package = json.loads((TYPESCRIPT_SDK / "package.json").read_text(encoding="utf-8"))
+        yield f"{package['name']} {package['version']} on Node {_node_version()}"
     if findings.converting is not None:
         yield from findings.converting.versions
 
 
-def _starts(starts: Starts) -> str:
-    head = ("program", "tools", "seconds", "to the bare server", "peak MiB", "bytes listed", "bytes a tool", "tokens")
+def _shown(plots: Mapping[str, Plot], name: str) -> Iterator[str]:
+    if name in plots:
+        yield f"![{plots[name].text}]({PLOTS.name}/{name}.svg)\n"
+
+
+def _starts(starts: Starts, workbench: Starts | None) -> str:
+    head = (
+        "program",
+        "tools",
+        "seconds",
+        "CPU",
+        "to the bare server",
+        "exit, ms",
+        "peak MiB",
+        "bytes listed",
+        "bytes a tool",
+        "tokens",
+    )
     return _table(
         head,
         (
             (
                 label,
                 str(size),
-                f"{median(starts.seconds(label, size)):.2f}",
-                str(starts.to_bare(label, size)),
-                _or_dash(starts.memory(label, size)),
-                f"{starts.all[label, size][0].size:,}",
-                f"{starts.bytes_per_tool(label, size):.0f}",
-                f"{starts.tokens(label, size):,}",
+                f"{typical(measured.costs(label, size)).wall:.3f}",
+                f"{typical(measured.costs(label, size)).cpu:.3f}",
+                str(measured.to_bare(label, size)),
+                f"{typical(measured.ends(label, size)).wall * 1000:.0f}",
+                _or_dash(measured.memory(label, size)),
+                f"{measured.all[label, size][0].size:,}",
+                f"{measured.bytes_per_tool(label, size):.0f}",
+                f"{measured.tokens(label, size):,}",
             )
-            for size in starts.sizes
-            for label in starts.labels
+            for measured in (starts, workbench)
+            if measured is not None
+            for size in measured.sizes
+            for label in measured.labels
         ),
     )
 
 
+def _idle(idle: Mapping[tuple[str, int], tuple[float | None, float]]) -> str:
+    bare = {size: memory for (label, size), (memory, _) in idle.items() if label == BARE}
+    return _table(
+        ("program", "tools", "MiB", "to the bare server", "CPU, ms"),
+        (
+            (
+                label,
+                str(size),
+                "-" if memory is None else f"{memory:.1f}",
+                _quotient(memory, bare[size]),
+                f"{cpu * 1000:.1f}",
+            )
+            for (label, size), (memory, cpu) in idle.items()
+        ),
+    )
+
+
+def _quotient(value: float | None, other: float | None) -> str:
+    return f"{value / other:.2f}x" if value and other else "-"
+
+
+def _calls(calls: Calls) -> str:
+    return _table(
+        (
+            "program",
+            "one at a time, ms",
+            "CPU, ms",
+            "in flight, calls/s",
+            "CPU per call, ms",
+            "calls/s to the bare server",
+        ),
+        (
+            (
+                label,
+                *_milliseconds(typical(calls.sequential[label]), digits=3),
+                f"{1 / pipelined.wall:,.0f}",
+                f"{pipelined.cpu * 1000:.3f}",
+                str(calls.speedup(label)),
+            )
+            for label in calls.pipelined
+            for pipelined in (typical(calls.pipelined[label]),)
+        ),
+    )
+
+
+def _first_calls(calls: Sequence[FirstCall]) -> str:
+    return _table(
+        ("program", "tool", "after the start, ms", "CPU", "after a search, ms", "CPU", "exit, ms", "CPU"),
+        (
+            (
+                call.label,
+                f"`{call.tool}`",
+                *_milliseconds(call.after_start),
+                *(("-", "-") if call.after_search is None else _milliseconds(call.after_search)),
+                *_milliseconds(call.exit),
+            )
+            for call in calls
+        ),
+    )
+
+
+def _http_calls(results: Sequence[HttpCalls]) -> str:
+    return _table(
+        ("revision", "clients", "ours, calls/s", "CPU per call, ms", "bare, calls/s", "CPU per call, ms", "ratio"),
+        (
+            (
+                result.era,
+                str(result.clients),
+                *(
+                    text
+                    for cost in (result.ours, result.bare)
+                    for text in (f"{1 / cost.wall:,.0f}", f"{cost.cpu * 1000:.2f}")
+                ),
+                str(result.ratio),
+            )
+            for result in results
+        ),
+    )
+
+
+def _scale(scale: Scale) -> str:
+    head = ("measure", *(f"{size:,}" for size in scale.sizes), "per tool")
+    times = (
+        (
+            f"{measure}, ms",
+            *(_significant(costs[size].cpu * 1000) for size in scale.sizes),
+            f"{scale.growth(scale.cpu_per_tool(measure)):.2f}x",
+        )
+        for measure, costs in scale.costs.items()
+    )
+    memory = (
+        (
+            f"{measure}, MiB",
+            *(f"{values[size]:,.1f}" for size in scale.sizes),
+            f"{scale.growth(scale.memory_per_tool(measure)):.2f}x",
+        )
+        for measure, values in scale.memory.items()
+    )
+    return _table(head, (*times, *memory))
+
+
+def _significant(value: float) -> str:
+    """Return a number with at least three digits, without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _milliseconds(cost: Cost, *, digits: int = 0) -> tuple[str, str]:
+    """Return the time by the clock and that of processors."""
+    return f"{cost.wall * 1000:,.{digits}f}", f"{cost.cpu * 1000:,.{digits}f}"
+
+
+def _node_version() -> str:
+    ran = subprocess.run(["node", "--version"], capture_output=True, check=True, text=True)  # noqa: S607  as found
+    return ran.stdout.strip().removeprefix("v")
+
+
 def _searches(searches: Sequence[Search]) -> str:
     return _table(
-        ("where", "tools", "first", "typical", "95th percentile"),
+        ("where", "tools", "first", "typical", "95th percentile", "CPU"),
         (
-            (where, str(search.size), f"{latency.first:.1f}", f"{latency.typical:.2f}", f"{latency.slow:.2f}")
+            (where, str(search.size), f"{latency.first:.1f}", *_latency(latency))
             for search in searches
             for where, latency in _latencies(search)
         ),
     )
 
 
+def _latency(latency: Latency) -> tuple[str, str, str]:
+    return f"{latency.typical:.2f}", f"{latency.slow:.2f}", f"{latency.cpu:.2f}"
+
+
 def _requests(results: Sequence[Requests]) -> str:
     return _table(
-        ("engine", "tools", "typical", "95th percentile"),
+        ("engine", "tools", "typical", "95th percentile", "CPU"),
         (
-            (engine, str(result.size), f"{latency.typical:.2f}", f"{latency.slow:.2f}")
+            (engine, str(result.size), *_latency(latency))
             for result in results
             for engine, latency in (("our index", result.ours), ("SQLite FTS5", result.fts5))
         ),
@@ -269,11 +502,17 @@ def _latencies(search: Search) -> tuple[tuple[str, Latency], ...]:
 
 def _generations(generations: Sequence[Generation]) -> str:
     return _table(
-        ("command", "tools", "seconds", "to datamodel-code-generator alone"),
+        ("command", "tools", "seconds", "CPU", "to datamodel-code-generator alone"),
         (
-            (command, str(generation.size), f"{generation.typical(command):.2f}", str(generation.to_alone(command)))
+            (
+                command,
+                str(generation.size),
+                f"{generation.typical(command).wall:.2f}",
+                f"{generation.typical(command).cpu:.2f}",
+                str(generation.to_alone(command)),
+            )
             for generation in generations
-            for command in generation.seconds
+            for command in generation.costs
         ),
     )
 
@@ -321,13 +560,28 @@ def _editing(results: Editing) -> Iterator[str]:
 
 def _upstreams(results: Sequence[Served]) -> str:
     return _table(
-        ("server", "tools", "tokens, direct", "default style", "classic", "calls/s, direct", "through", "ratio"),
+        (
+            "server",
+            "tools",
+            "tokens, direct",
+            "default style",
+            "classic",
+            "calls/s, direct",
+            "CPU, ms",
+            "through",
+            "CPU, ms",
+            "ratio",
+        ),
         (
             (
                 served.name,
                 str(served.tools),
                 *(f"{tokens:,}" for tokens in (served.direct_tokens, served.default_tokens, served.classic_tokens)),
-                *(f"{calls:,.0f}" for calls in (served.direct_calls, served.through_calls)),
+                *(
+                    text
+                    for cost in (served.direct, served.through)
+                    for text in (f"{1 / cost.wall:,.0f}", f"{cost.cpu * 1000:.2f}")
+                ),
                 str(served.ratio),
             )
             for served in results
@@ -337,13 +591,13 @@ def _upstreams(results: Sequence[Served]) -> str:
 
 def _file_tools(tasks: Sequence[FileTask]) -> str:
     return _table(
-        ("task", "compared with", "ours, ms", "theirs, ms", "ratio", "memory, MiB"),
+        ("task", "compared with", "ours, ms", "CPU", "theirs, ms", "CPU", "ratio", "memory, MiB"),
         (
             (
                 task.label,
                 task.other,
-                f"{task.ours_ms:,.1f}",
-                f"{task.other_ms:,.1f}",
+                *_milliseconds(task.ours, digits=1),
+                *_milliseconds(task.theirs, digits=1),
                 str(task.ratio),
                 "-" if task.growth_mib is None else f"{task.growth_mib:+.1f}",
             )
@@ -390,8 +644,8 @@ def _scores(scores: Sequence[Score]) -> str:
 
 
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table with aligned columns."""
-    whole = [tuple(head), *(tuple(line) for line in lines)]
+    """Return a Markdown table with aligned columns. A `|` in a cell would end it, even in code."""
+    whole = [tuple(cell.replace("|", "\\|") for cell in line) for line in (head, *lines)]
     widths = [max(3, *(len(line[column]) for line in whole)) for column in range(len(head))]
     rule = tuple("-" * width for width in widths)
     shown = (whole[0], rule, *whole[1:])

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from bench.parameters import Kind, Parameter
 from bench.synthetic import SyntheticTool, categories_of
 
 PACKAGE: Final = "synthetic_server"
@@ -27,31 +28,17 @@ style = "search-call"
 split_calls = {split_calls}
 """
 
-_READING: Final = """\
-hints = { read_only = true, destructive = false, idempotent = true, open_world = false }
-params.path = { type = "string", description = "Folder or file, relative to the workspace" }
-params.limit = { type = "integer", description = "Most entries to give", minimum = 1, maximum = 100, default = 20 }
-params.order.type = "string"
-params.order.description = "What comes first"
-params.order.enum = ["newest", "oldest", "name"]
-params.order.default = "newest"
-"""
-
-_CHANGING: Final = """\
-hints = {{ read_only = false, destructive = true, idempotent = false, open_world = false }}
-params.mode = {{ type = "string", description = "Try it or do it", enum = ["draft", "final"] }}
-params.labels = {{ type = "string[]", description = "Words to file it under", max_items = 10, required = false }}
-params.target = {{ type = "{target}", description = "What it is done to" }}
-"""
-
-_READING_EXAMPLE: Final = '{ path = "2026/spring", limit = 5 }'
-_CHANGING_EXAMPLE: Final = '{ mode = "draft", labels = ["spring"], target = { id = "A-17" } }'
+_HINTS: Final = {
+    True: "{ read_only = true, destructive = false, idempotent = true, open_world = false }",
+    False: "{ read_only = false, destructive = true, idempotent = false, open_world = false }",
+}
+"""By whether the tool reads."""
 
 _TARGET: Final = """\
 [types.{target}]
 description = "Which {one} is meant"
-fields.id = {{ type = "string", description = "Its number or name" }}
-fields.revision = {{ type = "integer", description = "Revision to start from", minimum = 1, required = false }}
+fields.id = {{ type = "string", description = "Number or name of the {one}" }}
+fields.revision = {{ type = "integer", description = "Revision of the {one}", minimum = 1, required = false }}
 """
 
 
@@ -62,6 +49,8 @@ class SyntheticProject:
     directory: Path
     tools: tuple[SyntheticTool, ...]
     split_calls: bool = False
+    page_size: int | None = None
+    """Tools in a page of `tools/list`; None for all."""
 
     @property
     def generated(self) -> Path:
@@ -73,26 +62,28 @@ class SyntheticProject:
         """The import path of the generated server."""
         return self.generated, self.directory / "handlers"
 
-    def write(self, *, edited: str = "", narrowed: int = 100) -> None:
+    def write(self, *, edited: str = "", narrowed: int = 0) -> None:
         """Write the manifest.
 
-        For the tool in the middle, `edited` is the end of its description and `narrowed` the bound of `limit`.
+        For the tool in the middle, `edited` is appended to its description, and `narrowed` added to the bound of its
+        number.
         """
         place = self._middle
         tools = list(self.tools)
-        tools[place] = replace(tools[place], description=f"{tools[place].description}{edited}")
-        texts = [_tool(tool) for tool in tools]
-        texts[place] = texts[place].replace("maximum = 100", f"maximum = {narrowed}")
+        tools[place] = _edited(tools[place], edited, narrowed)
         nouns = categories_of(self.tools)
         head = _HEAD.format(
-            package=PACKAGE, handlers=HANDLERS, page_size=len(tools), split_calls=str(self.split_calls).lower()
+            package=PACKAGE,
+            handlers=HANDLERS,
+            page_size=self.page_size or len(tools),
+            split_calls=str(self.split_calls).lower(),
         )
-        categories = [f'[categories.{noun.many}]\nsummary = "All about {noun.many}"\n' for noun in nouns]
-        changed = {tool.noun: tool.target for tool in tools if not tool.reads}
-        types = [_TARGET.format(target=target, one=noun.one) for noun, target in changed.items()]
+        categories = [f'[categories.{noun.category}]\nsummary = "All about {noun.words["many"]}"\n' for noun in nouns]
+        changed = dict.fromkeys(tool.noun for tool in tools if not tool.reads)
+        types = [_TARGET.format(target=noun.target, one=noun.words["one"]) for noun in changed]
         path = self.directory / "manifest" / "synthetic.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join([head, *categories, *types, *texts]), encoding="utf-8", newline="\n")
+        path.write_text("\n".join([head, *categories, *types, *map(_tool, tools)]), encoding="utf-8", newline="\n")
 
     @property
     def _middle(self) -> int:
@@ -102,9 +93,11 @@ class SyntheticProject:
         )
 
 
-def make_project(directory: Path, tools: Sequence[SyntheticTool], *, split_calls: bool = False) -> SyntheticProject:
+def make_project(
+    directory: Path, tools: Sequence[SyntheticTool], *, split_calls: bool = False, page_size: int | None = None
+) -> SyntheticProject:
     """Create a project in `directory`, not yet generated."""
-    project = SyntheticProject(directory, tuple(tools), split_calls)
+    project = SyntheticProject(directory, tuple(tools), split_calls, page_size)
     project.write()
     handlers = directory / "handlers" / HANDLERS
     handlers.mkdir(parents=True)
@@ -112,7 +105,7 @@ def make_project(directory: Path, tools: Sequence[SyntheticTool], *, split_calls
     for noun in categories_of(tools):
         names = [tool.name for tool in tools if tool.noun is noun]
         text = "from toolmason_runtime import ToolCall\n" + "".join(_handler(name) for name in names)
-        handlers.joinpath(f"{noun.many}.py").write_text(text, encoding="utf-8", newline="\n")
+        handlers.joinpath(f"{noun.category}.py").write_text(text, encoding="utf-8", newline="\n")
     return project
 
 
@@ -125,10 +118,46 @@ def _tool(tool: SyntheticTool) -> str:
         f"use_cases = [{_text(tool.use_case)}]",
         f'handler = "{tool.category}:{tool.name}"',
     ]
-    rest = _READING if tool.reads else _CHANGING.format(target=tool.target)
-    arguments = _READING_EXAMPLE if tool.reads else _CHANGING_EXAMPLE
-    example = f"[[tools.{tool.name}.examples]]\ndescription = {_text(tool.use_case)}\narguments = {arguments}\n"
-    return "\n".join(lines) + f"\n{rest}\n{example}"
+    arguments = ", ".join(f"{part.name} = {_value(part.example)}" for part in tool.parameters)
+    return "\n".join(
+        (
+            *lines,
+            f"hints = {_HINTS[tool.reads]}",
+            *(f"params.{part.name} = {_parameter(part, tool)}" for part in tool.parameters),
+            f"\n[[tools.{tool.name}.examples]]",
+            f"description = {_text(tool.use_case)}",
+            f"arguments = {{ {arguments} }}\n",
+        )
+    )
+
+
+def _parameter(parameter: Parameter, tool: SyntheticTool) -> str:
+    """Return the inline table of a parameter."""
+    types = {Kind.NUMBER: "integer", Kind.LIST: "string[]", Kind.TARGET: tool.noun.target}
+    keys: dict[str, Any] = {"type": types.get(parameter.kind, "string"), "description": parameter.description}
+    match parameter.kind:
+        case Kind.NUMBER:
+            keys |= {"minimum": 1, "maximum": parameter.bound}
+        case Kind.CHOICE:
+            keys |= {"enum": list(parameter.choices)}
+        case Kind.LIST:
+            keys |= {"max_items": parameter.bound, "required": False}
+    keys |= {} if parameter.default is None else {"default": parameter.default}
+    return _value(keys)
+
+
+def _value(value: object) -> str:
+    """Return a TOML value. JSON and TOML write the other types in the same way."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_value(part)}' for key, part in value.items())} }}"
+    return json.dumps(value)
+
+
+def _edited(tool: SyntheticTool, text: str, bound: int) -> SyntheticTool:
+    parameters = tuple(
+        replace(part, bound=part.bound + bound) if part.kind is Kind.NUMBER else part for part in tool.parameters
+    )
+    return replace(tool, description=tool.description + text, parameters=parameters)
 
 
 def _handler(name: str) -> str:

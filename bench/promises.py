@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
-from bench.contestants import BARE, DECORATORS, FASTMCP, FASTMCP_SEARCH, OURS, OURS_DEFAULT
+from bench.calling import IN_FLIGHT, Calls, FirstCall
+from bench.calling_http import HttpCalls
+from bench.contestants import (
+    BARE,
+    DECORATORS,
+    FASTMCP,
+    FASTMCP_SEARCH,
+    OURS,
+    OURS_DEFAULT,
+    OURS_SDK,
+    TYPESCRIPT,
+    WORKBENCH,
+)
 from bench.editing.measure import PURE, SERVER, Editing
 from bench.editing.servers import THEIRS
 from bench.file_tools import FileTask
-from bench.generating import CHECK, FULL, NOTHING, SCHEMA, TEXT, Generation
+from bench.generating import CHECK, CHECK_EMPTY, CHECK_RESTORED, FULL, NOTHING, SCHEMA, TEXT, Generation
 from bench.listing import Listing
 from bench.requests import Requests
-from bench.rounds import Ratio
+from bench.rounds import Cost, typical
+from bench.scaling import Scale
 from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import Comparison
 from bench.searching import Search
@@ -21,6 +35,7 @@ from bench.upstreams import Served
 
 PROMISED_SIZE = 1000
 """Number of tools of the targets; smaller runs are not compared with them."""
+MAX_GROWTH_MIB: Final = 10
 NOT_MEASURED = "not measured here"
 
 
@@ -31,16 +46,23 @@ class Findings:
     sizes: tuple[int, ...]
     rounds: int
     parts: tuple[str, ...]
-    starts: Starts | None
-    listing: Listing | None
-    searches: tuple[Search, ...]
-    requests: tuple[Requests, ...]
-    generations: tuple[Generation, ...]
-    imports: dict[str, float]
+    starts: Starts | None = None
+    listing: Listing | None = None
+    searches: tuple[Search, ...] = ()
+    requests: tuple[Requests, ...] = ()
+    generations: tuple[Generation, ...] = ()
+    imports: dict[str, Cost] = field(default_factory=dict)
     converting: Comparison | None = None
     editing: Editing | None = None
     upstreams: tuple[Served, ...] = ()
     file_tools: tuple[FileTask, ...] = ()
+    workbench_starts: Starts | None = None
+    idle: Mapping[tuple[str, int], tuple[float | None, float]] = field(default_factory=dict)
+    """Resident memory in MiB after a wait and the CPU seconds of the wait, by label and number of tools."""
+    calls: Calls | None = None
+    first_calls: tuple[FirstCall, ...] = ()
+    http_calls: tuple[HttpCalls, ...] = ()
+    scale: Scale | None = None
 
     @property
     def is_short(self) -> bool:
@@ -73,6 +95,8 @@ def rows(findings: Findings) -> tuple[Row, ...]:
     """Return all targets, the start of a server first."""
     return (
         *_start_rows(findings),
+        *_idle_rows(findings),
+        *_call_rows(findings),
         *_listing_rows(findings),
         Row(
             "search recall@5 on paraphrased requests",
@@ -87,24 +111,39 @@ def rows(findings: Findings) -> tuple[Row, ...]:
         *_generation_rows(findings),
         _editing_row(findings),
         *_file_rows(findings),
+        _scale_row(findings),
     )
 
 
 def _start_rows(findings: Findings) -> Iterator[Row]:
     starts, size = findings.starts, findings.largest
+    what = "server start to first `tools/list`"
     if starts is None or "start" not in findings.parts:
-        yield Row("server start to first `tools/list`", "bare SDK server 1.0x; FastMCP 4.5x", "<= 1.1x", NOT_MEASURED)
+        yield Row(what, "TypeScript SDK 0.3x; FastMCP 4.5x", "<= 0.05x of the bare SDK server", NOT_MEASURED)
         yield Row("start at 1000 tools against 10", "FastMCP 3.0x, SDK decorators 3.6x", "<= 1.05x", NOT_MEASURED)
         return
-    ours, others = starts.to_bare(OURS, size), (DECORATORS, FASTMCP)
-    beside = "; ".join(f"{label} {starts.to_bare(label, size).median:.2f}x" for label in others)
-    yield Row(
-        f"server start to first `tools/list`, {size} tools, to the bare SDK server",
-        "bare SDK server with a static table 1.0x; FastMCP 4.5x; TypeScript SDK 0.3x; Go 0.9x",
-        "first <= 1.1x, then <= 0.1x by the lean stdio engine",
-        f"{ours}, the same tools listed; {starts.to_bare(OURS_DEFAULT, size)} in the default style; {beside}",
-        _kept(findings, ours.median, 1.1),
+    default, classic = starts.to_bare(OURS_DEFAULT, size), starts.to_bare(OURS, size)
+    beside = "; ".join(
+        f"{label} {starts.to_bare(label, size).median:.2f}x" for label in (TYPESCRIPT, DECORATORS, FASTMCP)
     )
+    small = starts.to_bare(OURS_DEFAULT, starts.sizes[0])
+    yield Row(
+        f"{what}, {size} tools, to the bare SDK server",
+        "TypeScript SDK 0.3x; FastMCP 4.5x; Go 0.9x",
+        "<= 0.05x",
+        f"{default}; {small} with {starts.sizes[0]} tools; {classic} when all are listed; {beside}",
+        _kept(findings, max(default.median, small.median, classic.median), 0.05),
+    )
+    if findings.workbench_starts is not None:
+        (tools,) = findings.workbench_starts.sizes
+        compared = findings.workbench_starts.to_bare(WORKBENCH, tools)
+        yield Row(
+            f"{what}, Workbench, to a bare SDK server with its {tools} tools",
+            "bare SDK server 1.0x",
+            "<= 0.05x",
+            str(compared),
+            _kept(findings, compared.median, 0.05),
+        )
     growth = {label: starts.growth(label) for label in starts.labels}
     yield Row(
         f"start at {size} tools against {starts.sizes[0]}",
@@ -114,6 +153,87 @@ def _start_rows(findings: Findings) -> Iterator[Row]:
         f" {DECORATORS} {growth[DECORATORS].median:.2f}x; {FASTMCP} {growth[FASTMCP].median:.2f}x",
         _kept(findings, growth[OURS_DEFAULT].median, 1.05),
     )
+
+
+def _idle_rows(findings: Findings) -> Iterator[Row]:
+    what, elsewhere, target = "memory of a server 5 s after its start", "bare SDK server: see the result", "<= 15 MiB"
+    ours = {
+        key: memory
+        for key, (memory, _) in findings.idle.items()
+        if key[0] in {WORKBENCH, OURS_DEFAULT, BARE} and memory is not None
+    }
+    if not ours:
+        yield Row(what, elsewhere, target, NOT_MEASURED)
+        return
+    most = max(memory for (label, _), memory in ours.items() if label != BARE)
+    yield Row(
+        what,
+        elsewhere,
+        target,
+        "; ".join(f"{label}, {tools} tools: {memory:.1f} MiB" for (label, tools), memory in ours.items()),
+        _kept(findings, most, 15),
+    )
+
+
+def _call_rows(findings: Findings) -> Iterator[Row]:
+    what = f"calls per second over stdio, {IN_FLIGHT} in flight, to the bare SDK server"
+    calls = findings.calls
+    if calls is None:
+        yield Row(what, "TypeScript SDK 5.3x", ">= 6x", NOT_MEASURED)
+        yield Row("exit after the end of the input", "-", "<= 50 ms", NOT_MEASURED)
+        yield Row("first call of a server", "-", "<= 60 ms", NOT_MEASURED)
+    else:
+        labels = (OURS_SDK, TYPESCRIPT, FASTMCP)
+        yield Row(
+            what,
+            "TypeScript SDK 5.3x; FastMCP 0.4x",
+            ">= 6x",
+            f"{calls.speedup(OURS)}; {calls.speedup(OURS_DEFAULT)} through the meta-tool; "
+            + "; ".join(f"{label} {calls.speedup(label).median:.2f}x" for label in labels),
+            _at_least(findings, calls.speedup(OURS).median, 6),
+        )
+        ours = [call for call in findings.first_calls if not call.label.startswith(BARE)]
+        exits = {f"{call.label}, {call.tool}": call.exit.wall * 1000 for call in ours}
+        slowest = max(exits, key=exits.__getitem__)
+        yield Row(
+            "exit after the end of the input, nothing in flight",
+            "-",
+            "<= 50 ms",
+            f"{min(exits.values()):.0f} to {exits[slowest]:.0f} ms after a call (longest: {slowest})"
+            + "".join(f"; {text} before any call" for text in _exits_without_call(findings)),
+            _kept(findings, exits[slowest], 50),
+        )
+        times = {
+            f"{call.label}, {call.tool}, {when}": cost.wall * 1000
+            for call in ours
+            for when, cost in (("after a start", call.after_start), ("after a search", call.after_search))
+            if cost is not None
+        }
+        slowest = max(times, key=times.__getitem__)
+        yield Row(
+            "first call of a server",
+            "bare SDK server: see the table",
+            "<= 60 ms",
+            f"{min(times.values()):.0f} to {times[slowest]:.0f} ms (longest: {slowest})",
+            _kept(findings, times[slowest], 60),
+        )
+    what = "calls per second over HTTP at 1, 16 and 64 clients, to the bare SDK server"
+    if not findings.http_calls:
+        yield Row(what, "bare SDK server 1.0x", ">= 1.0x in both eras", NOT_MEASURED)
+        return
+    yield Row(
+        what,
+        "bare SDK server 1.0x",
+        ">= 1.0x in both eras",
+        "; ".join(f"{result.era}, {result.clients}: {result.ratio}" for result in findings.http_calls),
+        _at_least(findings, min(result.ratio.median for result in findings.http_calls), 1),
+    )
+
+
+def _exits_without_call(findings: Findings) -> Iterator[str]:
+    if findings.starts is not None and "start" in findings.parts:
+        ends = typical(findings.starts.ends(OURS_DEFAULT, findings.largest))
+        yield f"{ends.wall * 1000:.0f} ms"
 
 
 def _listing_rows(findings: Findings) -> Iterator[Row]:
@@ -227,29 +347,41 @@ def _requests_row(findings: Findings) -> Row:
     )
 
 
+_GENERATION_TARGETS: Final = (
+    ("full generation, all artefacts", FULL, 1.5),
+    ("generation after an edit of one description", TEXT, 0.3),
+    ("generation after an edit of one parameter", SCHEMA, 0.65),
+    ("`check` as in CI, empty content cache", CHECK_EMPTY, 1.0),
+    ("`check` as in CI, restored content cache", CHECK_RESTORED, 0.5),
+)
+"""Measure, command, and the largest ratio to datamodel-code-generator alone."""
+
+
 def _generation_rows(findings: Findings) -> Iterator[Row]:
-    full, quick = "full generation, all artefacts", "nothing changed / `check` / one tool edited"
-    kept = "files rewritten on a no-op; hand edits lost"
+    elsewhere = "datamodel-code-generator alone 1.0x"
+    quick, kept = "nothing changed / `check`", "files rewritten on a no-op; hand edits lost"
     if not findings.generations:
-        yield Row(full, "datamodel-code-generator alone 4.5 s", "<= 1.5x of that alone", NOT_MEASURED)
+        for what, _, target in _GENERATION_TARGETS:
+            yield Row(what, elsewhere, f"<= {target:g}x", NOT_MEASURED)
         yield Row(quick, "nobody is incremental; `check` 7.0 s", "<= 0.5 s each", NOT_MEASURED)
         yield Row(kept, "100 %; 6 of 6 generators", "0; 0", NOT_MEASURED)
         return
     result = findings.generations[-1]
-    compared: Ratio = result.to_alone(FULL)
-    yield Row(
-        f"{full}, {result.size} tools",
-        "datamodel-code-generator alone 4.5 s",
-        "<= 1.5x of that alone",
-        str(compared),
-        _kept(findings, compared.median, 1.5),
-    )
-    times = [result.typical(what) for what in (NOTHING, CHECK, TEXT)]
+    for what, command, target in _GENERATION_TARGETS:
+        compared = result.to_alone(command)
+        yield Row(
+            f"{what}, {result.size} tools",
+            elsewhere,
+            f"<= {target:g}x",
+            f"{compared}; {result.typical(command).wall:.2f} s",
+            _kept(findings, compared.median, target),
+        )
+    times = [result.typical(what).wall for what in (NOTHING, CHECK)]
     yield Row(
         f"{quick}, {result.size} tools",
         "nobody is incremental; `check` 7.0 s",
         "<= 0.5 s each",
-        f"{' / '.join(f'{seconds:.2f}' for seconds in times)} s; {result.typical(SCHEMA):.2f} s if its schema changed",
+        f"{' / '.join(f'{seconds:.2f}' for seconds in times)} s",
         _kept(findings, max(times), 0.5),
     )
     yield Row(
@@ -282,10 +414,41 @@ def _file_rows(findings: Findings) -> Iterator[Row]:
         return
     for task in findings.file_tools:
         if task.target is not None:
-            measured = f"{task.ratio}; {task.ours_ms:,.1f} and {task.other_ms:,.1f} ms"
+            measured = f"{task.ratio}; {task.ours.wall * 1000:,.1f} and {task.theirs.wall * 1000:,.1f} ms"
             is_met = None if findings.is_short else task.ratio.median <= task.target
             yield Row(task.label, f"{task.other} 1.0x", f"<= {task.target:g}x", measured, is_met)
+    growths = {task.label: task.growth_mib for task in findings.file_tools if task.growth_mib is not None}
+    if growths:
+        largest = max(growths, key=growths.__getitem__)
+        yield Row(
+            "growth of our server's memory by one of these tasks",
+            "-",
+            f"<= {MAX_GROWTH_MIB} MiB",
+            f"{growths[largest]:.1f} MiB ({largest})",
+            None if findings.is_short else growths[largest] <= MAX_GROWTH_MIB,
+        )
 
 
 def _kept(findings: Findings, measured: float, most: float) -> bool | None:
     return measured <= most if findings.largest == PROMISED_SIZE else None
+
+
+def _at_least(findings: Findings, measured: float, least: float) -> bool | None:
+    return measured >= least if findings.largest == PROMISED_SIZE else None
+
+
+def _scale_row(findings: Findings) -> Row:
+    what, target = "cost per tool at the largest size, to that at the next smaller one", "<= 1.1x: flat or falling"
+    scale = findings.scale
+    if scale is None:
+        return Row(what, "-", target, NOT_MEASURED)
+    growth = {measure: scale.growth(scale.cpu_per_tool(measure)) for measure in scale.costs}
+    growth |= {measure: scale.growth(scale.memory_per_tool(measure)) for measure in scale.memory}
+    *_, before, largest = scale.sizes
+    return Row(
+        f"cost per tool at {largest:,} tools, to that at {before:,}",
+        "-",
+        target,
+        "; ".join(f"{measure} {ratio:.2f}x" for measure, ratio in growth.items()),
+        None if findings.is_short else max(growth.values()) <= 1.1,
+    )

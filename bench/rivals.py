@@ -12,7 +12,15 @@ from typing import Any, Final
 
 from toolmason_runtime.discovery.listing import listed_tool
 
-from bench.synthetic import SyntheticTool, categories_of
+from bench.parameters import Kind, Parameter
+from bench.synthetic import SyntheticTool
+
+TYPESCRIPT_SDK: Final = Path(__file__).parents[1] / "tests" / "node_modules" / "@modelcontextprotocol" / "sdk"
+_TYPESCRIPT_MODULES: Final = {
+    "server": "dist/esm/server/index.js",
+    "stdio": "dist/esm/server/stdio.js",
+    "types": "dist/esm/types.js",
+}
 
 _MAIN: Final = "from {package}.tools import main\n\nmain()\n"
 
@@ -41,6 +49,64 @@ async def serve():
 
 def main():
     anyio.run(serve)
+"""
+
+_BARE_HTTP: Final = """\
+import hmac
+import sys
+from collections import deque
+from uuid import uuid4
+
+import mcp_types as types
+import uvicorn
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http import EventStore
+
+TOOLS = {table!r}
+TOKEN = {token!r}
+
+
+async def list_tools(ctx, params):
+    return types.ListToolsResult.model_validate({{"tools": TOOLS}})
+
+
+async def call_tool(ctx, params):
+    return types.CallToolResult(content=[types.TextContent(type="text", text="done")])
+
+
+class Verifier(TokenVerifier):
+    async def verify_token(self, token):
+        if hmac.compare_digest(token.encode(), TOKEN.encode()):
+            return AccessToken(token=token, client_id="bench", scopes=[])
+        return None
+
+
+class Events(EventStore):
+    def __init__(self):
+        self.events = deque(maxlen=200)
+
+    async def store_event(self, stream_id, message):
+        event_id = str(uuid4())
+        self.events.append((event_id, stream_id, message))
+        return event_id
+
+    async def replay_events_after(self, last_event_id, send_callback):
+        raise NotImplementedError
+
+
+def main():
+    port = int(sys.argv[1])
+    url = f"http://127.0.0.1:{{port}}"
+    server = Server("synthetic", version="0.1.0", on_list_tools=list_tools, on_call_tool=call_tool)
+    app = server.streamable_http_app(
+        event_store=Events(),
+        retry_interval=500,
+        auth=AuthSettings(issuer_url=url, resource_server_url=f"{{url}}/mcp"),
+        token_verifier=Verifier(),
+    )
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
 """
 
 _DECORATED: Final = """\
@@ -82,36 +148,43 @@ _TARGET: Final = '''
 class {target}(BaseModel):
     """Which {one} is meant"""
 
-    id: Annotated[str, Field(description="Its number or name")]
-    revision: Annotated[int | None, Field(description="Revision to start from", ge=1)] = None
+    id: Annotated[str, Field(description="Number or name of the {one}")]
+    revision: Annotated[int | None, Field(description="Revision of the {one}", ge=1)] = None
 '''
 
-_READING: Final = """
+_TOOL: Final = """
 
-@server.tool(description={description!r}, annotations=READS, {unstructured})
+@server.tool(description={description!r}, annotations={hints}, {unstructured})
 def {name}(
-    path: Annotated[str, Field(description="Folder or file, relative to the workspace")],
-    limit: Annotated[int, Field(description="Most entries to give", ge=1, le=100)] = 20,
-    order: Annotated[Literal["newest", "oldest", "name"], Field(description="What comes first")] = "newest",
+{parameters}
 ) -> str:
     return "done"
 """
 
-_CHANGING: Final = """
+_TYPESCRIPT: Final = """\
+import {{ Server }} from {server};
+import {{ StdioServerTransport }} from {stdio};
+import {{ CallToolRequestSchema, ListToolsRequestSchema }} from {types};
 
-@server.tool(description={description!r}, annotations=CHANGES, {unstructured})
-def {name}(
-    mode: Annotated[Literal["draft", "final"], Field(description="Try it or do it")],
-    target: Annotated[{target}, Field(description="What it is done to")],
-    labels: Annotated[list[str] | None, Field(description="Words to file it under", max_length=10)] = None,
-) -> str:
-    return "done"
+const tools = {table};
+const server = new Server({{ name: "synthetic", version: "0.1.0" }}, {{ capabilities: {{ tools: {{}} }} }});
+server.setRequestHandler(ListToolsRequestSchema, async () => ({{ tools }}));
+server.setRequestHandler(CallToolRequestSchema, async () => ({{ content: [{{ type: "text", text: "done" }}] }}));
+await server.connect(new StdioServerTransport());
 """
 
 
 def write_bare(directory: Path, table: Sequence[dict[str, Any]]) -> str:
     """Write a low-level server of the SDK with the wire-ready `table` of tools; give the module to run."""
     return _package(directory, "bare_sdk", _BARE.format(table=list(table)))
+
+
+def write_bare_http(directory: Path, table: Sequence[dict[str, Any]], token: str) -> str:
+    """Write the same server over streamable HTTP; it takes its port as argument.
+
+    It has the checks of ours: the host (the SDK's default on loopback), a bearer token, and a store of events.
+    """
+    return _package(directory, "bare_sdk_http", _BARE_HTTP.format(table=list(table), token=token))
 
 
 def write_sdk_decorators(directory: Path, tools: Sequence[SyntheticTool]) -> str:
@@ -133,16 +206,43 @@ def wire_table(generated: Path) -> list[dict[str, Any]]:
     return [listed_tool(tool) for tool in table]
 
 
+def write_typescript(directory: Path, table: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Write a low-level server of the TypeScript SDK with the wire-ready `table` of tools; give its command."""
+    modules = {name: json.dumps((TYPESCRIPT_SDK / file).as_uri()) for name, file in _TYPESCRIPT_MODULES.items()}
+    path = directory / "typescript_sdk" / "server.mjs"
+    path.parent.mkdir(parents=True)
+    text = _TYPESCRIPT.format(table=json.dumps(list(table), ensure_ascii=False), **modules)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return "node", str(path)
+
+
 def _decorated(imports: str, tools: Sequence[SyntheticTool], unstructured: str) -> str:
-    nouns = [noun for noun in categories_of(tools) if any(tool.noun is noun and not tool.reads for tool in tools)]
-    classes = [_TARGET.format(target=f"{noun.one.capitalize()}Target", one=noun.one) for noun in nouns]
+    nouns = dict.fromkeys(tool.noun for tool in tools if not tool.reads)
+    classes = [_TARGET.format(target=noun.target, one=noun.words["one"]) for noun in nouns]
     functions = [
-        (_READING if tool.reads else _CHANGING).format(
-            name=tool.name, description=tool.description, target=tool.target, unstructured=unstructured
+        _TOOL.format(
+            name=tool.name,
+            description=tool.description,
+            hints="READS" if tool.reads else "CHANGES",
+            parameters="\n".join(f"    {_parameter(part, tool)}," for part in tool.parameters),
+            unstructured=unstructured,
         )
         for tool in tools
     ]
     return "".join([_DECORATED.format(imports=imports), *classes, *functions])
+
+
+def _parameter(part: Parameter, tool: SyntheticTool) -> str:
+    """Return a parameter of a Python function, with its type and description."""
+    annotation, bounds = {
+        Kind.TEXT: ("str", ""),
+        Kind.NUMBER: ("int", f", ge=1, le={part.bound}"),
+        Kind.CHOICE: (f"Literal[{', '.join(map(repr, part.choices))}]", ""),
+        Kind.LIST: ("list[str] | None", f", max_length={part.bound}"),
+        Kind.TARGET: (tool.noun.target, ""),
+    }[part.kind]
+    default = "" if part.is_required else f" = {part.default!r}"
+    return f"{part.name}: Annotated[{annotation}, Field(description={part.description!r}{bounds})]{default}"
 
 
 def _package(directory: Path, name: str, tools: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from statistics import median, quantiles
 from typing import TypeVar
 
@@ -12,16 +13,29 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of one measurement: by the clock, and of processors. `cpu` is NaN if the system does not report it."""
+
+    wall: float
+    cpu: float
+
+    def __truediv__(self, count: float) -> Cost:
+        """Return the share of one of `count` equal pieces of work."""
+        return Cost(self.wall / count, self.cpu / count)
+
+
+@dataclass(frozen=True, slots=True)
 class Ratio:
-    """The median of pairwise ratios, and the bounds of their middle half."""
+    """The median of pairwise ratios by the clock, the bounds of their middle half, and the median of those of CPU."""
 
     median: float
     low: float
     high: float
+    cpu: float
 
     def __str__(self) -> str:
-        around = f" ({self.low:.2f} to {self.high:.2f})" if self.low < self.high else ""
-        return f"{self.median:.2f}x{around}"
+        around = [f"{self.low:.2f} to {self.high:.2f}"] if self.low < self.high else []
+        return f"{self.median:.2f}x ({'; '.join((*around, f'CPU {self.cpu:.2f}x'))})"
 
 
 def alternate(count: int, work: Mapping[Label, Callable[[], Result]]) -> dict[Label, list[Result]]:
@@ -41,8 +55,14 @@ def alternate(count: int, work: Mapping[Label, Callable[[], Result]]) -> dict[La
     return results
 
 
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
+def ratio(ours: Sequence[Cost], theirs: Sequence[Cost]) -> Ratio:
     """Return the ratio of two series of measurements, compared pairwise."""
-    pairs = [mine / other for mine, other in zip(ours, theirs, strict=True)]
+    pairs = [mine.wall / other.wall for mine, other in zip(ours, theirs, strict=True)]
+    cpu = median(mine.cpu / other.cpu if other.cpu else nan for mine, other in zip(ours, theirs, strict=True))
     low, _, high = quantiles(pairs, n=4, method="inclusive") if len(pairs) > 1 else pairs * 3
-    return Ratio(median(pairs), low, high)
+    return Ratio(median(pairs), low, high, cpu)
+
+
+def typical(costs: Sequence[Cost]) -> Cost:
+    """Return the medians of a series of measurements."""
+    return Cost(median(cost.wall for cost in costs), median(cost.cpu for cost in costs))

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median, quantiles
-from time import perf_counter
 from typing import Any
 
 from toolmason_runtime.search.index import ToolIndex
 
+from bench.clock import measure_own, measure_process
 from bench.contestants import FASTMCP_SEARCH, OURS_DEFAULT, Contestants, package_directory
+from bench.rounds import Cost, typical
 from bench.session import Session, Workspace, session
 
 MAX_QUERIES = 60
@@ -23,11 +24,15 @@ MAX_NAMES = 40
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds: the first answer, which may load or build an index, then the typical and the slow ones."""
+    """Milliseconds: the first answer, which may load or build an index, the typical and the slow ones.
+
+    `cpu` is that of the engine for a typical answer.
+    """
 
     first: float
     typical: float
     slow: float
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +110,25 @@ def _over_stdio(
     return latency(ours), latency(fastmcp)
 
 
-def _search_time(running: Session, tool: str, query: str) -> float:
-    return timed(partial(running.request, "tools/call", {"name": tool, "arguments": {"query": query}}))
+def _search_time(running: Session, tool: str, query: str) -> Cost:
+    with measure_process(running.pid) as timer:
+        running.request("tools/call", {"name": tool, "arguments": {"query": query}})
+    return timer.cost
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Return the milliseconds of `work`."""
-    started = perf_counter()
-    work()
-    return (perf_counter() - started) * 1000
+def timed(work: Callable[[], object]) -> Cost:
+    """Return the cost of `work` in this process."""
+    with measure_own() as timer:
+        work()
+    return timer.cost
 
 
-def latency(rounds: Sequence[Sequence[float]]) -> Latency:
-    """Return the latencies of the queries of several rounds, in milliseconds."""
-    rest = [time for times in rounds for time in times[1:]]
-    return Latency(median(times[0] for times in rounds), median(rest), quantiles(rest, n=20)[-1])
+def latency(rounds: Sequence[Sequence[Cost]]) -> Latency:
+    """Return the latencies of the queries of several rounds."""
+    rest = [cost.wall for costs in rounds for cost in costs[1:]]
+    cpu = typical([cost for costs in rounds for cost in costs[1:]]).cpu
+    first = median(costs[0].wall for costs in rounds)
+    return Latency(*(seconds * 1000 for seconds in (first, median(rest), quantiles(rest, n=20)[-1], cpu)))
 
 
 def _is_first(index: ToolIndex, query: str, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,10 +18,13 @@ from typing import IO, Any, Final
 
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
+from bench.clock import measure_children, process_cpu
+from bench.rounds import Cost
+
 PROTOCOL: Final = "2025-11-25"
 """The newest revision with a handshake. All compared servers support it."""
-TIMEOUT_S: Final = 120.0
-"""Seconds after which a server is killed."""
+TIMEOUT_S: Final = 300.0
+"""Seconds after which a program is killed."""
 _MEMORY: Final = re.compile(r"^(VmHWM|VmRSS):\s+(\d+) kB$", re.MULTILINE)
 
 
@@ -38,6 +42,11 @@ class Workspace:
     def cache(self) -> Path:
         """The cache directory of the user, for measured programs."""
         return self.directory / "cache"
+
+    def clear(self, generated: Path) -> None:
+        """Remove the generated files of a project and everything that earlier commands have stored."""
+        for directory in (generated, self.cache):
+            shutil.rmtree(directory, ignore_errors=True)
 
     def environment(self, *import_path: Path) -> dict[str, str]:
         """Return the environment variables of measured programs."""
@@ -119,6 +128,38 @@ class Session:
         )
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    def exchange(self, lines: Sequence[bytes], *, window: int) -> bytes:
+        """Send encoded requests, at most `window` of them without an answer, and return all answers."""
+        assert self._process.stdin is not None  # noqa: S101  started with a pipe
+        received, answered, sent = [], 0, 0
+        while answered < len(lines):
+            ready = min(len(lines), answered + window)
+            if sent < ready:
+                self._process.stdin.write(b"".join(lines[sent:ready]))
+                self._process.stdin.flush()
+                sent = ready
+            block = os.read(self._reader.fileno(), 1 << 16)
+            if not block:
+                raise SessionError("the server ended during its requests")
+            received.append(block)
+            answered += block.count(b"\n")
+        return b"".join(received)
+
+    def end(self) -> Cost:
+        """Close the input, which ends a server, and return the cost until its exit."""
+        cpu = process_cpu(self.pid)
+        with measure_children() as timer:
+            assert self._process.stdin is not None  # noqa: S101  started with a pipe
+            self._process.stdin.close()
+            # Without a timeout: with one, `wait` polls. A server that does not end is killed by the timer of `session`.
+            self._process.wait()
+        return Cost(timer.cost.wall, timer.cost.cpu - cpu)
+
     def peak_memory(self) -> float | None:
         """Return the peak resident memory in MiB; None if the system does not report it."""
         return self._memory("VmHWM")
@@ -179,12 +220,16 @@ def session(
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of a server up to its first list: seconds, peak memory in MiB, bytes of the list, and its tools."""
+    """The start of a server up to its first list: its cost, peak memory in MiB, bytes of the list, and its tools.
 
-    seconds: float
+    `end` is the cost from the end of its input to its exit.
+    """
+
+    cost: Cost
     memory: float | None
     size: int
     tools: tuple[dict[str, Any], ...]
+    end: Cost
 
     @property
     def listed_tokens(self) -> int:
@@ -203,32 +248,37 @@ def start(workspace: Workspace, program: Program) -> Start:
     started = perf_counter()
     with session(workspace, program) as running:
         tools = running.request("tools/list")["tools"]
-        seconds = perf_counter() - started
-        return Start(seconds, running.peak_memory(), running.received, tuple(tools))
+        cost = Cost(perf_counter() - started, process_cpu(running.pid))
+        memory, size = running.peak_memory(), running.received
+        return Start(cost, memory, size, tuple(tools), running.end())
 
 
 def run(
-    workspace: Workspace, arguments: Sequence[str], *, cwd: Path, expected: Sequence[int] = (0,)
-) -> tuple[float, int]:
-    """Run a Python module to its end; return seconds and exit code.
+    workspace: Workspace,
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    expected: Sequence[int] = (0,),
+    variables: Mapping[str, str] | None = None,
+) -> tuple[Cost, int]:
+    """Run a Python module to its end, with more environment variables; return its cost and exit code.
 
     Raises:
         SessionError: the exit code is not in `expected`.
     """
-    started = perf_counter()
-    ran = subprocess.run(  # noqa: S603  our module or a compared one
-        [sys.executable, "-m", *arguments],
-        cwd=cwd,
-        env=workspace.environment(),
-        capture_output=True,
-        check=False,
-        timeout=TIMEOUT_S,
-    )
-    seconds = perf_counter() - started
+    with measure_children() as timer:
+        ran = subprocess.run(  # noqa: S603  our module or a compared one
+            [sys.executable, "-m", *arguments],
+            cwd=cwd,
+            env={**workspace.environment(), **(variables or {})},
+            capture_output=True,
+            check=False,
+            timeout=TIMEOUT_S,
+        )
     if ran.returncode not in expected:
         output = (ran.stdout + ran.stderr).decode("utf-8", "replace")[-2000:]
         raise SessionError(f"{' '.join(arguments)}: exit code {ran.returncode}\n{output}")
-    return seconds, ran.returncode
+    return timer.cost, ran.returncode
 
 
 def compact(value: object) -> str:

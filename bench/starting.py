@@ -1,15 +1,15 @@
-"""Start of a server up to its first `tools/list` over stdio: time, peak memory, bytes."""
+"""Start of a server up to its first `tools/list` over stdio, its peak memory, the bytes listed, and its end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
-from bench.contestants import BARE, Contestants
-from bench.rounds import Ratio, alternate, ratio
-from bench.session import Start, Workspace, start
+from bench.contestants import BARE
+from bench.rounds import Cost, Ratio, alternate, ratio
+from bench.session import Program, Start, Workspace, start
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,21 @@ class Starts:
         """The number of starts of each program."""
         return min(len(starts) for starts in self.all.values())
 
-    def seconds(self, label: str, size: int) -> list[float]:
-        """Return the times of one program at one size."""
-        return [start.seconds for start in self.all[label, size]]
+    def costs(self, label: str, size: int) -> list[Cost]:
+        """Return the costs of one program at one size."""
+        return [start.cost for start in self.all[label, size]]
+
+    def ends(self, label: str, size: int) -> list[Cost]:
+        """Return the costs from the end of the input to the exit."""
+        return [start.end for start in self.all[label, size]]
 
     def to_bare(self, label: str, size: int) -> Ratio:
         """Compare a program with the bare SDK server."""
-        return ratio(self.seconds(label, size), self.seconds(BARE, size))
+        return ratio(self.costs(label, size), self.costs(BARE, size))
 
     def growth(self, label: str) -> Ratio:
         """Compare a program's start at the largest size with that at the smallest."""
-        return ratio(self.seconds(label, self.sizes[-1]), self.seconds(label, self.sizes[0]))
+        return ratio(self.costs(label, self.sizes[-1]), self.costs(label, self.sizes[0]))
 
     def memory(self, label: str, size: int) -> float | None:
         """Return the median of the peak memory in MiB; None if the system does not report it."""
@@ -60,11 +64,6 @@ class Starts:
         return self.all[label, size][0].listed_tokens
 
 
-def measure_starts(workspace: Workspace, contestants: Sequence[Contestants], rounds: int) -> Starts:
-    """Start every program at every size `rounds` times, in turn."""
-    work = {
-        (label, compared.size): partial(start, workspace, program)
-        for compared in contestants
-        for label, program in compared.programs.items()
-    }
-    return Starts(alternate(rounds, work))
+def measure_starts(workspace: Workspace, programs: Mapping[tuple[str, int], Program], rounds: int) -> Starts:
+    """Start every program `rounds` times, in turn. Programs are by label and number of tools."""
+    return Starts(alternate(rounds, {key: partial(start, workspace, program) for key, program in programs.items()}))

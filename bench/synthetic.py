@@ -1,25 +1,49 @@
 """Synthetic tools: a catalogue of any size that reads like a real one, from a vocabulary of our own.
 
-Half of the tools read (a path and two bounded query parameters), half change something (a choice, a list, a nested
-named type). The same size gives the same tools anywhere.
+Half of the tools read (a path, a bounded number and a choice), half change something (a choice, a nested named type and
+a list). No two tools share a text. The same size gives the same tools anywhere.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from bench.parameters import Parameter, changing_parameters, reading_parameters
 
 TOOLS_PER_CATEGORY: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """The subject of one category; `other` is a synonym."""
+    """The subject of one category; `other` is a synonym. A quality tells it from others with the same words."""
 
     one: str
     many: str
     other: str
+    quality: str = ""
+
+    @property
+    def category(self) -> str:
+        """The category, which is also a Python module."""
+        return self.identifier(self.many)
+
+    @property
+    def target(self) -> str:
+        """The named type of the nested argument."""
+        return f"{self.quality.capitalize()}{self.one.capitalize()}Target"
+
+    def identifier(self, word: str) -> str:
+        """Return the word with the quality, as a part of a name."""
+        return f"{self.quality}_{word}" if self.quality else word
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The values of the placeholders in texts."""
+        words = {"one": self.one, "many": self.many, "other": self.other}
+        return {name: f"{self.quality} {word}".lstrip() for name, word in words.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,46 +67,54 @@ class SyntheticTool:
     use_case: str
     noun: Noun
     reads: bool
+    parameters: tuple[Parameter, ...]
 
     @property
     def category(self) -> str:
         """The category, which is also a Python module."""
-        return self.noun.many
+        return self.noun.category
 
     @property
-    def target(self) -> str:
-        """The named type of the nested argument."""
-        return f"{self.noun.one.capitalize()}Target"
+    def arguments(self) -> dict[str, Any]:
+        """Valid arguments of a call."""
+        return {part.name: part.example for part in self.parameters}
 
+
+_QUALITIES: Final = ("", "big", "dry", "hot", "new", "odd", "old", "raw", "red", "top")
+"""The first categories have nouns without a quality. Short words, so that texts are about as long in all categories."""
 
 _NOUNS: Final = tuple(
-    Noun(*row.split())
-    for row in (
-        "invoice invoices bill",
-        "parcel parcels shipment",
-        "recipe recipes dish",
-        "ticket tickets complaint",
-        "lecture lectures lesson",
-        "sensor sensors probe",
-        "contract contracts agreement",
-        "vehicle vehicles car",
-        "patient patients sick",
-        "photo photos picture",
-        "meeting meetings appointment",
-        "survey surveys questionnaire",
-        "warehouse warehouses depot",
-        "voucher vouchers coupon",
-        "employee employees staff",
-        "garden gardens yard",
-        "bridge bridges viaduct",
-        "melody melodies tune",
-        "novel novels book",
-        "rocket rockets launcher",
-        "harbour harbours port",
-        "festival festivals celebration",
-        "battery batteries accumulator",
-        "painting paintings artwork",
-        "volcano volcanoes eruption",
+    Noun(one, many, other, quality)
+    for quality in _QUALITIES
+    for one, many, other in (
+        row.split()
+        for row in (
+            "invoice invoices bill",
+            "parcel parcels shipment",
+            "recipe recipes dish",
+            "ticket tickets complaint",
+            "lecture lectures lesson",
+            "sensor sensors probe",
+            "contract contracts agreement",
+            "vehicle vehicles car",
+            "patient patients sick",
+            "photo photos picture",
+            "meeting meetings appointment",
+            "survey surveys questionnaire",
+            "warehouse warehouses depot",
+            "voucher vouchers coupon",
+            "employee employees staff",
+            "garden gardens yard",
+            "bridge bridges viaduct",
+            "melody melodies tune",
+            "novel novels book",
+            "rocket rockets launcher",
+            "harbour harbours port",
+            "festival festivals celebration",
+            "battery batteries accumulator",
+            "painting paintings artwork",
+            "volcano volcanoes eruption",
+        )
     )
 )
 
@@ -259,8 +291,9 @@ def synthetic_tools(count: int) -> tuple[SyntheticTool, ...]:
         for verb, reads in zip(pair, (True, False), strict=True)
     ]
     sizes = [count // categories + (place < count % categories) for place in range(categories)]
+    numbers = itertools.count()
     return tuple(
-        _tool(noun, verb, reads=reads)
+        _tool(next(numbers), noun, verb, reads=reads)
         for noun, size in zip(_NOUNS[:categories], sizes, strict=True)
         for verb, reads in verbs[:size]
     )
@@ -271,14 +304,16 @@ def categories_of(tools: Sequence[SyntheticTool]) -> tuple[Noun, ...]:
     return tuple(dict.fromkeys(tool.noun for tool in tools))
 
 
-def _tool(noun: Noun, verb: Verb, *, reads: bool) -> SyntheticTool:
-    words = {"one": noun.one, "many": noun.many, "other": noun.other}
+def _tool(number: int, noun: Noun, verb: Verb, *, reads: bool) -> SyntheticTool:
+    words = noun.words
     summary = verb.summary.format_map(words)
+    parameters = reading_parameters if reads else changing_parameters
     return SyntheticTool(
-        name=f"{verb.name}_{noun.many if verb.takes_many else noun.one}",
+        name=f"{verb.name}_{noun.identifier(noun.many if verb.takes_many else noun.one)}",
         summary=summary,
         description=f"{summary}. {verb.detail.format_map(words)}",
         use_case=verb.use_case.format_map(words),
         noun=noun,
         reads=reads,
+        parameters=parameters(number, verb.name, words["many"]),
     )

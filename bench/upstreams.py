@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Any, Final
 
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from bench.rounds import Ratio, alternate, ratio
+from bench.clock import measure_process
+from bench.rounds import Cost, Ratio, alternate, ratio, typical
 from bench.session import Program, Session, SessionError, Workspace, compact, run, session
 
 PACKAGES: Final = Path(__file__).parents[1] / "tests" / "node_modules" / "@modelcontextprotocol"
@@ -51,8 +50,10 @@ class Served:
     """Tokens of the list in the default style."""
     classic_tokens: int
     """Tokens of the list in the style `classic`."""
-    direct_calls: float
-    through_calls: float
+    direct: Cost
+    """Cost of one call of the server itself."""
+    through: Cost
+    """Cost of one call of the generated server; its CPU is without that of the server behind it."""
     ratio: Ratio
     """Calls per second through the generated server, compared with direct calls."""
 
@@ -71,7 +72,7 @@ def measure_upstreams(workspace: Workspace, rounds: int, *, is_short: bool = Fal
 def _measure(workspace: Workspace, server: _Called, rounds: int, calls: int) -> Served:
     project = workspace.directory / "upstreams" / server.name
     project.mkdir(parents=True)
-    command = ("node", str(PACKAGES / f"server-{server.name}" / "dist" / "index.js"))
+    command: tuple[str, ...] = ("node", str(PACKAGES / f"server-{server.name}" / "dist" / "index.js"))
     command += (str(project),) if server.name == "filesystem" else ()
     manifest = f"manifest/{server.name}.toml"
     run(
@@ -91,27 +92,27 @@ def _measure(workspace: Workspace, server: _Called, rounds: int, calls: int) -> 
         }
         for warm_up in work.values():
             warm_up()
-        speeds = alternate(rounds, work)
+        costs = alternate(rounds, work)
         return Served(
             name=server.name,
             tools=len(_list(alone)),
             direct_tokens=_tokens(alone),
             default_tokens=_tokens(served),
             classic_tokens=_tokens(listed),
-            direct_calls=median(speeds[_DIRECT]),
-            through_calls=median(speeds[_THROUGH]),
-            ratio=ratio(speeds[_THROUGH], speeds[_DIRECT]),
+            direct=typical(costs[_DIRECT]),
+            through=typical(costs[_THROUGH]),
+            ratio=ratio(costs[_DIRECT], costs[_THROUGH]),
         )
 
 
-def _call(running: Session, params: dict[str, Any], count: int) -> float:
-    """Return calls per second."""
-    started = perf_counter()
-    for _ in range(count):
-        result = running.request("tools/call", params)
-        if result.get("isError"):
-            raise SessionError(f"{params['name']}: {compact(result)[:500]}")
-    return count / (perf_counter() - started)
+def _call(running: Session, params: dict[str, Any], count: int) -> Cost:
+    """Return the cost of one call."""
+    with measure_process(running.pid) as timer:
+        for _ in range(count):
+            result = running.request("tools/call", params)
+            if result.get("isError"):
+                raise SessionError(f"{params['name']}: {compact(result)[:500]}")
+    return timer.cost / count
 
 
 def _list(running: Session) -> list[dict[str, Any]]:

@@ -30,6 +30,8 @@ ROOTS = {
 STAGES = (
     *(
         "diagnostics",
+        "store",
+        "garbage_collection",
         "project",
         "manifest",
         "model",
@@ -46,7 +48,7 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "search", "discovery", "chunks"),
-    *("transports", "programs", "upstreams", "install", "server", "serving", "testing"),
+    *("transports", "programs", "upstreams", "install", "server", "boot", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {f"toolmason_runtime.{name}" for name in ("install", "programs", "serving", "testing")}
@@ -159,6 +161,7 @@ def test_a_server_imports_only_public_modules_of_the_runtime(root: str) -> None:
         name: re.findall(r"import \w+ as (\w+)", (REPOSITORY / "runtime" / _file(name)).read_text("utf-8"))
         for name in PUBLIC
     }
+    public["toolmason_runtime.boot"] = ["Opened", "open_session"]
     private = {
         (path, name)
         for path, source in sources(root).items()

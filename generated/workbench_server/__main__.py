@@ -7,43 +7,51 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
+from toolmason_runtime.boot import Opened, open_session
 
-from workbench_server.catalogue import CATALOGUE
-from workbench_server.server import OPTIONS, load_index, load_postings
-
-SUBCOMMANDS = (
-    serving.Subcommand(
-        "doctor",
-        "Check the setup of the research tools and print the client configuration",
-        "workbench_handlers.doctor.command:main",
-    ),
-    serving.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
-    serving.Subcommand(
-        "review",
-        "Review proposed changes of files: in the terminal, or in a browser with --web",
-        "workbench_handlers.editing.surfaces.command:main",
-    ),
-    serving.Subcommand(
-        "migrate-commands",
-        "Rename command files of Workbench that were written without a prefix",
-        "workbench_handlers.migration.command:main",
-    ),
-)
+STARTUP_CHECK = "workbench_handlers.doctor.checks:startup_report"
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__, startup_check=STARTUP_CHECK))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from workbench_server.catalogue import CATALOGUE
+    from workbench_server.server import OPTIONS, load_index, load_postings
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         load_postings=load_postings,
         options=OPTIONS,
-        subcommands=SUBCOMMANDS,
-        startup_check="workbench_handlers.doctor.checks:startup_report",
+        subcommands=(
+            serving.Subcommand(
+                "doctor",
+                "Check the setup of the research tools and print the client configuration",
+                "workbench_handlers.doctor.command:main",
+            ),
+            serving.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
+            serving.Subcommand(
+                "review",
+                "Review proposed changes of files: in the terminal, or in a browser with --web",
+                "workbench_handlers.editing.surfaces.command:main",
+            ),
+            serving.Subcommand(
+                "migrate-commands",
+                "Rename command files of Workbench that were written without a prefix",
+                "workbench_handlers.migration.command:main",
+            ),
+        ),
+        startup_check=STARTUP_CHECK,
         package="workbench_server",
         prog="toolmason-workbench",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -51,4 +59,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 f34c07877d747c78a861bfc522942835
+# toolmason: sha256 ffc75e24125b0eee0a3b04610b4f5a26

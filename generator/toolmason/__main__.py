@@ -15,6 +15,8 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import signal
 from importlib.util import find_spec
 
+from toolmason.garbage_collection import reduce_garbage_collection
+
 EXTRA = frozenset(
     {"click", "datamodel_code_generator", "filelock", "jinja2", "jsonref", "ruff", "tomli_w", "watchfiles"}
 )
@@ -32,6 +34,8 @@ def main() -> None:
             f"toolmason: the module `{missing[0]}` is not installed; authors of servers need the toolkit:\n"
             '  python3 -m pip install "toolmason[toolkit]"'
         )
+    if sys.argv[1:2] != ["run"]:  # A server runs for long.
+        reduce_garbage_collection()
     from toolmason.commands import toolmason
 
     try:

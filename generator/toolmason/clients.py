@@ -154,8 +154,10 @@ class ToolsField:
     """Parameters that it adds to every tool."""
     keywords: Mapping[str, Any] = field(default_factory=dict)
     """Keywords that it adds to every schema."""
-    drops: Sequence[str] = ()
-    """Keywords that it removes from parameters."""
+    passes: Sequence[str] = ()
+    """The only keywords of a schema that it sends; empty if it sends all."""
+    max_described: int | None = None
+    """Maximum bytes of a schema that it sends with descriptions."""
     source: str
     checked: dt.date
 

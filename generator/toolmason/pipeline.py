@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,10 +43,10 @@ def read(
     project: Project,
     *,
     diagnostics: Diagnostics,
-    parts: ContentCache | None = None,
+    store: ContentCache | None = None,
     progress: Progress = no_progress,
 ) -> LoadedManifest | None:
-    """Load the manifest of `project` and resolve it to the model. `parts` are those of earlier runs."""
+    """Load the manifest of `project` and resolve it to the model. `store` has results of earlier runs."""
     # Imported late: a run without changes uses the cache and none of these stages.
     from toolmason.manifest.document import load
     from toolmason.manifest.validate import validate
@@ -55,13 +55,13 @@ def read(
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
-    document = load(project.manifest, root=project.root, diagnostics=diagnostics)
+    document = load(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
     tables = validate(document, diagnostics=diagnostics)
     if tables is None:
         return None
-    projections = Projections(parts)
+    projections = Projections(store)
     server = resolve(
         tables,
         document,
@@ -90,7 +90,7 @@ def read_and_lint(
     """Load the manifest and add the findings of the lint rules."""
     from toolmason.lint import lint
 
-    manifest = read(project, diagnostics=diagnostics, parts=content_cache(project), progress=progress)
+    manifest = read(project, diagnostics=diagnostics, store=content_cache(project), progress=progress)
     if manifest is not None:
         progress("linting")
         lint(manifest.server, manifest.document, diagnostics=diagnostics)
@@ -119,8 +119,8 @@ def _render_project(
         # The stage that needs an unreadable file reports it.
         with suppress(OSError):
             inputs = cache.fingerprint(project)
-    parts = content_cache(project)
-    manifest = read(project, diagnostics=diagnostics, parts=parts, progress=progress)
+    store = content_cache(project)
+    manifest = read(project, diagnostics=diagnostics, store=store, progress=progress)
     if manifest is None:
         return None
     # Imported late: errors of the manifest are reported before the templates are loaded.
@@ -131,22 +131,30 @@ def _render_project(
     if diagnostics.has_errors:
         return None
     progress("rendering")
+    pending: AbstractContextManager[Mapping[str, str]] = nullcontext({})
+    if only in {None, "python"}:
+        pending = _models(manifest.server, store)
     try:
-        with _models(manifest.server, parts) if only in {None, "python"} else nullcontext({}) as models:
-            files = _render_files(project, manifest, models, only)
+        with pending as models:
+            files = _render_files(project, manifest, models, store, only)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
-    if parts and only is None:
-        parts.save()
+    if store and only is None:
+        store.save()
     # A run with notes is not cached, so that the next run prints them too.
     return _RenderResult(files, "" if len(diagnostics) else inputs)
 
 
 def _render_files(
-    project: Project, manifest: LoadedManifest, models: Mapping[str, str], only: str | None
+    project: Project,
+    manifest: LoadedManifest,
+    models: Mapping[str, str],
+    store: ContentCache | None,
+    only: str | None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
+    from toolmason.render.compiled_templates import CompiledTemplates
     from toolmason.render.overrides import has_overrides
     from toolmason.render.renderer import render
     from toolmason.render.self_check import self_check, unchanged
@@ -156,15 +164,18 @@ def _render_files(
     if project.templates is not None and has_overrides(project.templates, manifest_templates):
         from toolmason.render.sandbox import confined_render
 
-        return confined_render(project, server, models=models, part=only)
-    files = render(server, models=models, projections=manifest.projections, part=only)
-    self_check(server, files, previous=unchanged(files, project.generated))
+        projections = manifest.projections.texts(tool.schema for tool in server.tools) if only is None else {}
+        return confined_render(project, server, models=models, part=only, projections=projections)
+    # A restored cache of CI may come from a stranger's change, so no code of it is executed.
+    compiled = CompiledTemplates(store) if store and not cache.is_ci() else None
+    files = render(server, models=models, projections=manifest.projections, store=store, compiled=compiled, part=only)
+    self_check(server, files, previous=unchanged(files, project.generated), store=store)
     return files
 
 
 @contextmanager
-def _models(server: Server, parts: ContentCache | None) -> Iterator[Mapping[str, str]]:
-    """Yield the models of each module by its key in `render`. Those that are not in `parts` are generated and added."""
+def _models(server: Server, store: ContentCache | None) -> Iterator[Mapping[str, str]]:
+    """Yield the models of each module by its key in `render`. Those that are not in `store` are generated and added."""
     from toolmason.render.model_process import MIN_TOOLS, start_models
     from toolmason.render.pydantic_models import SHARED, cache_key, schemas, shared_schemas
 
@@ -172,14 +183,14 @@ def _models(server: Server, parts: ContentCache | None) -> Iterator[Mapping[str,
     if server.shared_types:
         sources[SHARED] = shared_schemas(server)
     keys = {name: f"models {cache_key(source)}" for name, source in sources.items()}
-    stored = {name: parts.get(key) for name, key in keys.items()} if parts else {}
+    stored = {name: store.get(key) for name, key in keys.items()} if store else {}
     known = {name: json.loads(text) for name, text in stored.items() if text is not None}
     missing = {name: source for name, source in sources.items() if name not in known}
     with start_models(missing, known, concurrent=len(server.tools) >= MIN_TOOLS) as models:
         yield models
-        if parts:
+        if store:
             for name in missing:
-                parts[keys[name]] = json.dumps(models[name])
+                store[keys[name]] = json.dumps(models[name])
 
 
 @dataclass(frozen=True, slots=True)

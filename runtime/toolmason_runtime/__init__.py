@@ -1,15 +1,13 @@
 """Runtime library of generated MCP servers: the names that handlers use.
 
-Importing this package loads none of its modules: each name is imported when it is first used. Generated code imports
-`toolmason_runtime.serving`, handlers that run programs import `toolmason_runtime.programs`, and tests of a server
-import `toolmason_runtime.testing`. Everything else is private.
+Importing this package loads none of its modules: each name is imported when it is first used. Generated code also
+imports `toolmason_runtime.serving` and `toolmason_runtime.boot`, handlers that run programs import
+`toolmason_runtime.programs`, and tests of a server import `toolmason_runtime.testing`. Everything else is private.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from toolmason_runtime._lazy import lazy_exports
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.cutting import truncated as truncated
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.suggestions import closest_matches as closest_matches
     from toolmason_runtime.suggestions import did_you_mean as did_you_mean
 
-EXPORTS: Final = {
+EXPORTS = {
     "toolmason_runtime.chunks.cutting": ("truncated",),
     "toolmason_runtime.chunks.store": ("ChunkStore",),
     "toolmason_runtime.prefixes": ("Prefix", "parse_prefix", "prefix_from_environment"),
@@ -64,4 +62,8 @@ EXPORTS: Final = {
     "toolmason_runtime.suggestions": ("MAX_CHARS", "closest_matches", "did_you_mean"),
 }
 
-__getattr__ = lazy_exports(__name__, EXPORTS)
+
+def __getattr__(name: str) -> object:
+    from toolmason_runtime._lazy import lazy_exports
+
+    return lazy_exports(__name__, EXPORTS)(name)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.spec import Risk as Risk
     from toolmason_runtime.protocol.binding import Binding as Binding
     from toolmason_runtime.protocol.catalogue import Catalogue as Catalogue
+    from toolmason_runtime.protocol.catalogue import load_catalogue as load_catalogue
     from toolmason_runtime.protocol.completion import Completer as Completer
     from toolmason_runtime.protocol.model import Model as Model
     from toolmason_runtime.protocol.selection import Selection as Selection
@@ -44,7 +45,7 @@ EXPORTS: Final = {
         "Risk",
     ),
     "toolmason_runtime.protocol.binding": ("Binding",),
-    "toolmason_runtime.protocol.catalogue": ("Catalogue",),
+    "toolmason_runtime.protocol.catalogue": ("Catalogue", "load_catalogue"),
     "toolmason_runtime.protocol.completion": ("Completer",),
     "toolmason_runtime.server.dispatch": ("Dispatcher",),
     "toolmason_runtime.protocol.model": ("Model",),

@@ -31,6 +31,6 @@ def test_gemini_cli_connects_to_an_installed_server(tmp_path: Path) -> None:
     listed = subprocess.run([GEMINI, "mcp", "list"], check=False, **options)  # type: ignore[call-overload]
 
     assert installed.returncode == 0, installed.stderr
-    assert "Started as Gemini CLI starts it: 4 tools" in installed.stdout
+    assert "Started as Gemini CLI starts it: 3 tools" in installed.stdout
     assert "workbench: " in listed.stdout + listed.stderr
     assert "Connected" in listed.stdout + listed.stderr

@@ -182,9 +182,31 @@ def sent_tools(done: Run) -> list[dict[str, Any]]:
     return [entry for tool in done.model.tools_field for entry in tool.get("functionDeclarations", [tool])]
 
 
-def computed_tools(client: RealClient) -> list[Any]:
-    """Return the entries of Workbench as `toolmason stats` counts them."""
-    reading = read(find_project(Path(__file__).parent), diagnostics=Diagnostics())
+@on(*SELECTED)
+def test_a_client_sends_the_keywords_of_a_schema_that_its_facts_list(host: Host, notes: Server) -> None:
+    host.configure(notes)
+
+    done = host.run("Read the note.", notes.step)
+
+    sent, computed = sent_tools(done), computed_tools(host.client, NOTES)
+    assert schema_of("find_notes", sent) == schema_of("find_notes", computed)
+    assert "1 to 20 characters" in json.dumps(schema_of("find_notes", sent))
+
+
+def schema_of(name: str, tools: list[Any]) -> Any:
+    """Return the schema of the only tool whose name ends with `name`."""
+    [schema] = [
+        tool.get("parameters") or tool.get("parametersJsonSchema") or tool["input_schema"]
+        for entry in tools
+        for tool in entry.get("tools", [entry.get("function", entry)])
+        if tool.get("name", "").endswith(name)
+    ]
+    return schema
+
+
+def computed_tools(client: RealClient, manifest: Path | None = None) -> list[Any]:
+    """Return the entries of a server, by default Workbench, as `toolmason stats` counts them."""
+    reading = read(find_project(Path(__file__).parent, manifest=manifest), diagnostics=Diagnostics())
     assert reading
     table = catalogue(reading.server)
     listed = style_for(table, Selection(table["discovery"]["style"]), dict).listed()

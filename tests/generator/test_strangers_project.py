@@ -201,6 +201,11 @@ LOOK_ALIKES = {
 {% set look_alike = namespace(name="count_words", schema=schema) %}
 {{ facts.projected(look_alike, "openai").schema }}
 """,
+    "fragment": """
+{% macro name(tool, facts) %}{{ tool.name }}{% endmacro %}
+{% set look_alike = namespace(name="count_words") %}
+{{ facts.fragment(name, look_alike) }}
+""",
 }
 
 
@@ -566,16 +571,14 @@ def cache_key(text: str) -> str:
 
 
 def tampered(project: Project) -> Path:
-    """Put code into the models of a category, with each hash made anew."""
+    """Put code into the models of a category, with a valid checksum."""
     path = next(project.generated.glob("*/*/models.py"))
     text = path.read_text(encoding="utf-8")
     (category,) = server(project).categories
     found = pydantic_models.models(pydantic_models.schemas(category, server(project).package))
     assert found in text
-    body = found.partition("\n")[2].replace("import annotations", "import annotations\n\nimport os", 1)
-    hostile = pydantic_models.add_cache_header(
-        pydantic_models.schemas(category, server(project).package), f'{body}\n\nos.system("id")\n'
-    )
+    body = found.replace("import annotations", "import annotations\n\nimport os", 1)
+    hostile = f'{body}\n\nos.system("id")\n'
     whole = text.replace(found, hostile).rpartition("# toolmason: sha256")[0]
     path.write_text(add_checksum(PurePosixPath(path.relative_to(project.generated)), whole), encoding="utf-8")
     return path

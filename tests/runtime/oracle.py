@@ -46,11 +46,22 @@ class Oracle:
     def _check_result(self, method: str, result: dict[str, Any]) -> None:
         known = methods.serialize_server_result(method, self.version, result)
         # Also a result that asks the client for more is one of a call; it needs no field, so anything would pass as it.
-        assert result.keys() - known.keys() <= {"_meta"}, f"{method} gave what {self.version} does not know: {result}"
+        lost = {path for path in members(result) - members(known) if "_meta" not in path}
+        assert not lost, f"{method} gave what {self.version} does not know: {lost}"
         if self.version == MODERN:
             assert result["resultType"] in {"complete", "input_required"}
         else:
             assert not result.keys() & {"resultType", "ttlMs", "cacheScope"}
+
+
+def members(value: Any, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    """Return the paths of all members that are not null."""
+    match value:
+        case dict():
+            return {path}.union(*(members(item, (*path, name)) for name, item in value.items() if item is not None))
+        case list():
+            return {path}.union(*(members(item, path) for item in value))
+    return {path}
 
 
 Ends = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]

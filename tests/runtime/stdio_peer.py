@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from oracle import MODERN, Oracle
-from toolmason_runtime.server.command import ENGINES
+from toolmason_runtime.server.command import DEFAULT_ENGINE
 
 PATIENCE_S = 30.0
 """How long anything may take before a test gives up; the machine may be slow."""
@@ -205,7 +205,7 @@ class Peer:
 
 
 SAMPLE = (sys.executable, "-m", "sample_server", "--classic", "--all")
-engine: ContextVar[str] = ContextVar("engine", default=ENGINES[0])
+engine: ContextVar[str] = ContextVar("engine", default=DEFAULT_ENGINE)
 """The engine of the sample server."""
 
 
@@ -216,7 +216,7 @@ def sample() -> tuple[str, ...]:
 
 @contextmanager
 def talking(version: str, *more: str, command: Sequence[str] = (), **options: Any) -> Iterator[Peer]:
-    """Start a server, by default the sample, and open the connection; whatever happens, no process stays behind."""
+    """Start a server, by default the sample, and open the connection; the process always ends with the context."""
     peer = Peer([*(command or sample()), *more], version, **options)
     try:
         peer.open()

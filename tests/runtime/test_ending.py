@@ -29,10 +29,13 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
 @pytest.mark.parametrize("ending", ["end of input", *SIGNALS])
+@pytest.mark.parametrize("last_call", ["", "shout", "ask_in_a_thread"])
 def test_server_that_is_idle_ends_by_itself_and_without_tearing_the_interpreter_down(
-    ending: str | signal.Signals, each_engine: str
+    last_call: str, ending: str | signal.Signals, each_engine: str
 ) -> None:
-    with talking(LEGACY, "--engine", each_engine, command=COMMAND) as peer:
+    with talking(LEGACY, "--all", "--engine", each_engine, command=COMMAND) as peer:
+        if last_call:
+            peer.call(last_call, {"text": "a"})
         if isinstance(ending, signal.Signals):
             peer.process.send_signal(ending)
         else:

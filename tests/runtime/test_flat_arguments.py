@@ -1,7 +1,8 @@
-"""Flat arguments are checked without their model and without jsonschema, with the results of both."""
+"""Flat arguments and results are checked without models and without jsonschema, with the results of both."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import ModuleType
 from typing import Annotated, Any, Literal
@@ -15,6 +16,7 @@ from toolmason_runtime.programs.handler import sent_arguments
 from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.flat_arguments import MAX_EXACT, flat_check
 from toolmason_runtime.protocol.model import Model
+from toolmason_runtime.protocol.results import ResultError, ResultWriter
 
 MODELS = ModuleType("models_of_flat_arguments")
 """Holds the model of the current example, for a reference to it."""
@@ -79,7 +81,7 @@ SCHEMAS = st.one_of(
 def annotation(schema: dict[str, Any]) -> Any:
     """The type of a generated model."""
     if "enum" in schema:
-        return Literal[*schema["enum"]]  # type: ignore[valid-type]
+        return Literal[*schema["enum"]]
     base = list[annotation(schema["items"])] if schema["type"] == "array" else _TYPES[schema["type"]]  # type: ignore[misc]
     limits = {_FIELD_ARGUMENTS[name]: rule for name, rule in schema.items() if name in _FIELD_ARGUMENTS}
     return Annotated[base, Field(**limits)] if limits else base
@@ -115,17 +117,23 @@ def entry(schema: dict[str, Any]) -> Any:
     return {"tool": {"name": "tool", "inputSchema": schema}, "examples": [], "cli": "program"}
 
 
+def values(schema: dict[str, Any]) -> dict[str, st.SearchStrategy[Any]]:
+    """Values of the members of `schema`, many of them valid."""
+    fitting = {"string": TEXTS, "integer": NUMBERS, "number": NUMBERS, "boolean": st.booleans()}
+    return {
+        name: st.one_of(fitting.get(part["type"], st.lists(st.one_of(TEXTS, NUMBERS), max_size=4)), JUNK)
+        for name, part in schema["properties"].items()
+    }
+
+
 @given(tool=tools(), data=st.data())
 def test_the_flat_check_has_the_values_and_errors_of_the_model_and_of_jsonschema(
     tool: tuple[dict[str, Any], type[Model]], data: st.DataObject
 ) -> None:
     schema, model = tool
-    fitting = {"string": TEXTS, "integer": NUMBERS, "number": NUMBERS, "boolean": st.booleans()}
-    values = {
-        name: st.one_of(fitting.get(part["type"], st.lists(st.one_of(TEXTS, NUMBERS), max_size=4)), JUNK)
-        for name, part in schema["properties"].items()
-    }
-    arguments = data.draw(st.fixed_dictionaries({}, optional={**values, "class_": JUNK, "wait_for_previous": JUNK}))
+    arguments = data.draw(
+        st.fixed_dictionaries({}, optional={**values(schema), "class_": JUNK, "wait_for_previous": JUNK})
+    )
     sys.modules[MODELS.__name__] = MODELS
     vars(MODELS)["Params"] = model
 
@@ -135,6 +143,35 @@ def test_the_flat_check_has_the_values_and_errors_of_the_model_and_of_jsonschema
     raw = outcome(ArgumentValidator(entry(schema), None), arguments)
     not_flat = {**schema, "$comment": "A keyword that the flat check does not support"}
     assert raw == outcome(ArgumentValidator(entry(not_flat), None), arguments)
+
+
+def sent_result(schema: dict[str, Any], result: dict[str, Any]) -> str:
+    """The result on the wire, or the error."""
+    try:
+        return repr(ResultWriter(schema).to_wire(result))
+    except (ResultError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@given(tool=tools(), data=st.data())
+def test_a_flat_result_is_sent_or_refused_as_by_jsonschema(
+    tool: tuple[dict[str, Any], type[Model]], data: st.DataObject
+) -> None:
+    schema = tool[0]
+    result = data.draw(st.fixed_dictionaries({}, optional={**values(schema), "other": JUNK}))
+
+    not_flat = {**schema, "$comment": "A keyword that the flat check does not support"}
+    assert sent_result(schema, result) == sent_result(not_flat, result)
+
+
+def test_a_flat_result_needs_no_jsonschema() -> None:
+    code = (
+        "import sys; from toolmason_runtime.protocol.results import ResultWriter;"
+        "writer = ResultWriter({'type': 'object', 'properties': {'size': {'type': 'integer'}}, 'required': ['size']});"
+        "writer.prepare(); print(writer.to_wire({'size': 5})['structuredContent'], 'jsonschema' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == "{'size': 5} False\n"
 
 
 ONE_OF_EACH = {

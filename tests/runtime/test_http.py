@@ -61,7 +61,7 @@ def serving(
         process.communicate(timeout=PATIENCE_S)
 
 
-def post(address: str, headers: dict[str, str]) -> int:
+def post(address: str, headers: dict[str, str], path: str = "/mcp") -> int:
     """Send an `initialize` and give the status of the response."""
     host, port = address.removeprefix("http://").removesuffix("/mcp").split(":")
     params: dict[str, Any] = {
@@ -72,7 +72,7 @@ def post(address: str, headers: dict[str, str]) -> int:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
-    connection.request("POST", "/mcp", body, accepted | headers)
+    connection.request("POST", path, body, accepted | headers)
     status = connection.getresponse().status
     connection.close()
     return status
@@ -273,19 +273,26 @@ class Raw:
             self._headers["Mcp-Session-Id"] = opened.headers["Mcp-Session-Id"]
             self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def post(self, message: dict[str, Any] | bytes) -> http.client.HTTPResponse:
+    def post(self, message: dict[str, Any] | bytes, **headers: str) -> http.client.HTTPResponse:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        connection = http.client.HTTPConnection(*self._place, timeout=PATIENCE_S)
-        self._open_until.callback(connection.close)
-        connection.request("POST", "/mcp", body, self._headers)
-        return self._open_until.enter_context(connection.getresponse())
+        return self._send("POST", body, headers)
 
     def stream(self, **headers: str) -> http.client.HTTPResponse:
         """Open the stream for what no request asks for."""
+        return self._send("GET", None, headers)
+
+    def end_session(self) -> http.client.HTTPResponse:
+        return self._send("DELETE", None, {})
+
+    def _send(self, method: str, body: bytes | None, headers: dict[str, str]) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection(*self._place, timeout=PATIENCE_S)
         self._open_until.callback(connection.close)
-        connection.request("GET", "/mcp", headers=self._headers | headers)
+        connection.request(method, "/mcp", body, self._headers | headers)
         return self._open_until.enter_context(connection.getresponse())
+
+    def disconnect(self) -> None:
+        """Close all connections; the session stays open."""
+        self._open_until.close()
 
     def resumed(self, line: str) -> Iterator[str]:
         """Come back with the id of an event, as its `line` has it, and give the lines that follow."""
@@ -380,6 +387,130 @@ def test_what_another_session_was_sent_is_never_replayed_though_requests_have_th
     assert len(ids) == len(others_ids) == 2
     assert [line for lines in (*replayed, *guessed) for line in lines if line.startswith("data: {")] == []
     assert json.loads(own.removeprefix("data: "))["result"]["content"][0]["text"] == "OWN"
+
+
+def test_only_the_path_of_the_protocol_is_served_with_or_without_a_slash_at_its_end() -> None:
+    with serving() as (_, address):
+        statuses = {path: post(address, {}, path) for path in ("/mcp", "/mcp/", "/mcp//", "/mcp/x", "/mcpx", "/")}
+
+    assert statuses == {"/mcp": 200, "/mcp/": 200, "/mcp//": 404, "/mcp/x": 404, "/mcpx": 404, "/": 404}
+
+
+def test_request_needs_a_session_and_must_accept_events_and_contain_json() -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    given: list[dict[str, str]] = [
+        {},
+        {"Accept": "*/*"},
+        {"Accept": "application/json"},
+        {"Accept": "text/event-stream"},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/jsonx"},
+        {"Mcp-Session-Id": "unknown"},
+    ]
+    with serving() as (_, address), ExitStack() as stack:
+        client = Raw(address, LEGACY, stack)
+        statuses = [client.post(ping, **headers).status for headers in given]
+        types = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        without_session = answer(address, types, body=json.dumps(ping))
+
+    assert (statuses, without_session.status) == ([200, 200, 406, 406, 400, 415, 404], 400)
+
+
+def test_client_that_disconnects_during_a_call_resumes_its_stream_and_gets_what_follows() -> None:
+    with serving() as (_, address), ExitStack() as stack:
+        client = Raw(address, LEGACY, stack)
+        lines = [""]
+        said = client.said("ask", {})
+        while not lines[-1].startswith("data: {"):
+            lines.append(next(said))
+        client.disconnect()
+        last_event = [line for line in lines if line.startswith("id: ")][-1]
+        resumed = client.resumed(last_event)
+        while next(resumed, None) is None:  # the server has not noticed yet that the client disconnected
+            resumed = client.resumed(last_event)
+        asked = json.loads(lines[-1].removeprefix("data: "))
+        client.post({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}})
+        answer = next(line for line in resumed if line.startswith("data: {"))
+
+    assert asked["params"]["message"] == "Your name?"
+    assert json.loads(answer.removeprefix("data: "))["params"]["message"] == "Your city?"
+
+
+def test_stream_of_a_call_ends_with_its_session() -> None:
+    with serving() as (_, address), ExitStack() as stack:
+        client = Raw(address, LEGACY, stack)
+        said = client.call("ask", {})
+        asked = next(said)
+        ended = client.end_session()
+
+        assert (asked["method"], ended.status, list(said)) == ("elicitation/create", 200, [])
+
+
+ADJUSTED = """
+from toolmason_runtime.transports import http_sessions
+from toolmason_runtime.transports.http import serve
+from toolmason_runtime.transports.shutdown import Shutdown
+from sample_server.server import build_server
+
+http_sessions.PING_S = 0.01
+http_sessions.MAX_SESSIONS = 2
+serve(build_server, Shutdown(), port=0)
+"""
+
+
+CHANGED_SDK = """
+import sys
+from mcp.server.streamable_http import StreamableHTTPServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from sample_server.server import build_server
+from toolmason_runtime.transports.http import serve
+from toolmason_runtime.transports.shutdown import Shutdown
+
+create = StreamableHTTPServerTransport._create_session_message
+if sys.argv[1] == "changed":
+    StreamableHTTPServerTransport._create_session_message = lambda self, *parts: create(self, *parts)
+else:
+    StreamableHTTPServerTransport._make = create
+    del StreamableHTTPServerTransport._create_session_message
+    StreamableHTTPServerTransport.__getattr__ = lambda self, name: self._make
+shutdown = Shutdown()
+shutdown.install()
+serve(build_server, shutdown, port=0)
+print("toolmason_runtime.transports.http_sessions" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("how", ["changed", "missing"])
+def test_sdk_with_other_private_names_answers_with_its_own_sessions(how: str) -> None:
+    with serving(how, command=["-c", CHANGED_SDK]) as (process, address), ExitStack() as stack:
+        modern, legacy = (Raw(address, era, stack) for era in (MODERN, LEGACY))
+        arguments = {"tool_name": "shout", "args": {"text": "one"}}
+        said = [list(client.call("call", arguments))[-1] for client in (modern, legacy)]
+        status = legacy.end_session().status
+        process.send_signal(signal.SIGTERM)
+        used, _ = process.communicate(timeout=PATIENCE_S)
+
+    assert [message["result"]["content"][0]["text"] for message in said] == ["ONE", "ONE"]
+    assert (status, used, process.returncode) == (200, "False\n", 0)
+
+
+def test_sessions_are_limited_and_one_that_ends_makes_room() -> None:
+    with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
+        client = Raw(address, LEGACY, stack)
+        statuses = [post(address, {}) for _ in range(2)]
+        client.end_session()
+
+        assert [*statuses, post(address, {})] == [200, 503, 200]
+
+
+def test_stream_of_a_silent_call_begins_with_its_id_and_is_kept_open_by_comments() -> None:
+    with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
+        client = Raw(address, LEGACY, stack)
+        said = client.said("call", {"tool_name": "wait", "args": {}})
+        lines = [next(said) for _ in range(8)]
+
+    assert re.fullmatch(r"id: [\w-]{22}", lines[0])
+    assert lines[1:] == ["data:", "retry: 500", "", ": ping", "", ": ping", ""]
 
 
 async def test_small_answers_are_not_held_back() -> None:

@@ -38,3 +38,36 @@ def test_each_exported_name_resolves_and_is_typed(name: str) -> None:
         for alias in node.names
     }
     assert typed == exports
+
+
+WITHOUT_UNIX = """
+import importlib, pkgutil, sys
+
+import mcp.server.lowlevel, mcp.client.stdio, starlette.applications, uvicorn  # they have variants for each system
+
+for name in ("fcntl", "resource", "pwd"):
+    sys.modules[name] = None
+for top in ("toolmason_runtime", "workbench_handlers", "workbench_server"):
+    package = importlib.import_module(top)
+    for module in pkgutil.walk_packages(package.__path__, f"{top}."):
+        if module.name != "toolmason_runtime.programs.launcher":  # a program of its own, for Linux
+            importlib.import_module(module.name)
+"""
+
+
+def test_every_module_imports_without_the_modules_of_unix() -> None:
+    subprocess.run([sys.executable, "-I", "-c", WITHOUT_UNIX], check=True)
+
+
+def test_windows_serves_with_the_sdk_by_default_and_other_systems_with_the_lean_engine() -> None:
+    code = (
+        "import sys; sys.platform = sys.argv[1]; import toolmason_runtime.server.command as command;"
+        "print(command.DEFAULT_ENGINE)"
+    )
+    engines = [
+        subprocess.run(
+            [sys.executable, "-I", "-c", code, platform], capture_output=True, encoding="utf-8", check=True
+        ).stdout.strip()
+        for platform in ("win32", "darwin", "linux")
+    ]
+    assert engines == ["sdk", "lean", "lean"]

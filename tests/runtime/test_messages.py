@@ -67,6 +67,7 @@ def test_whatever_stands_in_a_line_is_a_message_or_refused(line: bytes) -> None:
         case MalformedError(answer=None):
             pass
         case MalformedError(answer=answer):
+            assert answer is not None
             assert answer["error"]["code"] in (-32700, -32600)
         case JSONRPCRequest(id=found):
             assert isinstance(found, int | str)

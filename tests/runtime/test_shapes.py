@@ -1,4 +1,4 @@
-"""The shapes of MCP's requests and answers, held against the SDK's models.
+"""The shapes of MCP's requests and answers, compared with the SDK's models.
 
 The SDK accepts more than it needs to, such as the text "1" for a number. So a value must be accepted if the SDK accepts
 it strictly, and refused if the SDK refuses it otherwise.
@@ -70,12 +70,10 @@ VALID_REQUESTS: list[tuple[str, str, dict[str, Any]]] = [
 
 def changes(value: Any) -> st.SearchStrategy[Any]:
     """Values like this one in which one part is missing or another value."""
-    other = st.sampled_from([None, True, 5, -0.5, "text", [], {}, ["text"], {"a": "b"}, [{}], 2**70])
+    junk: list[Any] = [None, True, 5, -0.5, "text", [], {}, ["text"], {"a": "b"}, [{}], 2**70]
+    other = st.sampled_from(junk)
     if isinstance(value, dict) and value:
-        parts = [
-            st.builds(lambda inner, name=name: {**value, name: inner}, changes(value[name]))  # type: ignore[misc]
-            for name in value
-        ]
+        parts = [st.builds(lambda inner, name=name: {**value, name: inner}, changes(value[name])) for name in value]
         missing = st.sampled_from(sorted(value)).map(
             lambda name: {key: member for key, member in value.items() if key != name}
         )

@@ -86,6 +86,16 @@ def test_a_stored_projection_is_not_computed_again() -> None:
     assert not later._normalizers
 
 
+def test_texts_for_another_process_spare_its_conversions() -> None:
+    texts = Projections({}).texts([OBJECT])
+    later = Projections(texts)
+    for target in (target for target in Target if target is not Target.MCP):
+        assert later.project(OBJECT, target) == project(OBJECT, target)
+    assert len(texts) == len(Target) - 1
+    assert not later._normalizers
+    assert Projections().texts([OBJECT]) == {}
+
+
 def test_schemas_that_differ_only_in_order_or_type_of_number_have_their_own_projections() -> None:
     schemas = [
         {"type": "object", "properties": {"a": {"minimum": 1}, "b": {}}},

@@ -2,7 +2,8 @@
 
 `lists/` has the first answer and tools/list of each style, `calls/` the answers to the calls of `cases.toml`. Each
 server is started once for each protocol era. A file has the answers at 2025-11-25; members that are different at
-2026-07-28 are beside them under that name. `pytest tests/transcripts --regen-all` rewrites the files.
+2026-07-28 are beside them under that name. `pytest tests/transcripts --regen-all` rewrites the files with the answers
+of the default engine; the other one may send the members of an object in another order.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import pytest
 from oracle import LEGACY, MODERN
 from pytest_regressions.file_regression import FileRegressionFixture
 from stdio_peer import Message, Peer
+from toolmason_runtime.server.command import ENGINES, LEAN
 
 from workbench_server.catalogue import CATALOGUE
 
@@ -126,9 +128,9 @@ class Workplace:
 class Client:
     """The client of one server. Its user accepts every question and approves every review."""
 
-    def __init__(self, server: str, era: str, place: Workplace) -> None:
+    def __init__(self, server: str, era: str, place: Workplace, flags: Iterable[str]) -> None:
         root = str(place.path / "project")
-        command = (sys.executable, "-m", "workbench_server", "--root", root, *SERVERS[server])
+        command = (sys.executable, "-m", "workbench_server", "--root", root, *SERVERS[server], *flags)
         self.peer = Peer(command, era, capabilities={"elicitation": {}}, env=place.environment, inherit=False, cwd=root)
         self.peer.answers["elicitation/create"] = self._accept
         self.place = place
@@ -176,13 +178,20 @@ class Client:
         return recorded
 
 
-def record(server: str, era: str, directory: Path) -> dict[str, Any]:
+def record(server: str, directory: Path, *flags: str) -> dict[str, Any]:
+    """Return the answers of a server in both eras, by the name of their file."""
+    with ThreadPoolExecutor() as pool:
+        legacy, modern = pool.map(lambda era: record_era(server, era, directory, flags), (LEGACY, MODERN))
+    return {name: with_changes(answers, modern[name]) for name, answers in legacy.items()}
+
+
+def record_era(server: str, era: str, directory: Path, flags: Iterable[str]) -> dict[str, Any]:
     """Return the first answer and the list of a server, and its answers to its calls, by the name of their file."""
     cases = CASES.get(server, {})
     place = Workplace(directory.resolve() / era)
     place.path.mkdir()
     place.prepare(case["says"] for case in cases.values() if "says" in case)
-    client = Client(server, era, place)
+    client = Client(server, era, place, flags)
     try:
         files: dict[str, Any] = {f"lists/{server}": {"first answer": client.open(), "tools/list": client.list()}}
         for tool, case in cases.items():
@@ -231,16 +240,17 @@ def as_json(value: Any) -> str:
     return json.dumps(as_lines(value), indent=2, ensure_ascii=False) + "\n"
 
 
+@pytest.mark.parametrize("engine", sorted(ENGINES, key=LEAN.__ne__))
 @pytest.mark.parametrize("server", SERVERS)
-def test_server_sends_the_recorded_answers_in_both_eras(
-    server: str, tmp_path: Path, file_regression: FileRegressionFixture
+def test_each_engine_sends_the_recorded_answers_in_both_eras(
+    server: str, engine: str, tmp_path: Path, file_regression: FileRegressionFixture
 ) -> None:
-    with ThreadPoolExecutor() as pool:
-        legacy, modern = pool.map(lambda era: record(server, era, tmp_path), (LEGACY, MODERN))
-
-    for name, answers in legacy.items():
-        text = as_json(with_changes(answers, modern[name]))
-        file_regression.check(text, encoding="utf-8", newline="", fullpath=HERE / f"{name}.json")
+    for name, answers in record(server, tmp_path, "--engine", engine).items():
+        path = HERE / f"{name}.json"
+        if engine == LEAN:
+            file_regression.check(as_json(answers), encoding="utf-8", newline="", fullpath=path)
+        else:
+            assert as_lines(answers) == json.loads(path.read_text(encoding="utf-8"))
     assert {path.stem for path in HERE.glob(f"calls/{server}/*")} == CASES.get(server, {}).keys()
 
 

@@ -16,7 +16,7 @@ from toolmason_runtime.protocol.binding import Binding, load_model
 from workbench_server.catalogue import CATALOGUE
 
 PROGRAMS = [name for name, entry in CATALOGUE["tools"].items() if "cli" in entry]
-VALUES = st.one_of(
+VALUES: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from(
         ["", "a", "HEAD", "all", "10,20", "5", "true", 0, 1, 5, 10**6, 2.0, None, True, [], ["a"], [1], {}]
     ),

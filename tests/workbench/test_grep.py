@@ -446,3 +446,17 @@ def test_sections_are_found_by_the_kind_of_file(
     lines = text.splitlines()
     section = section_at(line, find_boundaries(lines, suffix), len(lines))
     assert (section and (section.start, section.end)) == expected
+
+
+@pytest.mark.parametrize("text", ["k", "x\n:", "two words", "1:2:3", "\xff\xfek\0".encode("latin-1")], ids=repr)
+def test_an_empty_match_at_the_end_of_an_open_line_is_found(room: Any, find: Any, text: str | bytes) -> None:
+    room.write("a.txt", text)
+    last = 2 if text == "x\n:" else 1
+    answer = find("b*$")
+    assert answer.startswith("[2 matching lines" if last == 2 else "[1 matching line]")
+    assert f"\n{last}: " in answer
+
+
+def test_an_empty_last_line_is_found(room: Any, find: Any) -> None:
+    room.write("a.txt", "one\n\n")
+    assert find("^$") == "[1 matching line]\na.txt\n2: "

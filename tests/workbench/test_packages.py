@@ -17,6 +17,7 @@ from workbench_handlers.workspace.packages import NotInstalledError, require
         ("pathspec", "grep_content", {"pattern": "x"}),
         ("pathspec", "grep_content", {"pattern": "x", "search_path": "folder"}),
         ("jq", "query_json", {"file_path": "folder/a.json", "jq_expression": "."}),
+        ("msgspec", "query_json", {"file_path": "folder/a.json", "jq_expression": "."}),
         ("jq", "query_yaml", {"file_path": "folder/a.yml", "yq_expression": "."}),
         ("yaml", "query_yaml", {"file_path": "folder/a.yml", "yq_expression": "."}),
     ],
@@ -35,7 +36,7 @@ def test_a_tool_whose_package_is_missing_says_what_to_install(
 
 
 def test_tools_that_need_no_package_work_without_any(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("jq", "pathspec", "yaml"):
+    for package in ("jq", "msgspec", "pathspec", "yaml"):
         monkeypatch.setitem(sys.modules, package, None)
     room.write("a.txt", "word\n")
     assert not room.read("a.txt").is_error
@@ -48,7 +49,7 @@ def test_handlers_are_imported_without_what_only_some_need() -> None:
     code = f"import sys, {', '.join(f'workbench_handlers.{each}' for each in modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
     assert "workbench_handlers.workspace.ignore" in loaded.split()
-    assert not {"jq", "pathspec", "yaml"}.intersection(loaded.split())
+    assert not {"jq", "msgspec", "pathspec", "yaml"}.intersection(loaded.split())
 
 
 def test_a_package_that_is_there_is_found_and_another_is_not() -> None:

@@ -414,3 +414,15 @@ def test_any_part_is_what_splitting_at_line_feeds_gives(
     if expected:
         assert part.first == (len(lines) - len(expected) + 1 if is_tail else first)
         assert part.last == (part.first or 0) + len(expected) - 1
+
+
+def test_the_only_line_of_a_large_file_is_not_followed_by_others(room: Any) -> None:
+    room.write("a.txt", "x" * (2 * MAX_COUNTED_REST))
+    assert "(lines 1-1 of at least 1; line 1 is cut" in head(room.read("a.txt", head=1))
+
+
+@pytest.mark.parametrize("character", ["\x0b", "\r\x0b", "\x01a", "\x7f", "é", "\U0001f600", '"'], ids=repr)
+def test_an_answer_of_short_lines_of_odd_characters_fits(room: Any, character: str) -> None:
+    for length in (1_000, 5_000, 20_000):
+        room.write("a.txt", f"{character * 20}\n" * (length // 20))
+        assert fits(room.read("a.txt"))

@@ -10,18 +10,22 @@ from typing import Final
 
 from toolmason_runtime.serving import Binding
 
-import workbench_handlers.files
+import workbench_handlers.files.tools
 from workbench_server.files import contract, models
 
-LIST_ALLOWED_DIRECTORIES: Final[contract.ListAllowedDirectories] = workbench_handlers.files.list_allowed_directories
-READ_FILES: Final[contract.ReadFiles] = workbench_handlers.files.read_files
-READ_MEDIA_FILE: Final[contract.ReadMediaFile] = workbench_handlers.files.read_media_file
-LIST_DIRECTORY_WITH_SIZES: Final[contract.ListDirectoryWithSizes] = workbench_handlers.files.list_directory_with_sizes
-LIST_DIRECTORY: Final[contract.ListDirectory] = workbench_handlers.files.list_directory
-SEARCH_FILES: Final[contract.SearchFiles] = workbench_handlers.files.search_files
-GET_FILE_INFO: Final[contract.GetFileInfo] = workbench_handlers.files.get_file_info
-DIRECTORY_TREE: Final[contract.DirectoryTree] = workbench_handlers.files.directory_tree
-GREP_CONTENT: Final[contract.GrepContent] = workbench_handlers.files.grep_content
+LIST_ALLOWED_DIRECTORIES: Final[contract.ListAllowedDirectories] = (
+    workbench_handlers.files.tools.list_allowed_directories
+)
+READ_FILES: Final[contract.ReadFiles] = workbench_handlers.files.tools.read_files
+READ_MEDIA_FILE: Final[contract.ReadMediaFile] = workbench_handlers.files.tools.read_media_file
+LIST_DIRECTORY_WITH_SIZES: Final[contract.ListDirectoryWithSizes] = (
+    workbench_handlers.files.tools.list_directory_with_sizes
+)
+LIST_DIRECTORY: Final[contract.ListDirectory] = workbench_handlers.files.tools.list_directory
+SEARCH_FILES: Final[contract.SearchFiles] = workbench_handlers.files.tools.search_files
+GET_FILE_INFO: Final[contract.GetFileInfo] = workbench_handlers.files.tools.get_file_info
+DIRECTORY_TREE: Final[contract.DirectoryTree] = workbench_handlers.files.tools.directory_tree
+GREP_CONTENT: Final[contract.GrepContent] = workbench_handlers.files.tools.grep_content
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "list_allowed_directories": Binding(models.ListAllowedDirectoriesParams, LIST_ALLOWED_DIRECTORIES),
@@ -36,4 +40,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 1f9552e7c0c6e3c1d42c8ebfb563c9e6
+# toolmason: sha256 3ec804d6fb46b1144abc479c0694c8fb

@@ -16,13 +16,15 @@ from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.schema import Projection, Target
 from toolmason.schema.projections import Projections
+from toolmason.store import Store
 
 
 class Facts:
-    """The computed facts of one server."""
+    """The computed facts of one server. `store` has results of earlier runs."""
 
-    def __init__(self, server: Server, projections: Projections | None = None) -> None:
+    def __init__(self, server: Server, projections: Projections | None = None, store: Store | None = None) -> None:
         self._server = server
+        self._store = store
         self._tools = {tool.name: tool for tool in server.tools}
         self._projections = projections or Projections()
 
@@ -44,7 +46,7 @@ class Facts:
     @cached_property
     def stats(self) -> Stats:
         """The cost of each tool and style."""
-        return stats(self.catalogue)
+        return stats(self.catalogue, self._store)
 
     def projected(self, tool: Tool, target: str) -> Projection:
         """Return the parameters of `tool` in the dialect of a provider, a `toolmason.schema.Target`.
@@ -52,9 +54,12 @@ class Facts:
         Raises:
             TypeError: `tool` is not one of the server. A template can create objects that look like it.
         """
-        if self._tools.get(tool.name) is not tool:
+        if not self._is_own(tool):
             raise TypeError("`facts.projected` takes a tool of `server`")
-        return self._projections.project(tool.schema, Target(target))
+        return self._projections.project(tool.schema, Target(target), store=False)
+
+    def _is_own(self, tool: Tool) -> bool:
+        return self._tools.get(tool.name) is tool
 
     def configuration(self, client: Client) -> dict[str, Any]:
         """Return the content of the file that configures the server in `client`."""

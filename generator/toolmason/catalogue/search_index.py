@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 from typing import Any
 
@@ -97,9 +98,15 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
         "values": " ".join(str(value) for _, part in _parameters(schema) for value in part.get("enum", ())),
     }
     return {
-        field: Counter(dict.fromkeys(terms(text), 1) if field == "name" else terms(text))
+        field: Counter(dict.fromkeys(terms(text), 1)) if field == "name" else _term_counts(text)
         for field, text in texts.items()
     }
+
+
+@lru_cache(maxsize=1024)
+def _term_counts(text: str) -> Counter[str]:
+    # Cached because tools share the texts of their category and the names of parameters.
+    return Counter(terms(text))
 
 
 def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from toolmason_runtime.discovery import style_for
@@ -16,6 +17,7 @@ from toolmason.catalogue.table import catalogue
 from toolmason.catalogue.tools_field import tools_field
 from toolmason.clients import clients
 from toolmason.model.server import Server
+from toolmason.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +47,17 @@ class Stats:
     styles: tuple[StyleCost, ...]
 
 
-def stats(table: Catalogue) -> Stats:
-    """Return the costs of a server. Those of styles are for tools of tier `core`, as served without `--all`."""
-    tools = {name: _cost(entry["tool"]) for name, entry in table["tools"].items() if entry.get("enabled", True)}
+def stats(table: Catalogue, store: Store | None = None) -> Stats:
+    """Return the costs of a server. Those of styles are for tools of tier `core`, as served without `--all`.
+
+    `store` has the tokens of tools in earlier runs.
+    """
+    tools = {name: _cost(entry["tool"], store) for name, entry in table["tools"].items() if entry.get("enabled", True)}
     styles = []
     for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
         # `dict` replaces the search index, which listing does not use.
         listed = style_for(table, Selection(style), dict).listed()
-        costs = [_cost(tool) for tool in listed]
+        costs = [_cost(tool, store) for tool in listed]
         # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
         size = sum(cost.size for cost in costs) + len(costs) + 1
         styles.append(StyleCost(style, len(listed), size, sum(cost.tokens for cost in costs)))
@@ -63,12 +68,19 @@ def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _cost(tool: WireTool) -> Cost:
-    # Clients do not show `_meta` to models.
-    shown = {key: value for key, value in tool.items() if key != "_meta"}
+def _cost(tool: WireTool, store: Store | None) -> Cost:
+    wire = _to_wire(tool)
     # An unpaired surrogate counts three bytes; reporting it is not the job of a measurement.
-    size = len(_to_wire(tool).encode("utf-8", "surrogatepass"))
-    return Cost(tool["name"], size, estimate_tokens(_to_wire(shown)))
+    data = wire.encode("utf-8", "surrogatepass")
+    # Clients do not show `_meta` to models.
+    shown = _to_wire({key: value for key, value in tool.items() if key != "_meta"}) if "_meta" in tool else wire
+    if store is None:
+        return Cost(tool["name"], len(data), estimate_tokens(shown))
+    key = f"tokens {sha256(data).hexdigest()}"
+    tokens = store.get(key)
+    if tokens is None:
+        store[key] = tokens = str(estimate_tokens(shown))
+    return Cost(tool["name"], len(data), int(tokens))
 
 
 def report_stats(server: Server) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolmason_runtime.protocol.catalogue import WireTool
+from toolmason_runtime.protocol.results import compact_json
 
 from toolmason.clients import Client, ToolsField
 from toolmason.model.server import Server
+from toolmason.schema.keywords import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS
 
 
 def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> list[Any]:
@@ -42,9 +44,24 @@ def _filled(form: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _schema(form: ToolsField, schema: Mapping[str, Any]) -> dict[str, Any]:
-    sent = {**schema, **form.keywords}
-    properties = {
-        name: {key: rule for key, rule in part.items() if key not in form.drops} if isinstance(part, Mapping) else part
-        for name, part in schema.get("properties", {}).items()
-    }
-    return sent | {"properties": {**properties, **form.properties}}
+    sent: dict[str, Any] = _with_keywords(schema, form.passes) if form.passes else {**schema}
+    if form.max_described and len(compact_json(sent).encode(errors="surrogatepass")) > form.max_described:
+        sent = _with_keywords(sent, [keyword for keyword in form.passes if keyword != "description"])
+    return {**sent, **form.keywords, "properties": {**sent.get("properties", {}), **form.properties}}
+
+
+def _with_keywords(schema: Any, keywords: Sequence[str]) -> Any:
+    """Return a copy of `schema` in which every schema has only `keywords`."""
+    if not isinstance(schema, Mapping):
+        return schema
+    copy: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword not in keywords:
+            continue
+        if keyword in SCHEMA_MAP_KEYWORDS:
+            copy[keyword] = {name: _with_keywords(part, keywords) for name, part in value.items()}
+        elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
+            copy[keyword] = [_with_keywords(part, keywords) for part in value]
+        else:
+            copy[keyword] = _with_keywords(value, keywords) if keyword in SCHEMA_KEYWORDS else value
+    return copy

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import IntEnum
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -54,6 +53,8 @@ class CommandLineError(click.ClickException):
 def _print_version(context: click.Context, _option: click.Parameter, is_set: bool) -> None:
     if not is_set or context.resilient_parsing:
         return
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         number = version("toolmason")
     except PackageNotFoundError:

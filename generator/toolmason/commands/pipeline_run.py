@@ -131,6 +131,8 @@ class Run:
         except MisplacedDirectoryError as error:
             self._report_path(diagnostics, MISPLACED, PurePosixPath(error.path.name), error.reason)
             return ExitCode.REFUSED
+        except OSError as error:  # Of temporary files or the formatter.
+            return _fail(f"{error}; nothing was written")
         except Exception as error:
             # Imported here, with jinja2: a run without changes needs neither.
             from toolmason.render.environment import TemplateRefusedError

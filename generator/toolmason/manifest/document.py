@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -15,6 +16,8 @@ from toolmason_runtime.toml.problems import Kind, Problem
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location, Severity
 from toolmason.manifest.input_files import read_input
+from toolmason.manifest.parsed_tools import parse_with_store
+from toolmason.store import Store
 
 CODES: Final[Mapping[str, str]] = {
     Kind.ENCODING: "TM102",
@@ -74,15 +77,16 @@ class Document(TomlDocument):
         return _diagnostic(problem, self.path, self._lines[problem.position.line - 1])
 
 
-def load(path: Path, *, root: Path, diagnostics: Diagnostics) -> Document | None:
-    """Read `path` and parse it as TOML.
+def load(path: Path, *, root: Path, diagnostics: Diagnostics, store: Store | None = None) -> Document | None:
+    """Read `path` and parse it as TOML; `store` has tables that earlier runs have parsed.
 
     Returns None, with a TM1xx diagnostic added, if the file cannot be read or is not TOML. Paths in diagnostics are
     relative to `root`.
     """
     display_path = PurePosixPath((path.relative_to(root) if path.is_relative_to(root) else path).as_posix())
     raw = _read(path, root)
-    document = parse_toml(raw) if isinstance(raw, bytes) else raw
+    loads = tomllib.loads if store is None else partial(parse_with_store, store=store)
+    document = parse_toml(raw, loads) if isinstance(raw, bytes) else raw
     if isinstance(document, TomlDocument):
         return Document(path=display_path, text=document.text, data=document.data)
     source = _line(raw, document.position.line) if isinstance(raw, bytes) else ""

@@ -144,15 +144,15 @@ def without_texts(schema: JsonSchema) -> JsonSchema:
 
 def rules(schema: JsonSchema) -> JsonSchema:
     """Return a copy of `schema` without the keywords that a check of arguments ignores: texts, defaults and formats."""
-    kept: JsonSchema = {}
+    result: JsonSchema = {}
     for keyword, part in schema.items():
         if keyword == "properties":
-            kept[keyword] = {name: rules(member) for name, member in part.items()}
+            result[keyword] = {name: rules(member) for name, member in part.items()}
         elif keyword == "items":
-            kept[keyword] = rules(part)
+            result[keyword] = rules(part)
         elif keyword not in {"title", "description", "default", "format"}:
-            kept[keyword] = part
-    return kept
+            result[keyword] = part
+    return result
 
 
 def listed_result(schema: JsonSchema) -> JsonSchema:

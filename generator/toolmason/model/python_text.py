@@ -15,7 +15,9 @@ def docstring(text: str) -> str:
 
 
 def escape_unprintable(text: str, *, keep: str = "") -> str:
-    """Replace unprintable characters, such as bidirectional ones, by Python escapes, except those in `keep`."""
+    """Replace unprintable characters, such as bidirectional ones, by Python escapes, except the character `keep`."""
+    if (text.replace(keep, "") if keep else text).isprintable():
+        return text
     return "".join(
         char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii") for char in text
     )

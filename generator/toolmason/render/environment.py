@@ -11,6 +11,7 @@ from typing import Final
 
 from jinja2 import (
     BaseLoader,
+    BytecodeCache,
     ChoiceLoader,
     Environment,
     PackageLoader,
@@ -48,8 +49,11 @@ class MissingVariable(StrictUndefined):
         return self._undefined_hint or f"unknown name `{self._undefined_name}`"
 
 
-def make_environment(templates: Path | None = None) -> Environment:
-    """Return the environment for templates, sandboxed if it includes the `templates` directory of a project."""
+def make_environment(templates: Path | None = None, compiled: BytecodeCache | None = None) -> Environment:
+    """Return the environment for templates, sandboxed if it includes the `templates` directory of a project.
+
+    `compiled` has the packaged templates of earlier runs.
+    """
     packaged = PackageLoader("toolmason_templates", ".")
     loaders: list[BaseLoader] = [packaged, PrefixLoader({PACKAGED_PREFIX: packaged})]
     if templates is not None:
@@ -57,6 +61,7 @@ def make_environment(templates: Path | None = None) -> Environment:
     environment_class = Environment if templates is None else ImmutableSandboxedEnvironment
     environment = environment_class(
         loader=ChoiceLoader(loaders),
+        bytecode_cache=compiled,
         undefined=MissingVariable,
         trim_blocks=True,
         lstrip_blocks=True,

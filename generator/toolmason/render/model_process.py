@@ -1,21 +1,25 @@
-"""Generate many Pydantic models in a child process while the other files are rendered."""
+"""Generate many Pydantic models in a child process while the other files are rendered.
+
+The child only saves time: if it cannot start, or fails for lack of memory or disk space, the models are generated here.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
+from toolmason.garbage_collection import reduce_garbage_collection
 from toolmason.render.child_process import child_command
 from toolmason.render.pydantic_models import models_of_modules
 
 MIN_TOOLS: Final = 100
-"""Minimum tools of a server for a child process. The other files of a smaller one take less time than its start."""
+"""Minimum number of tools for a child process; with fewer, its start takes longer than it saves."""
 
 
 @contextmanager
@@ -24,61 +28,77 @@ def start_models(
 ) -> Iterator[Mapping[str, str]]:
     """Generate the models of `sources`; yield them, and the `known` ones, by key.
 
-    With `concurrent`, a child process generates them, and the first access to one of them waits for it. The process
-    ends with the context.
+    The first access to one of them waits for all. With `concurrent`, a child process generates them; it ends with the
+    context.
     """
-    if not (sources and concurrent):
-        yield {**known, **models_of_modules(sources)}
-        return
-    command = child_command(__name__)
-    # With files instead of pipes, neither process waits for the other to read.
-    with TemporaryFile() as standard_input, TemporaryFile() as output, TemporaryFile() as errors:
+    with ExitStack() as stack:
+        child = _start(sources, stack) if sources and concurrent else None
+        yield _PendingModels(sources, known, child)
+
+
+class _Child:
+    """The process that generates models, and its output."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
+        self.process = process
+        self._output = output
+
+    def result(self) -> dict[str, str] | None:
+        """Wait for the models; return None if the process has failed."""
+        if self.process.wait() == 0:
+            with suppress(OSError, ValueError):
+                self._output.seek(0)
+                return dict(json.load(self._output))
+        return None
+
+
+def _start(sources: Mapping[str, dict[str, Any]], stack: ExitStack) -> _Child | None:
+    """Start a process that ends with `stack`; return None if the system refuses it."""
+    # A full disk also fails the end of the inner context, which writes the rest of the buffer.
+    with suppress(OSError), ExitStack() as own:
+        # With files instead of pipes, neither process waits for the other to read.
+        standard_input, output = own.enter_context(TemporaryFile()), own.enter_context(TemporaryFile())
         standard_input.write(json.dumps(sources).encode())
         standard_input.seek(0)
-        with subprocess.Popen(command, stdin=standard_input, stdout=output, stderr=errors) as process:  # noqa: S603 - our own code
-            try:
-                yield _PendingModels([*known, *sources], known, process, output, errors)
-            finally:
-                process.kill()
+        command = child_command(__name__)
+        process = own.enter_context(
+            subprocess.Popen(command, stdin=standard_input, stdout=output, stderr=subprocess.DEVNULL)  # noqa: S603 - our own code
+        )
+        own.callback(process.kill)
+        stack.enter_context(own.pop_all())
+        return _Child(process, output)
+    return None
 
 
 class _PendingModels(Mapping[str, str]):
-    """The known models and those that a child process generates."""
+    """The known models and those that are generated, by a child process if there is one."""
 
-    def __init__(
-        self,
-        keys: Collection[str],
-        known: Mapping[str, str],
-        process: subprocess.Popen[bytes],
-        output: IO[bytes],
-        errors: IO[bytes],
-    ) -> None:
-        self._keys = keys
+    def __init__(self, sources: Mapping[str, dict[str, Any]], known: Mapping[str, str], child: _Child | None) -> None:
+        self._sources = sources
         self._known = known
-        self._process = process
-        self._output = output
-        self._errors = errors
+        self._child = child
 
     def __getitem__(self, key: str) -> str:
-        if key not in self._keys:
+        if key in self._known:
+            return self._known[key]
+        if key not in self._sources:
             raise KeyError(key)
-        return self._known[key] if key in self._known else self._generated[key]
+        return self._generated[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
+        yield from (*self._known, *self._sources)
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._known) + len(self._sources)
 
     @cached_property
     def _generated(self) -> dict[str, str]:
-        if self._process.wait():
-            self._errors.seek(0)
-            raise RuntimeError(f"generating models failed:\n{self._errors.read().decode('utf-8', 'replace')}")
-        self._output.seek(0)
-        return dict(json.load(self._output))
+        models = self._child.result() if self._child else None
+        # An error in the sources is raised again here.
+        return models_of_modules(self._sources) if models is None else models
 
 
 def main() -> None:
     """Generate the models of the schemas on stdin and print them as JSON."""
+    reduce_garbage_collection()
     json.dump(models_of_modules(json.load(sys.stdin.buffer)), sys.stdout)

@@ -1,7 +1,7 @@
 """Pydantic models of a category, or of the types that several categories share, from datamodel-code-generator.
 
 Importing it takes about a second, so models of an earlier run are used again if no schema has changed
-(`toolmason.write.content_cache`). A header above them has the hash of their schemas and the hash of their text.
+(`toolmason.write.content_cache`).
 """
 
 from __future__ import annotations
@@ -71,32 +71,22 @@ def cache_key(source: dict[str, Any]) -> str:
     The version of datamodel-code-generator does not: all supported versions generate the same models
     (`nox -s versions`).
     """
-    return _short_hash(json.dumps([source, OPTIONS]))
+    return hashlib.sha256(json.dumps([source, OPTIONS]).encode()).hexdigest()
 
 
 def models(source: dict[str, Any]) -> str:
     """Return the models of `source` (`schemas`, `shared_schemas`) as Python source.
 
-    It is for the space below a module's docstring: a header with hashes, imports and classes.
+    It is for the space below a module's docstring: imports and classes.
     """
     return models_of_modules({"": source})[""]
 
 
 def models_of_modules(sources: Mapping[str, dict[str, Any]]) -> dict[str, str]:
     """Return the models of several modules by their keys in `sources`, formatted in one go."""
-    # Formatted like the whole file, so that their text in the file has the same hash.
     paths = {key: PurePosixPath(f"{number}.py") for number, key in enumerate(sources)}
     texts = format_python({paths[key]: _sort_imports(_generate(source), source) for key, source in sources.items()})
-    return {key: add_cache_header(source, texts[paths[key]]) for key, source in sources.items()}
-
-
-def add_cache_header(source: dict[str, Any], text: str) -> str:
-    """Return `text`, the models of `source`, below its cache header."""
-    return f"# schemas: sha256 {cache_key(source)}, models: sha256 {_short_hash(text)}\n{text}"
-
-
-def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return {key: texts[path] for key, path in paths.items()}
 
 
 _Import = ast.Import | ast.ImportFrom

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from jinja2 import Environment
+from jinja2 import BytecodeCache, Environment
+from jinja2.runtime import Macro
 
 from toolmason.catalogue.facts import Facts
+from toolmason.catalogue.opening import opening
 from toolmason.model.checksum import add_checksum
 from toolmason.model.prompt import SurfaceModule
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Category, Server
+from toolmason.model.tool import Tool
 from toolmason.model.types import JsonSchema
 from toolmason.render import pydantic_models
 from toolmason.render.docs import Row, rows
@@ -24,16 +28,55 @@ from toolmason.render.indented_json import indent_json
 from toolmason.render.plan import PlannedFile, plan
 from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
 from toolmason.schema.projections import Projections
+from toolmason.store import Store
 
+_CATALOGUE: Final = "python/catalogue.json.jinja"
 _WITH_MODELS: Final = frozenset({"python/models.py.jinja", "python/surface_models.py.jinja", "python/types.py.jinja"})
 
 
 class TemplateFacts(Facts):
-    """The variable `facts` of templates: facts of the catalogue, Pydantic models and tables."""
+    """The variable `facts` of templates: facts of the catalogue, Pydantic models, tables and fragments of files."""
 
-    def __init__(self, server: Server, models: Mapping[str, str], projections: Projections | None = None) -> None:
-        super().__init__(server, projections)
+    def __init__(
+        self,
+        server: Server,
+        models: Mapping[str, str],
+        projections: Projections | None = None,
+        store: Store | None = None,
+    ) -> None:
+        super().__init__(server, projections, store)
         self._models = models
+        self.catalogue_text = ""
+        """The text of `catalogue.json`, which is rendered before the files made of it."""
+        self._digests: dict[str, str] = {}
+
+    @cached_property
+    def opening(self) -> str:
+        """The text of `opening.json`."""
+        return opening(self.catalogue_text)
+
+    def fragment(self, macro: Macro, tool: Tool) -> str:
+        """Return the output of `macro` for `tool`, from the store if the tool has not changed since an earlier run.
+
+        The macro is imported without context, so it depends only on its arguments: the tool, and `facts`, of which it
+        may use `projected` and `rows`.
+
+        Raises:
+            TypeError: `macro` is not a macro, or `tool` is not one of the server.
+        """
+        if not isinstance(macro, Macro) or not self._is_own(tool):
+            raise TypeError("`facts.fragment` takes a macro and a tool of `server`")
+        if self._store is None:
+            return str(macro(tool, self))
+        if tool.name not in self._digests:
+            self._digests[tool.name] = sha256(repr(tool).encode("utf-8", "surrogatepass")).hexdigest()
+        key = f"fragment {macro.name} {self._digests[tool.name]}"
+        stored = self._store.get(key)
+        if stored is not None:
+            return str(json.loads(stored))
+        text = str(macro(tool, self))
+        self._store[key] = json.dumps(text)
+        return text
 
     def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
         """Return the properties of `schema` as rows of a table."""
@@ -61,6 +104,8 @@ def render(
     templates: Path | None = None,
     models: Mapping[str, str] | None = None,
     projections: Projections | None = None,
+    store: Store | None = None,
+    compiled: BytecodeCache | None = None,
     part: str | None = None,
 ) -> tuple[RenderedFile, ...]:
     """Return the files of `server` in path order, or those of one `part` of `generated/`.
@@ -70,6 +115,8 @@ def render(
         templates: The directory with templates that replace packaged ones.
         models: Pydantic models by category, and the shared ones as `SHARED`. Missing ones are generated.
         projections: Those of the run.
+        store: Results of earlier runs. Only for packaged templates: `templates` can change the text of a fragment.
+        compiled: Packaged templates that earlier runs have compiled.
         part: One of `model.parts.PARTS`.
 
     Raises:
@@ -77,7 +124,16 @@ def render(
         TemplateRefusedError: an override cannot be read safely.
         SyntaxError: an output is invalid Python or JSON; the message has the file and the position.
     """
-    return finish(drafts(server, templates=templates, models=models, projections=projections, part=part))
+    texts = drafts(
+        server,
+        templates=templates,
+        models=models,
+        projections=projections,
+        store=store,
+        compiled=compiled,
+        part=part,
+    )
+    return finish(texts, store=store)
 
 
 def drafts(
@@ -86,6 +142,8 @@ def drafts(
     templates: Path | None = None,
     models: Mapping[str, str] | None = None,
     projections: Projections | None = None,
+    store: Store | None = None,
+    compiled: BytecodeCache | None = None,
     part: str | None = None,
     begin: Callable[[str], None] | None = None,
     max_bytes: int | None = None,
@@ -95,8 +153,8 @@ def drafts(
     `begin` is called with the name of each template before it is rendered. `max_bytes` is the maximum size of all texts
     together; beyond it, `TemplateRefusedError` is raised. The other arguments and errors are those of `render`.
     """
-    environment = make_environment(templates)
-    facts = TemplateFacts(server, models or {}, projections)
+    environment = make_environment(templates, compiled)
+    facts = TemplateFacts(server, models or {}, projections, store)
     texts = {}
     total = 0
     files = [planned for planned in plan(server) if part in (None, planned.part)]
@@ -105,6 +163,8 @@ def drafts(
         if begin:
             begin(planned.template)
         text = texts[planned.path] = _render_template(environment, planned, server, facts)
+        if planned.template == _CATALOGUE:
+            facts.catalogue_text = text
         total += len(text.encode())
         if max_bytes is not None and total > max_bytes:
             reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"
@@ -112,15 +172,32 @@ def drafts(
     return {planned.path: texts[planned.path] for planned in files}
 
 
-def finish(texts: Mapping[PurePosixPath, str], *, timeout_s: float | None = None) -> tuple[RenderedFile, ...]:
-    """Format and sign drafts. `timeout_s` limits the formatting.
+def finish(
+    texts: Mapping[PurePosixPath, str], *, store: Store | None = None, timeout_s: float | None = None
+) -> tuple[RenderedFile, ...]:
+    """Format and sign drafts. `store` has formatted files of earlier runs; `timeout_s` limits the formatting.
 
     Raises:
         SyntaxError: a draft is invalid Python or takes too long; the message has the file and the position.
     """
     code = {path: text for path, text in texts.items() if path.suffix == ".py"}
-    formatted = {**texts, **format_python(code, timeout_s=timeout_s)}
+    formatted = {**texts, **_format(code, store, timeout_s)}
     return tuple(RenderedFile(path, add_checksum(path, text)) for path, text in formatted.items())
+
+
+def _format(
+    code: Mapping[PurePosixPath, str], store: Store | None, timeout_s: float | None
+) -> dict[PurePosixPath, str]:
+    """Return each Python file formatted. Only those that are not in `store` are passed to the formatter."""
+    if store is None:
+        return format_python(code, timeout_s=timeout_s)
+    keys = {path: f"python {sha256(text.encode()).hexdigest()}" for path, text in code.items()}
+    stored = {path: store.get(key) for path, key in keys.items()}
+    known = {path: str(json.loads(text)) for path, text in stored.items() if text is not None}
+    formatted = format_python({path: text for path, text in code.items() if path not in known}, timeout_s=timeout_s)
+    for path, text in formatted.items():
+        store[keys[path]] = json.dumps(text)
+    return {**known, **formatted}
 
 
 def _render_template(environment: Environment, planned: PlannedFile, server: Server, facts: TemplateFacts) -> str:

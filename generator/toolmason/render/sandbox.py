@@ -26,6 +26,7 @@ from toolmason.render.child_process import child_command
 from toolmason.render.environment import TemplateRefusedError
 from toolmason.render.renderer import drafts, finish
 from toolmason.render.self_check import SelfCheckError, self_check, unchanged
+from toolmason.schema.projections import Projections
 
 _MIB: Final = 1024 * 1024
 
@@ -54,9 +55,17 @@ def default_limits(server: Server) -> Limits:
 
 
 def confined_render(
-    project: Project, server: Server, *, models: Mapping[str, str], part: str | None, limits: Limits | None = None
+    project: Project,
+    server: Server,
+    *,
+    models: Mapping[str, str],
+    part: str | None,
+    projections: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
 ) -> tuple[RenderedFile, ...]:
     """Return the same as `render.render` with the templates of `project`, rendered and checked under `limits`.
+
+    `projections` are texts of `Projections.texts`; the process converts the other schemas.
 
     Raises:
         TemplateError: a template is invalid.
@@ -65,7 +74,7 @@ def confined_render(
         SelfCheckError: a file does not parse.
     """
     bounds = limits or default_limits(server)
-    request = pickle.dumps((project, server, dict(models), part, bounds))
+    request = pickle.dumps((project, server, dict(models), dict(projections or {}), part, bounds))
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
         child_command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -122,13 +131,14 @@ def _exceeded(project: Project, template: str, reason: str) -> TemplateRefusedEr
 
 def main() -> None:
     """Process one request of `confined_render` on stdin. Print a JSON line before each file and one with the result."""
-    project, server, models, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
+    project, server, models, projections, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
     _set_limits(limits)
     try:
         texts = drafts(
             server,
             templates=project.templates,
             models=models,
+            projections=Projections(projections),
             part=part,
             begin=_begin,
             max_bytes=limits.output_bytes,

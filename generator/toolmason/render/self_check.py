@@ -10,12 +10,16 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.model.server import Category, Server
+from toolmason.store import Store
+
+if TYPE_CHECKING:
+    from toolmason.model.server import Category, Server
 
 
 class SelfCheckError(Exception):
@@ -40,9 +44,15 @@ def unchanged(files: Iterable[RenderedFile], directory: Path) -> dict[PurePosixP
 
 
 def self_check(
-    server: Server, files: Iterable[RenderedFile], *, previous: Mapping[PurePosixPath, str] | None = None
+    server: Server,
+    files: Iterable[RenderedFile],
+    *,
+    previous: Mapping[PurePosixPath, str] | None = None,
+    store: Store | None = None,
 ) -> None:
     """Parse each file that differs from `previous`, and check the schemas of each category with such a file.
+
+    `store` has the schema nodes that earlier runs have checked.
 
     Raises:
         SelfCheckError: a file does not parse, or a schema is invalid. Nothing may be written then.
@@ -51,7 +61,7 @@ def self_check(
     changed = tuple(file for file in files if texts.get(file.path) != file.text)
     directories = {file.path.parent for file in changed}
     categories = [item for item in server.categories if PurePosixPath(server.package, item.module) in directories]
-    if faults := (*_syntax_faults(changed), *_schema_faults(categories)):
+    if faults := (*_syntax_faults(changed), *_schema_faults(categories, {} if store is None else store)):
         raise SelfCheckError(faults)
 
 
@@ -84,22 +94,22 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"it contains {name}, which JSON does not allow")
 
 
-def _schema_faults(categories: Iterable[Category]) -> Iterator[str]:
-    seen: set[str] = set()
+def _schema_faults(categories: Iterable[Category], valid: Store) -> Iterator[str]:
     for category in categories:
         for tool in category.tools:
             for kind, schema in (("arguments", tool.input_schema), ("result", tool.output_schema)):
                 try:
                     if schema is not None:
-                        _check_nodes(schema, seen)
+                        _check_nodes(schema, valid)
                 except ValueError as error:
                     yield f"schema of the {kind} of `{tool.name}`: {error}"
 
 
-def _check_nodes(schema: dict[str, Any], seen: set[str]) -> None:
+def _check_nodes(schema: dict[str, Any], valid: Store) -> None:
     """Check a schema node by node, each kind of node once.
 
-    Checking a node against the metaschema takes milliseconds, and a thousand tools have few kinds of nodes.
+    Checking a node against the metaschema takes milliseconds, and a thousand tools have few kinds of nodes. `valid` has
+    those that have been checked.
     """
     inner = [
         *schema.get("properties", {}).values(),
@@ -108,14 +118,14 @@ def _check_nodes(schema: dict[str, Any], seen: set[str]) -> None:
     node = {key: value for key, value in schema.items() if key not in _OMITTED}
     if isinstance(node.get("description"), str):
         node["description"] = ""
-    kind = json.dumps(node)
-    if kind not in seen:
+    kind = f"valid {sha256(json.dumps(node).encode()).hexdigest()}"
+    if valid.get(kind) is None:
         _check_schema(node)
-        seen.add(kind)
+        valid[kind] = "true"
     for subschema in inner:
         # `true` and `false` are valid schemas.
         if not isinstance(subschema, bool):
-            _check_nodes(subschema, seen)
+            _check_nodes(subschema, valid)
 
 
 _SCHEMA_KEYWORDS: Final = ("items", "additionalProperties")

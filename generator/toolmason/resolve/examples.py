@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from jsonschema import ValidationError
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.validation import validator
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.model.types import JsonSchema
+from toolmason.resolve.plain_values import is_plainly_valid
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 MAX_QUOTED_CHARS: Final = 60
 """Maximum characters of a value in a message."""
@@ -47,6 +50,8 @@ class SchemaChecker:
             whole["$defs"] = definitions
         try:
             with time_limit(PATTERN_TIMEOUT_S):
+                if closed and is_plainly_valid(schema, data, definitions):
+                    return []
                 errors = list(validator(whole).iter_errors(data))
         except RecursionError:
             return [Problem((), "the schema refers to itself endlessly")]

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator, SchemaError
-
 from toolmason.model.types import JsonSchema
 from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.schema_file import read_schema_file
@@ -26,6 +24,9 @@ def read_raw_schema(source: Any, root: Path) -> JsonSchema:
         RawSchemaError: it cannot be read, is invalid JSON Schema 2020-12, is not an object at its root, or has a
             reference that leads nowhere or to another document. A file may refer to other files of the project.
     """
+    # Imported late: it takes long, and most manifests have no such schema.
+    from jsonschema import Draft202012Validator, SchemaError
+
     table = read_schema_file(source, root) if isinstance(source, str) else source
     if not isinstance(table, dict):
         message = "`input_schema` must be a table"

@@ -193,6 +193,8 @@ _UNCHECKED_HINTS = {
 
 
 def _check_pattern(context: ResolveContext, table: ValueTable) -> bool:
+    if not table.pattern:
+        return True
     at = (*table.at, "pattern")
     for part in _PATTERN_PARTS.finditer(table.pattern):
         if python := part["python"]:

@@ -20,7 +20,7 @@ from toolmason.render.environment import make_environment
 from toolmason.scaffold import install_source
 from toolmason.write import LOCK
 from toolmason.write.cache import record_path
-from toolmason.write.content_cache import parts_path
+from toolmason.write.content_cache import content_cache_path
 
 LAYOUT: Final[Mapping[str, str]] = {
     "README.md": "README.md.jinja",
@@ -46,7 +46,7 @@ OWN_PACKAGES: Final = frozenset(
 """Packages in the wheel of toolmason, which an editable installation does not list."""
 DEVELOPMENT_PACKAGES: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})
 """Distributions that build, test and check a new project."""
-EXTRAS: Final = ("toolkit", "workbench")
+EXTRAS: Final = ("semantic", "toolkit", "workbench")
 """Extras of toolmason."""
 
 _REQUIREMENT: Final = re.compile(r"([\w.-]+)\s*(?:\[([^]]*)\])?(?:[^;]*;.*\bextra\s*==\W*([\w.-]+))?")
@@ -220,7 +220,7 @@ def init(directory: Path, names: ProjectNames, *, generate: Callable[[Project], 
         staged = Project(root, root / "manifest" / f"{names.server}.toml")
         generate(staged)
         # The staging directory is deleted, and so are its files in the cache.
-        for cached in filter(None, (record_path(staged), parts_path(staged))):
+        for cached in filter(None, (record_path(staged), content_cache_path(staged))):
             cached.unlink(missing_ok=True)
         _require_empty(directory)
         shutil.copytree(root, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(LOCK))

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import fields
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.keywords import json_text
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.project import Projection, project, projected
 from toolmason.schema.providers import Target
-
-
-class Store(Protocol):
-    """Texts by keys that determine them, such as a dictionary or the cache of earlier runs."""
-
-    def get(self, key: str, /) -> str | None:
-        """Return the text of `key`, None if there is none."""
-
-    def __setitem__(self, key: str, text: str, /) -> None:
-        """Store a text without line breaks."""
+from toolmason.store import Store
 
 
 class Projections:
@@ -33,21 +25,38 @@ class Projections:
         self._texts: dict[int, tuple[Any, str]] = {}
         """The JSON text of each schema by its id. The schema is kept alive, so that its id stays unique."""
 
-    def project(self, schema: Any, target: Target, *, rename: bool | None = None) -> Projection:
-        """Return the same as `toolmason.schema.project`."""
+    def project(self, schema: Any, target: Target, *, rename: bool | None = None, store: bool = True) -> Projection:
+        """Return the same as `toolmason.schema.project`. With `store`, a new result is stored for later runs."""
         text = self._text(schema)
         if not text:
             return project(schema, target, rename=rename)
         if self._store is None:
             return self._convert(text, target, rename)
-        key = f"projection {target} {rename} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+        key = _key(text, target, rename)
         stored = self._store.get(key)
         if stored is not None:
             return _from_json(stored)
         projection = self._convert(text, target, rename)
-        if encoded := _to_json(projection):
+        if store and (encoded := _to_json(projection)):
             self._store[key] = encoded
         return projection
+
+    def texts(self, schemas: Iterable[Any]) -> dict[str, str]:
+        """Convert schemas for all providers; return their entries in the store, for `Projections` in another process.
+
+        Without a store, it is empty.
+        """
+        if self._store is None:
+            return {}
+        entries = {}
+        for schema in schemas:
+            for target in _PROVIDERS:
+                key = _key(self._text(schema), target, None)
+                if self._store.get(key) is None:
+                    self.project(schema, target)
+                if (text := self._store.get(key)) is not None:
+                    entries[key] = text
+        return entries
 
     def _text(self, schema: Any) -> str:
         if id(schema) not in self._texts:
@@ -64,6 +73,11 @@ class Projections:
         return projection
 
 
+def _key(text: str, target: Target, rename: bool | None) -> str:
+    return f"projection {target} {rename} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+_PROVIDERS: Final = tuple(target for target in Target if target is not Target.MCP)
 _FIELDS: Final = tuple(field.name for field in fields(Finding))
 
 

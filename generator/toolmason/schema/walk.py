@@ -10,6 +10,8 @@ from toolmason.schema.keywords import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCH
 MAX_WALKED: Final = 50_000
 """Maximum schemas of one walk."""
 
+_WITH_SCHEMAS: Final = frozenset((*SCHEMA_MAP_KEYWORDS, *SCHEMA_LIST_KEYWORDS, *SCHEMA_KEYWORDS))
+
 Parts: TypeAlias = tuple[str | int, ...]
 """The unescaped parts of a JSON Pointer."""
 
@@ -25,14 +27,14 @@ def walk(root: Any) -> Iterator[tuple[dict[str, Any], Parts]]:
         seen.add(id(schema))
         yield schema, parts
         for keyword, value in schema.items():
-            pending += [(subschema, parts + inner) for inner, subschema in subschemas(keyword, value)]
+            if keyword in _WITH_SCHEMAS:
+                pending += [(subschema, parts + inner) for inner, subschema in subschemas(keyword, value)]
 
 
-def subschemas(keyword: str, value: Any) -> Iterator[tuple[Parts, Any]]:
-    """Yield the schemas in the value of a keyword, with the parts from the schema around it: `("properties", "a")`."""
+def subschemas(keyword: str, value: Any) -> list[tuple[Parts, Any]]:
+    """Return the schemas in the value of a keyword, with the parts from the schema around it: `("properties", "a")`."""
     if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
-        yield from (((keyword, name), schema) for name, schema in value.items())
-    elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list | tuple):
-        yield from (((keyword, index), schema) for index, schema in enumerate(value))
-    elif keyword in SCHEMA_KEYWORDS:
-        yield (keyword,), value
+        return [((keyword, name), schema) for name, schema in value.items()]
+    if keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list | tuple):
+        return [((keyword, index), schema) for index, schema in enumerate(value)]
+    return [((keyword,), value)] if keyword in SCHEMA_KEYWORDS else []

@@ -35,8 +35,14 @@ from toolmason.project import Project
 from toolmason.write.snapshot import MAX_FILE_BYTES
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 
-_LIBRARIES = ("datamodel_code_generator-", "jinja2-", "jsonref-", "ruff-", "snowballstemmer-", "tomli_w-")
-"""Prefixes of the metadata directories of libraries that affect the output, such as `jinja2-3.1.6.dist-info`."""
+_LIBRARIES = tuple(
+    f"{name}-"
+    for name in (
+        *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "snowballstemmer", "tomli_w"),
+        *("jsonschema", "jsonschema_specifications", "referencing", "regex"),
+    )
+)
+"""Prefixes of the metadata directories of libraries that affect the output or its checks: `jinja2-3.1.6.dist-info`."""
 
 _FILE_REFERENCE = re.compile(r'"\$ref"\s*:\s*"([^"#:]+)["#]')
 """A `$ref` to another file: `"$ref": "common.json#/$defs/name"`."""
@@ -70,7 +76,7 @@ def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> N
     """
     with suppress(OSError):
         path = record_path(project)
-        if path is None or fingerprint(project) != before:
+        if path is None or fingerprint(project) != before or not is_toolkit_unchanged():
             return
         record = {
             "inputs": before,
@@ -137,6 +143,11 @@ def toolkit_fingerprint() -> str:
     return whole.hexdigest()
 
 
+def is_toolkit_unchanged() -> bool:
+    """Return whether the toolkit has the files with which this process began; an update may replace them."""
+    return toolkit_fingerprint() == toolkit_fingerprint.__wrapped__()
+
+
 def schema_files(manifest: bytes, root: Path) -> list[str]:
     """Return the files that the tools of a manifest name as their `input_schema`, and those that they refer to."""
     # Most manifests name none. Parsing a large one takes longer than the rest of a run without changes.
@@ -201,10 +212,10 @@ def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> 
         OSError: a directory cannot be listed, or there are too many entries.
     """
     seen: set[str] = set()
-    pending = [top]
+    pending = [(top, top.name)]
     count = 0
     while pending:
-        directory = pending.pop()
+        directory, shown = pending.pop()
         real = os.path.realpath(directory)
         if real in seen or (inside is not None and not is_inside(directory, inside)):
             continue
@@ -216,8 +227,10 @@ def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> 
         count += len(children)
         if count > MAX_HASHED_ENTRIES:
             raise UnsafeInputError(top, "it has too many files for a record")
-        pending += [directory / entry.name for entry in children if entry.is_dir() and entry.name != "__pycache__"]
         for entry in children:
-            path = directory / entry.name
-            if entry.name.endswith(suffix) and not entry.is_dir():
-                yield f"{top.name}/{path.relative_to(top).as_posix()}", path
+            path, name = directory / entry.name, f"{shown}/{entry.name}"
+            if not entry.is_dir():
+                if entry.name.endswith(suffix):
+                    yield name, path
+            elif entry.name != "__pycache__":
+                pending.append((path, name))

@@ -1,10 +1,11 @@
-"""Parts of the output by the hash of what determines them: projections of schemas and Pydantic models.
+"""Results of earlier runs by the hash of their input, such as parsed tables, converted schemas and formatted Python.
 
-An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory. It starts with
-the hash of the toolkit, without which no entry is valid, and the hash of its entries, one a line.
+An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory. Its first line
+has a hash of the toolkit and a hash of the entries; if either differs, the file is ignored. Each further line is an
+entry.
 
-In CI a restored cache may come from any earlier job, also of a stranger's change, and decides whether `check` passes.
-It is used there only if `TOOLMASON_CI_CACHE` is `1`.
+In CI, the file may come from any earlier job, also of a stranger's change, and decides whether `check` passes. It is
+used there only if `TOOLMASON_CI_CACHE` is `1`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from toolmason.project import Project
-from toolmason.write.cache import is_ci, project_path, toolkit_fingerprint
-from toolmason.write.user_cache import read_cached, write_cached
+from toolmason.write.cache import is_ci, is_toolkit_unchanged, project_path, toolkit_fingerprint
+from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
 """Environment variable that permits the cache in CI."""
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Maximum size of the file; about 5 MB are used for 1,000 tools."""
+"""Maximum size of the file; about 8 MB are used for 1,000 tools."""
 
 
 class ContentCache:
@@ -34,7 +35,7 @@ class ContentCache:
         self._used: dict[str, str] = {}
 
     def get(self, key: str, /) -> str | None:
-        """Return the text of `key`, None if there is none."""
+        """Return the text of `key`; None if it is not stored."""
         text = self._used.get(key) or self._stored.get(key)
         if text is not None:
             self._used[key] = text
@@ -60,21 +61,24 @@ class ContentCache:
             if key not in self._used:
                 lines.append(f"{key}\t{text}")
         with suppress(OSError):
+            if not is_toolkit_unchanged():
+                return
             body = "\n".join(lines).encode("utf-8", "surrogatepass")
             if len(body) < MAX_BYTES:
                 write_cached(self._path, f"{_header(body)}\n".encode() + body)
+                remove_old(self._path.parent, "content-", "run-")
 
 
 def content_cache(project: Project) -> ContentCache | None:
     """Return the cache of `project`; None without a cache directory and, unless permitted, in CI."""
-    path = parts_path(project)
+    path = content_cache_path(project)
     return ContentCache(path) if path else None
 
 
-def parts_path(project: Project) -> Path | None:
+def content_cache_path(project: Project) -> Path | None:
     """Return the path of the file with the entries of `project`; None without a cache directory or permission."""
     is_permitted = not is_ci() or os.environ.get(CI_VARIABLE) == "1"
-    return project_path(project, "parts") if is_permitted else None
+    return project_path(project, "content") if is_permitted else None
 
 
 def _load(path: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ import os
 import secrets
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,10 @@ from typing import Final
 from toolmason.manifest.input_files import MAX_INPUT_BYTES, is_inside, read_input
 
 _KEY_BYTES: Final = 32
+_DRAFT: Final = "draft-"
+"""The start of the name of a file that is being written. A killed process leaves it behind."""
+MAX_AGE_S: Final = 30 * 24 * 60 * 60
+"""Seconds after which a file about a project is removed."""
 
 
 def cache_directory(project: Path) -> Path | None:
@@ -45,7 +50,7 @@ def write_cached(path: Path, data: bytes) -> None:
     path.parent.parent.mkdir(parents=True, exist_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     _require_private(path.parent)
-    descriptor, draft = tempfile.mkstemp(dir=path.parent)
+    descriptor, draft = tempfile.mkstemp(prefix=_DRAFT, dir=path.parent)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - opens a descriptor
             file.write(data)
@@ -54,6 +59,22 @@ def write_cached(path: Path, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(draft)  # noqa: PTH108 - a name
         raise
+
+
+def remove_old(directory: Path, *kinds: str) -> None:
+    """Remove drafts, and files whose name starts with one of `kinds`, that were written before `MAX_AGE_S`.
+
+    Projects move and disappear, and nothing else removes their files.
+
+    Raises:
+        OSError: the directory cannot be listed.
+    """
+    oldest = time.time() - MAX_AGE_S
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.name.startswith((_DRAFT, *kinds)) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                    os.unlink(entry)  # noqa: PTH108 - an entry
 
 
 def user_key(project: Path, *, make: bool = False) -> bytes | None:

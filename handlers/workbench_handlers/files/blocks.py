@@ -27,7 +27,7 @@ from workbench_server.files.models import FileReadRequest
 BLOCK_SIZE: Final = 450
 """Size reserved for each further file: its first line, or its error."""
 BATCH_SECONDS: Final = 0.2
-"""Seconds in which a thread reads file after file; then the caller can report progress."""
+"""Seconds in which a thread reads files before the caller reports progress."""
 MAX_PATH_LENGTH: Final = 160
 MAX_UNFINISHED: Final = 5
 """Maximum unfinished files in the first line of a result."""
@@ -55,7 +55,10 @@ class FileBlocks:
         return len(self.blocks) == len(self.requests)
 
     async def read_more(self) -> None:
-        """Read the next file that ends at a pattern, or those before it that a thread reads within `BATCH_SECONDS`."""
+        """Read the next file; with it the following ones that a thread can read within `BATCH_SECONDS`.
+
+        A file that ends at a pattern is read alone.
+        """
         if self._next.read_to_next_pattern is None:
             await in_thread(self._read_batch, seconds=READ_SECONDS)
             return
@@ -147,5 +150,6 @@ def _block(path: str, part: FileSlice) -> str:
     elif part.last is None:
         where = f"last lines of {part.total or 'very many'}" if part.text else f"{part.total or 'very many'} lines"
     else:
-        where = f"lines {part.first}-{part.last} of {part.total or f'more than {part.last}'}"
+        at_least = f"at least {part.last}" if part.is_line_cut else f"more than {part.last}"
+        where = f"lines {part.first}-{part.last} of {part.total or at_least}"
     return f"==> {path} ({'; '.join([where, *filter(None, [part.encoding]), *part.notes])}) <==\n{part.text}"

@@ -278,7 +278,7 @@ async def _hits_in(files: Sequence[Located], search: GrepRequest) -> Hits:
         start = 0
         while start < len(files):
             batch, start = await asyncio.to_thread(_read_batch, files, start)
-            matches = await match([text for _, text in batch])
+            matches = await match([text.removesuffix("\n") for _, text in batch])
             for (located, text), positions in zip(batch, matches, strict=True):
                 if positions:
                     yield FileMatches(located, _split(text), positions)
@@ -295,7 +295,7 @@ def _read_batch(files: Sequence[Located], start: int) -> tuple[list[tuple[Locate
     while start < len(files) and size < _BATCH_CHARACTERS:
         text = _text(files[start])
         if text:
-            batch.append((files[start], text.removesuffix("\n")))
+            batch.append((files[start], text))
             size += len(text)
         start += 1
     return batch, start

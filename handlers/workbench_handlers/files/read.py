@@ -22,8 +22,8 @@ MAX_COUNTED_BYTES: Final = 64_000_000
 MAX_COUNTED_REST: Final = 1_000_000
 """Maximum bytes after a slice in which lines are counted, only to report the total."""
 
-MAX_CHARACTER_SIZE: Final = 6
-"""Maximum size of one character (see `size_of`): that of an escape such as `\\u0001`."""
+MAX_CHARACTER_SIZE: Final = 15
+"""Maximum size of one character (see `size_of`): that of the tokens of an escape such as `\\u0001`."""
 
 READ_SECONDS: Final = 20.0
 """Time limit of reading one slice, in seconds."""
@@ -272,7 +272,7 @@ def _range(stream: BinaryIO, encoding: Encoding, line_range: LineRange, budget: 
         text.detach()
 
 
-def _read_range(text: io.TextIOWrapper, line_range: LineRange, budget: int, size: int) -> FileSlice:
+def _read_range(text: io.TextIOWrapper[BinaryIO], line_range: LineRange, budget: int, size: int) -> FileSlice:
     start = line_range.start
     skipped = _skip(text, start - 1)
     piece = text.readline(budget + 1) if skipped == start - 1 else ""
@@ -294,7 +294,9 @@ def _read_range(text: io.TextIOWrapper, line_range: LineRange, budget: int, size
     return FileSlice(text=whole, first=start, last=last if lines else None, total=total)
 
 
-def _cut(text: io.TextIOWrapper, lines: list[str], piece: str, *, start: int, budget: int, size: int) -> FileSlice:
+def _cut(
+    text: io.TextIOWrapper[BinaryIO], lines: list[str], piece: str, *, start: int, budget: int, size: int
+) -> FileSlice:
     """Return the first of `lines` that fit into `budget`, or the beginning of the first one; `piece` follows them."""
     shown = 0
     remaining = budget
@@ -316,7 +318,7 @@ def _cut(text: io.TextIOWrapper, lines: list[str], piece: str, *, start: int, bu
     return FileSlice(text=line[:length], first=start, last=start, total=total, notes=notes, is_line_cut=True)
 
 
-def _skip(text: io.TextIOWrapper, lines: int) -> int:
+def _skip(text: io.TextIOWrapper[BinaryIO], lines: int) -> int:
     """Skip `lines` lines; return the number skipped, less at the end of the file."""
     for skipped in range(lines):
         piece = text.readline(_BLOCK)
@@ -327,7 +329,7 @@ def _skip(text: io.TextIOWrapper, lines: int) -> int:
     return lines
 
 
-def _count_lines(text: io.TextIOWrapper, before: int, piece: str, size: int) -> int | None:
+def _count_lines(text: io.TextIOWrapper[BinaryIO], before: int, piece: str, size: int) -> int | None:
     """Return the number of lines of a file of `size` bytes: `before`, those of `piece`, and those after it.
 
     None if more than `MAX_COUNTED_REST` bytes follow, or after the time limit.

@@ -28,6 +28,8 @@ UNSORTED_SECONDS: Final = 25.0
 """Time limit of such a search, after which its matches are returned."""
 
 _MAX_RECORD_LENGTH: Final = 1_000_000
+_END_OF_LINE: Final = 1 << 62
+"""A column after every line."""
 _LOCATION_FLAGS: Final = (
     "--no-config",
     "--null",
@@ -175,10 +177,16 @@ async def _running(
 
 
 async def _matches(output: asyncio.StreamReader) -> AsyncGenerator[tuple[Parts, tuple[int, int]], None]:
-    """Parse records until the end: a path, NUL, `LINE:COLUMN:` and a line feed."""
+    """Parse records until the end: a path, NUL, `LINE:COLUMN:` and a line feed.
+
+    ripgrep omits the column of an empty match at the end of a file that has no final line feed.
+    """
     while path := await _record(output, b"\0"):
-        line, column, _ = (await _record(output, b"\n")).split(b":", 2)
-        yield _parts(path), (int(line), int(column))
+        match (await _record(output, b"\n")).split(b":", 2):
+            case [line, column, _] if column.isdigit():
+                yield _parts(path), (int(line), int(column))
+            case [line, *_]:
+                yield _parts(path), (int(line), _END_OF_LINE)
 
 
 async def _record(output: asyncio.StreamReader, ending: bytes) -> bytes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Program, isolation
@@ -50,6 +50,7 @@ async def check_repository(
         ToolError: there is no repository, or git must not run in it.
     """
     how = isolation()
+    checks: list[Coroutine[Any, Any, None]] = []
     if how == "landlock" and not access.commits and _is_ordinary(directory, roots):
         top = directory
     else:
@@ -60,9 +61,13 @@ async def check_repository(
         if not how:  # no sandbox
             await asyncio.to_thread(check_git_directories, (repository.own, repository.common))
             if access.files and repository.top:
-                await check_index(program, repository.top)
+                checks.append(check_index(program, repository.top))
     if how != "landlock" or runs_filters:
-        await check_settings(program, top, files=access.files, inactive_only=not how)
+        checks.append(check_settings(program, top, files=access.files, inactive_only=not how))
+    # Side by side, since each waits for a git of its own.
+    for result in await asyncio.gather(*checks, return_exceptions=True):
+        if result is not None:
+            raise result
 
 
 def _is_ordinary(directory: str, roots: Sequence[Root]) -> bool:

@@ -129,7 +129,8 @@ async def inspect_program(name: str, environ: Mapping[str, str], *, use_stored: 
             return _cache[key]
         if key is not None and use_stored:
             program = await anyio.to_thread.run_sync(load_program, name, path, key, environ)
-            if program is not None:
+            # An earlier version of Workbench may have required less.
+            if program is not None and not _why_unusable(name, program.version, program.features):
                 candidate = Candidate(name=name, command=command, path=path, version=program.version, program=program)
                 return _cache.setdefault(key, candidate)
         candidate = await _query_program(name, command, path, environ)
@@ -199,7 +200,11 @@ async def _query_program(name: str, command: str, path: str, environ: Mapping[st
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(partial(shutil.rmtree, home, ignore_errors=True))
     version, features = parse_version(version_text), parse_features(help_text)
-    if unusable_reason := _why_unusable(name, version, help_text, features):
+    if name == "gemini" and not re.search(r"\bgemini\b", help_text, re.IGNORECASE):
+        unusable_reason = "it is not the Gemini CLI: its help does not mention Gemini"
+    else:
+        unusable_reason = _why_unusable(name, version, features)
+    if unusable_reason:
         shown = excerpt(version_text, environ, _MAX_EXCERPT_CHARS)
         return Candidate(
             name=name, command=command, path=path, version=version or shown, unusable_reason=unusable_reason
@@ -260,10 +265,8 @@ def _output(outcome: Outcome) -> str:
     return "\n".join("".join(stream.texts()) for stream in (outcome.stdout, outcome.stderr))
 
 
-def _why_unusable(name: str, version: str, help_text: str, features: frozenset[str]) -> str:
+def _why_unusable(name: str, version: str, features: frozenset[str]) -> str:
     """Return why a program cannot be used; empty if it can."""
-    if name == "gemini" and not re.search(r"\bgemini\b", help_text, re.IGNORECASE):
-        return "it is not the Gemini CLI: its help does not mention Gemini"
     if name == "agy":
         numbers = tuple(int(number) for number in version.partition("-")[0].split(".") if number)
         if numbers < MIN_AGY_VERSION:

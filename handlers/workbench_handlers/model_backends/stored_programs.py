@@ -1,8 +1,9 @@
 """Properties of the installed programs on disk, so that a server can use a program that an earlier one has inspected.
 
-An entry belongs to one state of the program's file: another path, size, time of modification or inode makes it void. A
-file that another user could write is ignored, and an entry is void after a day: the launcher of a version manager
-stays the same when the program behind it is updated.
+An entry never selects a program: it has the features of the one at a path, which settings and PATH select. It belongs
+to one state of that file: another path, size, time of modification or inode makes it void. A file that others can
+access is ignored, so a checkout cannot contain one; an entry is void after a day, since the launcher of a version
+manager stays the same when the program behind it is updated.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def load_program(name: str, path: str, key: Sequence[str | int], environ: Mappin
     with suppress(OSError, ValueError, RecursionError):
         entry = json.loads(_read(file))
     match entry:
-        case {"key": list(stored), "time": int(at) | float(at), "version": str(version), "features": list(features)}:
+        case {"key": list(stored), "time": float(at), "version": str(version), "features": list(features)}:
             is_valid = stored == list(key) and 0 <= time.time() - at < TTL_S
             if is_valid and all(isinstance(feature, str) for feature in features):
                 return Program(path=path, name=name, version=version, features=frozenset(features))
@@ -70,9 +71,9 @@ def _file(name: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def _read(file: Path) -> bytes:
-    """Read a file that only this user can write; others are empty."""
+    """Read a file that only this user can access; others are empty."""
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(stream.fileno())
-        is_ours = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+        is_ours = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
         return stream.read(_MAX_BYTES) if is_ours and stat.S_ISREG(status.st_mode) else b""

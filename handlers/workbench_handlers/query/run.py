@@ -28,12 +28,12 @@ async def query(located: Located, program: str, kind: Literal["json", "yaml"], s
     """
     if "\0" in program:
         raise ToolError("the expression contains NUL", code="INVALID_ARGUMENT")
-    modules = ["jq"] if kind == "json" else ["jq", "yaml"]
-    setup = {"work": "query", "format": kind}
+    modules = ["jq", "msgspec"] if kind == "json" else ["jq", "yaml"]
     with ExitStack() as stack:
         stream = await asyncio.to_thread(stack.enter_context, open_file(located))
         codec, size = await asyncio.to_thread(_inspect, stream, located, MAX_BYTES[kind])
-        request = {**setup, "program": program.strip() or ".", "codec": codec, "most": text_budget()}
+        setup = {"work": "query", "format": kind, "codec": codec}
+        request = {**setup, "program": program.strip() or ".", "most": text_budget()}
         try:
             async with start_child(setup, seconds=seconds, modules=modules) as ask:
                 reply = await ask(request, stream)

@@ -1,4 +1,4 @@
-"""Return unused memory to the system: glibc keeps the memory of a thread's large texts for the next ones."""
+"""Return unused memory to the system: glibc keeps the freed memory of a thread for its next allocations."""
 
 from __future__ import annotations
 

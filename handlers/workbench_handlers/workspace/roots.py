@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from toolmason_runtime import ToolError
 
@@ -74,7 +73,11 @@ def root_of_uri(uri: str) -> str | None:
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"}:
         return None
-    path = url2pathname(parts.path) if os.name == "nt" else unquote(parts.path)
+    path = unquote(parts.path)
+    if os.name == "nt":
+        from urllib.request import url2pathname  # imports the HTTP client
+
+        path = url2pathname(parts.path)
     return path if Path(path).is_absolute() and "\0" not in path else None
 
 

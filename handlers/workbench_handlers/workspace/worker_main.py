@@ -9,6 +9,7 @@ follows its request in frames of its own, the last one empty.
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import os
@@ -52,17 +53,18 @@ def main() -> None:
 
 
 def _load_query(setup: Reply) -> None:
-    """Import the packages of a query while files can still be opened."""
+    """Import the packages and the codec of a query while files can still be opened."""
     import jq
 
+    codecs.lookup(setup["codec"])
     jq.compile(".").input_value(None).first()
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not imported
-    import json_scan  # type: ignore[import-not-found,unused-ignore]  # noqa: F401  found by the path above
-
-    if setup.get("format") == "yaml":
+    if setup["format"] == "yaml":
         import yaml
 
         yaml.safe_load("a")
+    else:
+        sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not imported
+        import json_path  # type: ignore[import-not-found,unused-ignore]  # noqa: F401  found by the path above
 
 
 def _answer(work: dict[str, Callable[[Reply], Reply]], request: Reply) -> Reply:
@@ -138,21 +140,22 @@ def _batches(data: bytearray, program: str) -> Iterator[tuple[str, str]]:
 
     jq takes longer to start than to read a small value.
     """
-    import json_scan
+    import json_path
 
-    path, rest = json_scan.parse_path(program)
-    batch: list[bytes | bytearray] = []
+    path, rest = json_path.parse_path(program)
+    is_shallow = json_path.is_shallow(rest)
+    batch: list[Any] = []
     left: Any = path
     size = 0
-    for document in json_scan.documents(data):
-        for value, steps in json_scan.select(data, document, path):
+    for document in json_path.documents(data):
+        for value, steps in json_path.select(document, path):
             if batch and (size >= BATCH_BYTES or steps != left):
-                yield json_scan.program_of(left, rest), b"\n".join(batch).decode("utf-8", "replace")
+                yield json_path.program_of(left, rest), b"\n".join(batch).decode("utf-8", "replace")
                 batch, size = [], 0
-            batch.append(json_scan.shallow(value) if not steps and json_scan.is_shallow(rest) else value)
+            batch.append(json_path.shallow(value) if is_shallow and not steps else value)
             left = steps
             size += len(value)
-    yield json_scan.program_of(left, rest), b"\n".join(batch).decode("utf-8", "replace")
+    yield json_path.program_of(left, rest), b"\n".join(batch).decode("utf-8", "replace")
 
 
 def _results(batches: Iterable[tuple[str, str]], most: int) -> Reply:

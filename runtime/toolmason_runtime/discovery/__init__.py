@@ -43,7 +43,7 @@ def style_for(
         load_index: returns the content of `search_index.json`; called at the first search.
         load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
         ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
-        expect: gets the tool that the model will probably call next: the first result of a search, or one looked up.
+        expect: called with the tool that the model will probably call: the first one of a search, or one looked up.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.

@@ -1,14 +1,17 @@
-"""The short form of a tool in `tools/list`, without members from which no client learns anything.
+"""The short form of a tool in `tools/list`, without members that no client needs.
 
-The hints that remain let every client decide on approval as with all four. Two defaults of MCP stay explicit, because
-Claude Code reads an absent `destructiveHint` or `openWorldHint` as false, and MCP as true.
+With the remaining hints, every client makes the same approval decisions as with all four. `destructiveHint` and
+`openWorldHint` are listed if they are true, although that is their default: Claude Code reads a missing one as false.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from toolmason_runtime.protocol.catalogue import WireTool
+
+_SEPARATORS: Final = str.maketrans("", "", " _-.")
 
 
 def listed_tool(tool: WireTool) -> WireTool:
@@ -28,9 +31,5 @@ def _needed_hints(hints: Mapping[str, bool]) -> dict[str, bool]:
 
 
 def _is_same_text(title: str, name: str) -> bool:
-    """Return whether two texts have the same letters and digits: `Git log` and `git_log`."""
-    return _letters(title) == _letters(name)
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
+    """Return whether two texts differ in case and separators only, as `Git log` and `git_log`, not `C++` and `c`."""
+    return title.casefold().translate(_SEPARATORS) == name.casefold().translate(_SEPARATORS)

@@ -67,7 +67,7 @@ class Style(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StyleContext:
-    """The data of a style. `expect` gets the tool that the model will probably call next."""
+    """The data of a style. `expect` is called with the tool that the model will probably call next."""
 
     catalogue: Catalogue
     selection: Selection

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
-
 from toolmason_runtime.protocol.shapes import (
-    Shape,
     either,
     flag,
     integer,
@@ -18,6 +14,13 @@ from toolmason_runtime.protocol.shapes import (
     one_of,
     text,
 )
+
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Final
+
+    from toolmason_runtime.protocol.shapes import Shape
 
 ROLE: Final = one_of("user", "assistant")
 _META: Final[Mapping[str, Shape]] = {"_meta": object_}

@@ -82,6 +82,11 @@ class ArgumentValidator:
     def _schema(self) -> dict[str, Any]:
         return self._declared if self._model is None else self._model.model_json_schema()
 
+    def prepare(self) -> None:
+        """Import and compile what `validate` needs for valid arguments."""
+        if self._flat_check is None:
+            _ = self._schema if self._model else self._validator
+
     def validate(self, raw_arguments: Mapping[str, Any]) -> Arguments:
         """Return the arguments for the handler.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
@@ -13,12 +14,30 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-IMPORTS: Final = RLock()
-"""Held while a tool or a model is imported. Two threads that import modules with cycles could see unfinished ones."""
+MAX_IMPORT_WAIT_S: Final = 5.0
+"""Maximum seconds that an import waits for one in another thread, which may never end."""
+_IMPORTS: Final = RLock()
 
 
 class HandlerExitError(Exception):
     """A handler tried to end the process."""
+
+
+@contextmanager
+def exclusive_import() -> Iterator[None]:
+    """Import a tool or a model in one thread at a time: two threads could see unfinished modules of an import cycle.
+
+    Raises:
+        HandlerExitError: a module called `sys.exit`.
+    """
+    is_alone = _IMPORTS.acquire(timeout=MAX_IMPORT_WAIT_S)
+    try:
+        yield
+    except SystemExit as error:
+        raise HandlerExitError(f"an import called sys.exit({error.code!r})") from error
+    finally:
+        if is_alone:
+            _IMPORTS.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +52,8 @@ class Binding:
     params: type[BaseModel] | str | None
     run: Callable[[Any, Any], Any]
     """An `async def` handler, or a plain `def`, which may block."""
+    modules: tuple[str, ...] = ()
+    """Modules that `run` imports at its first call."""
 
     async def result(self, params: Any, call: Any) -> Any:
         """Return the result of one call.
@@ -48,6 +69,11 @@ class Binding:
         except SystemExit as error:
             raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
 
+    def prepare(self) -> None:
+        """Import `modules`."""
+        for module in self.modules:
+            importlib.import_module(module)
+
     @property
     def name(self) -> str:
         """Module and name of the handler: `books.search:find`."""
@@ -56,9 +82,18 @@ class Binding:
     async def _run(self, params: Any, call: Any) -> Any:
         if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
             return await self.run(params, call)
+        from asyncio import CancelledError
+
+        from anyio import CancelScope
         from anyio.to_thread import run_sync
 
-        result = await run_sync(self.run, params, call, abandon_on_cancel=True)
+        with CancelScope() as scope:
+            try:
+                result = await run_sync(self.run, params, call, abandon_on_cancel=True)
+            except CancelledError:
+                # `check_cancelled` in the thread asks anyio, which does not know of `task.cancel()`.
+                scope.cancel()
+                raise
         # A decorator can hide that a function is asynchronous.
         return await result if inspect.isawaitable(result) else result
 
@@ -66,6 +101,6 @@ class Binding:
 def load_model(reference: str) -> type[BaseModel]:
     """Import the model of a reference such as `books.models:FindParams`."""
     module, _, name = reference.partition(":")
-    with IMPORTS:
+    with exclusive_import():
         model: type[BaseModel] = getattr(importlib.import_module(module), name)
     return model

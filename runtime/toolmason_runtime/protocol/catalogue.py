@@ -5,7 +5,12 @@ A server computes nothing from it at its start, which therefore does not take lo
 
 from __future__ import annotations
 
-from typing import Any, Final, NotRequired, TypedDict
+import gc
+import json
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
 """Key of `_meta`: Claude Code lists such a tool at once, without its own tool search."""
@@ -213,3 +218,15 @@ def tool_group(catalogue: Catalogue, entry: ToolEntry) -> CliEntry | UpstreamEnt
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:
     """Return `tool` with `key` in `_meta`; the manifest's value for that key has precedence."""
     return {**tool, "_meta": {key: value, **tool.get("_meta", {})}}
+
+
+def load_catalogue(path: Path) -> Catalogue:
+    """Read `catalogue.json` without a search for garbage, which would take most of the time."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        catalogue: Catalogue = json.loads(path.read_bytes())
+    finally:
+        if is_enabled:
+            gc.enable()
+    return catalogue

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 INVALID_ARGUMENT: Final = "INVALID_ARGUMENT"
 """Code of a `ToolError` for invalid arguments."""
 INTERNAL: Final = "INTERNAL"
 """Code of an error inside the server."""
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603

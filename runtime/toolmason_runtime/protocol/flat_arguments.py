@@ -1,7 +1,7 @@
-"""Check flat arguments, such as those of command tools, without pydantic and jsonschema, which take long to import.
+"""Check arguments without nested objects, such as those of command tools, without importing pydantic or jsonschema.
 
-Only valid arguments in their JSON types are accepted. All others, such as `"42"` for an integer, are left to the model
-or to jsonschema, which converts or rejects them. So a call has the same result with and without this module.
+Only valid arguments that need no conversion are accepted. All others, such as `"42"` for an integer, are left to the
+model or to jsonschema, which converts or rejects them. So a call has the same result with and without this module.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Final
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, is_found, time_limit
 
 Check = Callable[[Any], bool]
-"""Returns whether a value is valid as it is."""
+"""Returns whether a value is valid without a conversion."""
 FlatCheck = Callable[[Mapping[str, Any]], dict[str, Any] | None]
 """Returns the sent arguments without those that are null; None if they are not accepted."""
 
 MAX_EXACT: Final = 2**53
-"""Larger numbers are not accepted: as a float of the model, they can be rounded to a bound."""
+"""Maximum magnitude of accepted numbers: the model may round a larger one to a limit."""
 _IGNORED: Final = frozenset({"description", "default", "title", "format", "examples"})
 """Keywords that generated models and jsonschema ignore as well."""
 _OBJECT_KEYWORDS: Final = frozenset({"$schema", "type", "properties", "required", "additionalProperties"})
@@ -39,10 +39,12 @@ _RULES: Final[Mapping[str, frozenset[str]]] = {
 
 
 def flat_check(schema: Mapping[str, Any]) -> FlatCheck | None:
-    """Return the check of the arguments of `schema`, an object; None if it has a rule that is not supported."""
+    """Return the check of the members of `schema`, an object; None if it has a rule that is not supported."""
+    if schema.get("type", "object") != "object":
+        return None
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = frozenset(schema.get("required", ()))
-    checks = {name: check for name, part in properties.items() if (check := _check(part)) is not None}
+    checks = {name: member for name, part in properties.items() if (member := _check(part)) is not None}
     if schema.keys() - _IGNORED - _OBJECT_KEYWORDS or len(checks) < len(properties):
         return None
 

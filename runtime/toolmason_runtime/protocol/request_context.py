@@ -15,8 +15,6 @@ from toolmason_runtime.protocol.errors import MethodError, ToolError
 from toolmason_runtime.protocol.requests import LOG_LEVEL, meta_of
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
-DEFAULT_LEVEL: Final[Level] = "info"
-"""Minimum level sent to a client of 2025-11-25 that has not set one."""
 MISSING_CAPABILITY: Final = -32021
 """Code of the error for a client that has not declared a required capability (2026-07-28)."""
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
-
 from toolmason_runtime.protocol.answers import ANSWERS, ICON
 from toolmason_runtime.protocol.shapes import (
-    Shape,
     anything,
     either,
     flag,
@@ -20,6 +16,14 @@ from toolmason_runtime.protocol.shapes import (
     text,
 )
 
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Final
+
+    from toolmason_runtime.protocol.call import Level
+    from toolmason_runtime.protocol.shapes import Shape
+
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS: Final = ("2026-07-28",)
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -28,6 +32,8 @@ CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
 LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+DEFAULT_LEVEL: Final[Level] = "info"
+"""Minimum log level sent to a client of 2025-11-25 that has not set one."""
 
 _TOKEN: Final = either(text, integer)
 _LEVEL: Final = one_of("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.protocol.content import Reply, blocks
+from toolmason_runtime.protocol.flat_arguments import flat_check
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.validation import validator
 
@@ -30,6 +31,12 @@ class ResultWriter:
 
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         self._schema = schema
+        self._flat_check = flat_check(schema) if schema is not None else None
+
+    def prepare(self) -> None:
+        """Import and compile what `to_wire` needs for valid results."""
+        if self._schema is not None and self._flat_check is None:
+            _ = self._validator
 
     @cached_property
     def _validator(self) -> Validator:
@@ -54,6 +61,18 @@ class ResultWriter:
 
     def _structured(self, result: Any, schema: Mapping[str, Any]) -> WireResult:
         value = _without_nulls(_dump(result), schema)
+        # A flat check leaves out members that are null.
+        if self._flat_check is None or not isinstance(value, dict) or self._flat_check(value) != value:
+            self._check(value)
+        text = compact_json(value, allow_nan=False)
+        return {"content": [{"type": "text", "text": text}], "structuredContent": value}
+
+    def _check(self, value: Any) -> None:
+        """Check a value against the output schema with jsonschema, which takes long to import.
+
+        Raises:
+            ResultError: the schema does not allow it.
+        """
         try:
             with time_limit():
                 errors = list(self._validator.iter_errors(value))
@@ -62,8 +81,6 @@ class ResultWriter:
         if errors:
             problems = "; ".join(f"{error.json_path}: {error.message}"[:300] for error in errors[:3])
             raise ResultError(f"the result does not fit the output schema: {problems}")
-        text = compact_json(value, allow_nan=False)
-        return {"content": [{"type": "text", "text": text}], "structuredContent": value}
 
 
 def compact_json(value: Any, *, allow_nan: bool = True) -> str:

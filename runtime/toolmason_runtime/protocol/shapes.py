@@ -5,11 +5,13 @@ Unknown members are allowed everywhere, and an optional member may be null, as i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
-Shape = Callable[[Any], bool]
-"""Returns whether a decoded JSON value has the shape."""
+    Shape = Callable[[Any], bool]
+    """Returns whether a decoded JSON value has the shape."""
 
 
 def anything(value: Any) -> bool:  # noqa: ARG001  a shape
@@ -48,7 +50,7 @@ def one_of(*values: str) -> Shape:
 
 
 def either(*shapes: Shape) -> Shape:
-    """Accept the values of all these shapes."""
+    """Accept a value that has one of these shapes."""
     return lambda value: any(shape(value) for shape in shapes)
 
 

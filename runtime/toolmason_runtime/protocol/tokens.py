@@ -10,21 +10,18 @@ import re
 
 _PIECE = re.compile(
     r"""
-      _?(?P<word>[A-Z]?[a-z]+|[A-Z]+(?![a-z]))  # one camelCase or snake_case part
-    | (?P<short>[0-9]{1,3}|[^\w\s]{1,3}|_+)      # digits and punctuation in threes
-    | (?P<wide>[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])
-    | (?P<other>[^\W\d_A-Za-z]+|\w)              # letters of other scripts
+      _?(?:[A-Z][a-z]{1,7}|[a-z]{1,8}|[A-Z]{1,8}(?![a-z]))  # eight letters of a camelCase or snake_case part
+    | [0-9]{1,3}|[^\w\s]{1,3}|_+                            # digits and punctuation in threes
+    | [\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]
+    | (?P<other>[^\W\d_A-Za-z]+|\w)                        # letters of other scripts
     """,
     re.VERBOSE,
 )
-_MAX_WORD_LENGTH = 8
 _MAX_OTHER_LENGTH = 3
 
 
 def estimate_tokens(text: str) -> int:
     """Return the estimated number of tokens; at least 1 for text that is not blank."""
-    count = 0
-    for piece in _PIECE.finditer(text):
-        max_length = {"word": _MAX_WORD_LENGTH, "other": _MAX_OTHER_LENGTH}.get(piece.lastgroup or "")
-        count += -(-(len(piece[piece.lastgroup or 0])) // max_length) if max_length else 1
-    return count
+    # One text for each piece, empty except for letters of other scripts.
+    pieces = _PIECE.findall(text)
+    return len(pieces) + sum(-(-len(other) // _MAX_OTHER_LENGTH) - 1 for other in filter(None, pieces))

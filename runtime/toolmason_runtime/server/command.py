@@ -7,16 +7,22 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
+from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.options import OptionSpec, option_values
 from toolmason_runtime.transports.shutdown import Shutdown
+from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
+from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
+
+if TYPE_CHECKING:
+    from toolmason_runtime.transports.stdio.session import Opened
 
 __all__ = ["OptionSpec", "main", "option_values"]
 
@@ -25,9 +31,13 @@ EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 _ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --discovery overrides the style."
 LEAN = "lean"
 ENGINES = ("sdk", LEAN)
-"""What carries the protocol over stdio: the official SDK, or the standard library."""
+"""Implementations of MCP over stdio: with the official SDK, or with the standard library alone."""
+_ASYNC_PHASE = "toolmason_runtime.transports.stdio.async_phase"
+"""The module that the lean engine imports at the first call."""
+DEFAULT_ENGINE = "sdk" if sys.platform == "win32" else LEAN
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 LOG_FORMATS = ("text", "json")
+DEFAULT_LOG_LEVEL = "warning"
 STARTUP_CHECK_DELAY_S = 1.0
 """Seconds until the startup check runs; clients have their first responses by then."""
 SERVE = "serve"
@@ -70,6 +80,7 @@ def main(
     prog: str,
     version: str,
     argv: Sequence[str] | None = None,
+    opened: Opened | None = None,
 ) -> int:
     """Run the command and return its exit code: 0, 2 for an invalid command line, or that of the subcommand.
 
@@ -87,6 +98,7 @@ def main(
         prog: name of the command.
         version: version of the server.
         argv: arguments; by default those of the process.
+        opened: the session that `boot.open_session` has begun.
     """
     argv = sys.argv[1:] if argv is None else argv
     for subcommand in subcommands:
@@ -126,44 +138,43 @@ def main(
             options=values,
             commands=commands,
             prepare_after_s=DELAY_S,
+            prepare_modules=[_ASYNC_PHASE] if args.engine == LEAN and not args.http else (),
         )
 
-    _open_standard_streams()
+    open_standard_streams()
     if not args.debuggable:
-        _protect_memory()
+        try_to_protect_memory()
     shutdown = Shutdown()
     shutdown.install()
     from toolmason_runtime.server.logging import log_to_stderr
 
     log_to_stderr(args.log_level, args.log_format)
-    if startup_check:
-        _schedule_startup_check(startup_check)
-    return (_serve_http if args.http else _serve_stdio)(make_dispatcher, args, prog, shutdown)
-
-
-def _open_standard_streams() -> None:
-    """Open the null device for closed standard streams; otherwise our sockets would get their descriptor numbers."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if not args.http and sys.stdin is not None and sys.stdin.isatty():
+        print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
+    with nullcontext((0, 1)) if args.http else reserved_streams() as streams:
+        if startup_check and not (opened and opened.is_checked):
+            _schedule_startup_check(startup_check)
+        if args.http:
+            return _serve_http(make_dispatcher, args, prog, shutdown)
+        _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
+    return shutdown.exit()
 
 
 def _serve_stdio(
-    make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown
-) -> NoReturn:
-    if sys.stdin is not None and sys.stdin.isatty():
-        print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
+    make_dispatcher: Callable[[], Any],
+    args: argparse.Namespace,
+    shutdown: Shutdown,
+    streams: tuple[int, int],
+    opened: Opened | None,
+) -> None:
     if args.engine == LEAN:
         from toolmason_runtime.transports.stdio.lean import serve
 
-        serve(make_dispatcher, shutdown)
+        serve(make_dispatcher, shutdown, *streams, opened)
     else:
         from toolmason_runtime.transports.stdio import sdk
 
-        sdk.serve(_server_maker(make_dispatcher), shutdown)
-    shutdown.exit()
+        sdk.serve(_server_maker(make_dispatcher), shutdown, *streams)
 
 
 def _server_maker(make_dispatcher: Callable[[], Any]) -> Callable[[], Any]:
@@ -241,7 +252,7 @@ def _parser(
     parser.add_argument(
         "--log-level",
         choices=LOG_LEVELS,
-        default="warning",
+        default=DEFAULT_LOG_LEVEL,
         help="minimum level of messages logged to stderr (default: %(default)s)",
     )
     parser.add_argument(
@@ -252,9 +263,9 @@ def _parser(
     parser.add_argument(
         "--engine",
         choices=ENGINES,
-        default=ENGINES[0],
-        help="implementation of the protocol over stdio: the official SDK, or one that starts faster"
-        " (default: %(default)s)",
+        default=DEFAULT_ENGINE,
+        help="implementation of MCP over stdio: the official SDK (sdk), or one that starts faster (lean)"
+        f" (default: {DEFAULT_ENGINE})",
     )
     parser.add_argument(
         "--debuggable",
@@ -417,13 +428,6 @@ def _commands(catalogue: Catalogue, args: argparse.Namespace) -> ProgramSettings
     return load_program_settings(catalogue, args.policy or "", headless_approve=args.headless_approve)
 
 
-def _protect_memory() -> None:
-    from toolmason_runtime.server.memory import protect_memory
-
-    with suppress(OSError):
-        protect_memory()
-
-
 def _schedule_startup_check(target: str) -> None:
     """Run `target` in a daemon thread and log its warnings: neither the first responses nor the exit wait for it."""
     from threading import Timer
@@ -431,6 +435,16 @@ def _schedule_startup_check(target: str) -> None:
     timer = Timer(STARTUP_CHECK_DELAY_S, _run_startup_check, (target,))
     timer.daemon = True
     timer.start()
+
+
+def check_at_start(target: str) -> None:
+    """Run the startup check and log its warnings; `boot` calls this in a process of its own."""
+    from toolmason_runtime.server.logging import log_to_stderr
+
+    log_to_stderr(DEFAULT_LOG_LEVEL, None)
+    _run_startup_check(target)
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _run_startup_check(target: str) -> None:

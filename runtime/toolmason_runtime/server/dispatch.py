@@ -17,7 +17,7 @@ from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.binding import IMPORTS, Binding
+from toolmason_runtime.protocol.binding import Binding, exclusive_import
 from toolmason_runtime.protocol.call import Context, InputRequired, Method, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
 from toolmason_runtime.protocol.errors import (
@@ -66,7 +66,8 @@ class Dispatcher:
         state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
         options: the values of the manifest's options, for the lifespan.
         commands: policy and executor of programs; None means those of the environment.
-        prepare_after_s: seconds after a search until its first result is imported, in a thread; None for never.
+        prepare_after_s: seconds after a search until its first result is prepared, in a thread; None for never.
+        prepare_modules: modules that the transport imports at the first call.
 
     Raises:
         ValueError: a toolset of `selection` is not a category, or the policy is invalid.
@@ -83,6 +84,7 @@ class Dispatcher:
         options: Options | None = None,
         commands: ProgramSettings | None = None,
         prepare_after_s: float | None = None,
+        prepare_modules: Sequence[str] = (),
     ) -> None:
         self._commands = commands or load_program_settings(catalogue)
         if self._commands is not None:
@@ -90,6 +92,8 @@ class Dispatcher:
             state = (*state, self._commands)
         self._catalogue = catalogue
         self._selection = selection or Selection(catalogue["discovery"]["style"])
+        self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
+        modules = [*self._lifespan.modules, "toolmason_runtime.chunks.store", *prepare_modules]
         ranker = catalogue["discovery"].get("ranker")
         self._style = style_for(
             catalogue,
@@ -97,15 +101,14 @@ class Dispatcher:
             load_index,
             load_postings=load_postings,
             ranker=lazy_ranker(ranker) if ranker else None,
-            expect=Preparation(self._load_tool, prepare_after_s).expect,
+            expect=Preparation(self._prepare_tool, modules, prepare_after_s).expect,
         )
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
-        self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}
         self.updates = ResourceUpdates()
         """The announcements of changed resources."""
         self.before_handler: Callable[[], None] | None = None
-        """Called before a handler of a tool, prompt or resource runs; what it raises ends the request."""
+        """Called before a handler of a tool, prompt or resource runs; its exception ends the request."""
 
     @property
     def server(self) -> ServerEntry:
@@ -116,6 +119,10 @@ class Dispatcher:
     def listed(self) -> Mapping[str, WireTool]:
         """All tools that `tools/list` returns, by name. Constant for the process."""
         return {tool["name"]: tool for tool in self._style.listed()}
+
+    @cached_property
+    def _listed_tools(self) -> list[WireTool]:
+        return list(self.listed.values())
 
     async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
@@ -145,7 +152,7 @@ class Dispatcher:
         return methods
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
-        return page_of("tools", list(self.listed.values()), params.get("cursor"), self.server["page_size"])
+        return page_of("tools", self._listed_tools, params.get("cursor"), self.server["page_size"])
 
     async def _call_tool(self, params: Mapping[str, Any], context: Context) -> WireResult:
         name, arguments = _call_params(params)
@@ -255,13 +262,20 @@ class Dispatcher:
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         """Import a tool; one thread at a time."""
-        with IMPORTS:
+        with exclusive_import():
             if name not in self._tools:
                 binding = self._binding(name, entry)
                 arguments = ArgumentValidator(entry, binding.params)
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
                 self._tools[name] = _Tool(binding, arguments, ResultWriter(schema))
             return self._tools[name]
+
+    def _prepare_tool(self, name: str, entry: ToolEntry) -> None:
+        """Import a tool, and import and compile what its first call needs."""
+        tool = self._load_tool(name, entry)
+        tool.arguments.prepare()
+        tool.results.prepare()
+        tool.binding.prepare()
 
     def _binding(self, name: str, entry: ToolEntry) -> Binding:
         if name == FETCH_CHUNK:

@@ -36,6 +36,11 @@ class Lifespan:
         self._closing: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The module that the first use imports; empty without a lifespan."""
+        return (self._target.partition(":")[0],) if self._target else ()
+
     async def state(self) -> tuple[object, ...]:
         """Enter the context manager unless it is open; return the objects that it yielded.
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
-from typing import Final
 
-_PR_SET_DUMPABLE: Final = 4
+_PR_SET_DUMPABLE = 4
 
 
 def protect_memory() -> None:
@@ -22,7 +20,17 @@ def protect_memory() -> None:
         _prctl(_PR_SET_DUMPABLE, 0)
 
 
+def try_to_protect_memory() -> None:
+    """Protect this process if the kernel allows it."""
+    try:
+        protect_memory()
+    except OSError:
+        return
+
+
 def _prctl(option: int, value: int) -> int:
+    import ctypes
+
     result: int = ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -1,42 +1,67 @@
-"""Import the tool that a search found first, while the model still reads the answer."""
+"""Prepare the tool that a search found first, while the model still reads the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from typing import Final
 
+from toolmason_runtime.protocol.binding import exclusive_import
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.selection import is_enabled
 
 DELAY_S: Final = 0.05
-"""Default seconds until the import begins; the answer has been sent by then."""
+"""Default seconds until the preparation begins; the answer has been sent by then."""
 
 
 class Preparation:
-    """Imports tools in a daemon thread, one of each category.
+    """Prepares tools in a daemon thread, each once; with the first of them, all that every call needs.
+
+    No step runs during the import of a call, which waits for one step at most. A step that fails is the last one: the
+    call of the tool will report the error.
 
     Args:
-        load: imports a tool, from its name and entry. It runs in the thread.
-        delay_s: seconds until it is called; None for never.
+        prepare_tool: imports and compiles what a tool needs, from its name and entry.
+        modules: modules that every call needs.
+        delay_s: seconds until the preparation begins; None for never.
     """
 
-    def __init__(self, load: Callable[[str, ToolEntry], object], delay_s: float | None) -> None:
-        self._load = load
+    def __init__(
+        self, prepare_tool: Callable[[str, ToolEntry], object], modules: Sequence[str], delay_s: float | None
+    ) -> None:
+        self._prepare_tool = prepare_tool
+        self._shared: Sequence[Callable[[], object]] = [
+            *(partial(import_module, module) for module in modules),
+            _warm_up_event_loop,
+        ]
         self._delay_s = delay_s
-        self._categories: set[str] = set()
+        self._expected: set[str] = set()
 
     def expect(self, entry: ToolEntry) -> None:
-        """Import a tool soon, unless it is disabled or one of its category was expected before."""
-        if self._delay_s is None or entry["category"] in self._categories or not is_enabled(entry):
+        """Prepare a tool soon, unless it is disabled or was expected before."""
+        name = entry["tool"]["name"]
+        if self._delay_s is None or name in self._expected or not is_enabled(entry):
             return
-        self._categories.add(entry["category"])
+        self._expected.add(name)
+        shared, self._shared = self._shared, ()
         from threading import Timer
 
-        timer = Timer(self._delay_s, self._prepare, (entry,))
+        timer = Timer(self._delay_s, _run, ([partial(self._prepare_tool, name, entry), *shared],))
         timer.daemon = True  # the exit of the process does not wait for it
         timer.start()
 
-    def _prepare(self, entry: ToolEntry) -> None:
-        with suppress(Exception):  # the call of the tool will report it
-            self._load(entry["tool"]["name"], entry)
+
+def _run(steps: Sequence[Callable[[], object]]) -> None:
+    with suppress(Exception):
+        for step in steps:
+            with exclusive_import():
+                step()
+
+
+def _warm_up_event_loop() -> None:
+    """Run an event loop of this thread for a moment: that imports everything that the first one of a process does."""
+    import anyio
+
+    anyio.run(anyio.sleep, 0)

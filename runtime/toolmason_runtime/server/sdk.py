@@ -27,12 +27,8 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 from toolmason_runtime.protocol.call import Level
 from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
-from toolmason_runtime.protocol.request_context import (
-    DEFAULT_LEVEL,
-    RequestContext,
-    malformed_answer,
-    refused_by_client,
-)
+from toolmason_runtime.protocol.request_context import RequestContext, malformed_answer, refused_by_client
+from toolmason_runtime.protocol.requests import DEFAULT_LEVEL
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
 

@@ -6,7 +6,7 @@ import codecs
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -21,6 +21,8 @@ from toolmason_runtime.toml.positions import (
     scan_keys,
 )
 from toolmason_runtime.toml.problems import Kind, Problem, quoted, table_name, within
+
+Loads = Callable[[str], dict[str, Any]]
 
 MAX_PARSER_CALLS: Final = 4_000
 """Maximum number of nested calls of `tomllib`, a few for each level. They use no stack of the machine."""
@@ -74,12 +76,12 @@ class TomlDocument:
         return START
 
 
-def parse_toml(raw: bytes) -> TomlDocument | Problem:
-    """Parse the content of a TOML file."""
+def parse_toml(raw: bytes, loads: Loads = tomllib.loads) -> TomlDocument | Problem:
+    """Parse the content of a TOML file. `loads` has the results and errors of `tomllib.loads`."""
     text = _decode(raw)
     if isinstance(text, Problem):
         return text
-    data = _parse(text)
+    data = _parse(text, loads)
     return data if isinstance(data, Problem) else TomlDocument(text=text, data=data)
 
 
@@ -97,9 +99,9 @@ def _decode(raw: bytes) -> str | Problem:
         return Problem(kind=Kind.ENCODING, message=message, hint=hint, position=_position(before, len(before)))
 
 
-def _parse(text: str) -> dict[str, Any] | Problem:
+def _parse(text: str, loads: Loads) -> dict[str, Any] | Problem:
     try:
-        return _parse_deep(text)
+        return _parse_deep(text, loads)
     except tomllib.TOMLDecodeError as error:
         message, position = _split_position(str(error), text)
         if message.startswith(_DUPLICATE_KEY_ERRORS):
@@ -115,12 +117,12 @@ def _parse(text: str) -> dict[str, Any] | Problem:
         return Problem(kind=Kind.DIGITS, message="a number has too many digits", hint=hint, position=position)
 
 
-def _parse_deep(text: str) -> dict[str, Any]:
+def _parse_deep(text: str, loads: Loads) -> dict[str, Any]:
     """Parse text that nests deeper than the recursion limit: the reader knows the key and reports it better."""
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(max(usual, MAX_PARSER_CALLS))
     try:
-        return tomllib.loads(text)
+        return loads(text)
     finally:
         sys.setrecursionlimit(usual)
 

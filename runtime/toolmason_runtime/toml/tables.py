@@ -47,6 +47,8 @@ class PartialTable(Table):
 
     def is_uncertain(self, *keys: str) -> bool:
         """Return whether one of `keys` is unread, or may be the key that an unknown one means."""
+        if not self.unread:
+            return False
         known = {each.name for each in dataclasses.fields(self)}
         return not self.unread.isdisjoint(keys) or not self.unread <= known
 

@@ -29,6 +29,9 @@ from toolmason_runtime.transports.messages import (
     sanitized,
 )
 
+MESSAGE: Final = "toolmason.message"
+"""The key of the decoded message of a POST request in its ASGI scope."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -104,7 +107,8 @@ async def _post(app: ASGIApp, scope: Scope, rest: Receive, send: Send) -> None:
             await app(dict(scope), _replay(_body(error_message(malformed.response_error)), rest), _discard)
         await _error_response(malformed)(scope, rest, send)
         return
-    await app(scope, _replay(first if received.is_exact else _body(received.message), rest), send)
+    body = first if received.is_exact else _body(received.message)
+    await app({**scope, MESSAGE: received.message}, _replay(body, rest), send)
 
 
 def _error_response(malformed: MalformedError) -> Response:

@@ -7,18 +7,14 @@ import ipaddress
 import logging
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
-import h11
 import uvicorn
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http import EventStore
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from starlette.applications import Starlette
-from starlette.routing import Route
-from toolmason_runtime.transports.framing import validate_bodies
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.transports.http_access import (
     LOOPBACK_NAMES,
     AccessError,
@@ -27,21 +23,17 @@ from toolmason_runtime.transports.http_access import (
     host_values,
     origin_value,
 )
-from toolmason_runtime.transports.replay import RecentEvents
+from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection
+from toolmason_runtime.transports.sdk_sessions import SdkSessions
 from toolmason_runtime.transports.shutdown import Shutdown
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATH = "/mcp"
-RETRY_MS = 500
-"""Milliseconds until a client that lost its connection should reconnect."""
-REQUEST_TIMEOUT_S = 30.0
-"""Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
-MAX_SESSIONS = 1000
-"""Maximum concurrent sessions, 40 kB each. The SDK ends a session that is idle for half an hour."""
 _TICK_S = 1.0
 """Seconds between updates of the `Date` header."""
+_NOT_FOUND = PlainTextResponse("MCP is served at /mcp.\n", 404)
 _MAX_LOOP_ITERATIONS = 20
 """Maximum iterations of the event loop that a response needs from its handler to its socket."""
+_log = logging.getLogger(__name__)
 
 
 def is_loopback(host: str) -> bool:
@@ -90,18 +82,30 @@ def serve(
         number = listener.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
         server = make_server()
-        app = guarded(validate_bodies(_app(server)), hosts=hosts, origins=origins, token=token)
-        protocol = type("_LimitedProtocol", (_Protocol,), {"request_timeout_s": request_timeout_s})
-        config = uvicorn.Config(app, http=protocol, log_config=None, access_log=False, lifespan="on", ws="none")
+        sessions = _sessions(server)
+        app = guarded(_only_at_path(sessions.handle_request), hosts=hosts, origins=origins, token=token)
+        protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
+        config = uvicorn.Config(
+            app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
+        )
         print(f"serving MCP at http://{bracketed(host)}:{number}{PATH}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
-        asyncio.run(_serve(server, config, shutdown, listener))
+        asyncio.run(_serve(sessions, config, shutdown, listener))
 
 
-async def _serve(server: Server[Any], config: uvicorn.Config, shutdown: Shutdown, listener: socket.socket) -> None:
-    http_server = _Uvicorn(config)
+def _sessions(server: Server[Any]) -> SdkSessions:
+    """Return the faster sessions; those of the SDK if it has changed its private names."""
+    try:
+        from toolmason_runtime.transports.http_sessions import Sessions
+    except ImportError as error:
+        _log.info("requests are answered by the SDK's own sessions: %s", error)
+        return SdkSessions(server)
+    return Sessions(server)
+
+
+async def _serve(sessions: SdkSessions, config: uvicorn.Config, shutdown: Shutdown, listener: socket.socket) -> None:
+    http_server = _Uvicorn(config, sessions)
     shutdown.serve(http_server.stop)
-    # Requests of 2026-07-28 have no session, so the lifespan stays open until the last of them has ended.
-    async with server.lifespan(server):
+    async with sessions.run():
         await http_server.serve(sockets=[listener])
 
 
@@ -113,83 +117,20 @@ def listen(host: str, port: int) -> socket.socket:
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
 
 
-def _app(server: Server[Any]) -> Starlette:
-    manager = _Sessions(server, retry_interval=RETRY_MS, max_sessions=MAX_SESSIONS)
+def _only_at_path(app: ASGIApp) -> ASGIApp:
+    async def routing(scope: Scope, receive: Receive, send: Send) -> None:
+        is_known = scope["path"].removesuffix("/") == PATH
+        await (app if is_known else _NOT_FOUND)(scope, receive, send)
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001  Starlette gives it
-        async with manager.run():
-            yield
-            await manager.end()
-
-    return Starlette(routes=[Route(PATH, endpoint=StreamableHTTPASGIApp(manager))], lifespan=lifespan)
-
-
-class _Sessions(StreamableHTTPSessionManager):
-    """Creates an event store for each session: the SDK reads this property once a session."""
-
-    @property
-    def event_store(self) -> EventStore:
-        """Return a new store."""
-        return RecentEvents()
-
-    @event_store.setter
-    def event_store(self, shared_store: EventStore | None) -> None:
-        """Ignore the store for all sessions."""
-
-    async def end(self) -> None:
-        """Terminate the sessions as their clients do.
-
-        If `run` cancelled them, each running call would try for a second to write to its closed stream.
-        """
-        await asyncio.gather(*(transport.terminate() for transport in list(self._server_instances.values())))
-
-
-class _Protocol(H11Protocol):
-    """Closes connections whose request is not complete in time; uvicorn would wait forever."""
-
-    request_timeout_s = REQUEST_TIMEOUT_S
-    _timeout: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Start the timeout of the first request."""
-        super().connection_made(transport)
-        self._timeout = self.loop.call_later(self.request_timeout_s, transport.close)
-
-    def data_received(self, data: bytes) -> None:
-        """Stop the timeout when a request is complete; start it with the first byte of the next one."""
-        super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        """Start the timeout if the next request has begun; until then uvicorn limits the idle time."""
-        super().on_response_complete()
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timeout."""
-        super().connection_lost(exc)
-        self._stop_waiting()
-
-    def _watch(self) -> None:
-        state = self.conn.their_state
-        is_incomplete = state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
-        if not is_incomplete:
-            self._stop_waiting()
-        elif self._timeout is None:
-            self._timeout = self.loop.call_later(self.request_timeout_s, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._timeout is not None:
-            self._timeout.cancel()
-            self._timeout = None
+    return routing
 
 
 class _Uvicorn(uvicorn.Server):
     """Handles no signals, and ends at once: uvicorn polls for its end ten times a second, and then sleeps."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, sessions: SdkSessions) -> None:
         super().__init__(config)
+        self._sessions = sessions
         self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -226,7 +167,7 @@ class _Uvicorn(uvicorn.Server):
         tasks = list(self.server_state.tasks)
         for task in tasks:
             task.cancel()
-        await self.lifespan.shutdown()
+        await self._sessions.end()
         await asyncio.gather(*tasks, return_exceptions=True)
         for connection in list(self.server_state.connections):
             connection.transport.close()

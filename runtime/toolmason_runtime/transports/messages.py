@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from toolmason_runtime.protocol.errors import INVALID_REQUEST, PARSE_ERROR
 from toolmason_runtime.protocol.json_boundary import NotFiniteError, sanitize
 
 CHUNK_BYTES = 65_536
@@ -15,11 +16,9 @@ CHUNK_BYTES = 65_536
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 """Maximum size of a message. HTTP answers a larger one with 413."""
 EDGE_BYTES: Final = 512
-"""Bytes at each end of a message that is not parsed, in which its id is looked for."""
+"""Bytes at each end of a message that is not parsed, which are searched for its id."""
 MAX_DEPTH: Final = 200
 """Maximum depth of the arrays and objects of a message that contain anything, as in the parser of the SDK."""
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
 
 RequestId = int | str
 Wire = dict[str, Any]
@@ -116,7 +115,7 @@ def checked(value: Any) -> Wire:
 
 
 def no_message(value: Wire) -> MalformedError:
-    """Return the error for an object that is no message."""
+    """Return the error for an object that is not a message."""
     return malformed(value, "message must be a request, a notification or a response")
 
 
@@ -185,7 +184,7 @@ _LAST_ID: Final = re.compile(rb',\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonr
 def _edge_members(data: bytes) -> dict[str, Any]:
     """Return the members of a message that is too large to parse, as far as its first and last bytes contain them.
 
-    A client that gets no error with the id of its request waits for ever.
+    A client that gets no error with the id of its request waits forever.
     """
     head, tail = data[:EDGE_BYTES], data[-EDGE_BYTES:]
     members = {name: "" for name in ("method", "result", "error") if f'"{name}"'.encode() in head + tail}

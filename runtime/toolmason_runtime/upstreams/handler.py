@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.approval import approve_handler
@@ -18,10 +18,13 @@ from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.wording import disabled
 from toolmason_runtime.upstreams.spec import UpstreamTool
 
+_CLIENT_MODULES: Final = ("toolmason_runtime.upstreams.registry", "toolmason_runtime.upstreams.results")
+"""The modules that import the SDK's client."""
+
 
 def upstream(tool: UpstreamTool) -> Binding:
     """Bind a tool to its upstream; its arguments are checked against `input_schema`."""
-    return Binding(None, UpstreamRun(tool))
+    return Binding(None, UpstreamRun(tool), _CLIENT_MODULES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,15 +255,17 @@ def _run(command: Sequence[str], directory: Path, environ: Mapping[str, str]) ->
     return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
 
-def provide(place: Place, command: str, module: str) -> Path:
+def provide(place: Place, command: str, module: str, *flags: str, delay_s: float = 0) -> Path:
     """Put the command `command` on the client's PATH; return its path.
 
-    It runs `module` and records the messages, except for `install`, which it runs as the installed command does.
+    It runs `module` with `flags` after `delay_s` and records the messages, except for `install`, which it runs as the
+    installed command does.
     """
-    server = [str(RECORD), str(place.record), sys.executable, "-m", module]
+    server = [str(RECORD), str(place.record), sys.executable, "-m", module, *flags]
     text = f"""#!{sys.executable}
-import os, runpy, sys
+import os, runpy, sys, time
 
+time.sleep({delay_s})
 if "install" in sys.argv:
     runpy.run_module({module!r}, run_name="__main__")
 os.execv(sys.executable, [sys.executable, *{server!r}, *sys.argv[1:]])
@@ -283,4 +285,4 @@ def write(path: Path, text: str) -> Path:
 def _messages(record: Path) -> list[Message]:
     senders = {">": "client", "<": "server"}
     lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
-    return [Message(senders[line[0]], json.loads(line[2:])) for line in lines]
+    return [Message(senders[line[0]], json.loads(line[2:])) for line in lines if line[0] in senders]

@@ -1,28 +1,40 @@
 """Run a server and copy its traffic to a file: `python record.py FILE COMMAND...`.
 
-A line of the file is a message: after `> ` of the client, after `< ` of the server.
+A line of the file is a message: after `> ` of the client, after `< ` of the server. A line after `! ` is a signal
+of the client, or `end of input`.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+END_OF_INPUT = "end of input"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(file: str, *command: str) -> int:
-    """Forward messages until the server ends; return its exit code."""
+    """Forward messages and signals until the server ends; return its exit code."""
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdin is not None
     assert server.stdout is not None
     with Path(file).open("ab", buffering=0) as record:
+
+        def forward_signal(number: int, _frame: Any) -> None:
+            record.write(f"! {signal.Signals(number).name}\n".encode())
+            server.send_signal(number)
+
+        for number in SIGNALS:
+            signal.signal(number, forward_signal)
         requests = (sys.stdin.buffer, server.stdin, record, b"> ")
         threading.Thread(target=_forward, args=requests, daemon=True).start()
         _forward(server.stdout, sys.stdout.buffer, record, b"< ", close=False)
-    return server.wait()
+        return server.wait()
 
 
 def _forward(source: IO[bytes], target: IO[bytes], record: IO[bytes], sender: bytes, *, close: bool = True) -> None:
@@ -31,6 +43,7 @@ def _forward(source: IO[bytes], target: IO[bytes], record: IO[bytes], sender: by
         target.write(line)
         target.flush()
     if close:
+        record.write(f"! {END_OF_INPUT}\n".encode())
         target.close()
 
 

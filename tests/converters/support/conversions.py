@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.schemas.corpus import load_corpus
 from hard_schemas import HARD, Schema
+from toolmason_runtime.protocol.binding import load_model
 from toolmason_runtime.protocol.selection import STYLES, Selection
 from toolmason_runtime.server.dispatch import Dispatcher
 
@@ -79,7 +80,9 @@ def written_by_pydantic() -> dict[str, Schema]:
     package = CATALOGUE["server"]["package"]
     for name, entry in CATALOGUE["tools"].items():
         module = importlib.import_module(f"{package}.{CATALOGUE['categories'][entry['category']]['module']}.bindings")
-        found[name] = module.BINDINGS[name].params.model_json_schema()
+        params = module.BINDINGS[name].params
+        model = load_model(params) if isinstance(params, str) else params
+        found[name] = model.model_json_schema()
     return found
 
 

@@ -18,7 +18,7 @@ import pytest
 from toolmason_runtime.programs.argv import build_invocation
 from toolmason_runtime.programs.handler import CommandRun, sent_arguments
 from toolmason_runtime.programs.spec import Invocation
-from toolmason_runtime.protocol.binding import Binding
+from toolmason_runtime.protocol.binding import Binding, load_model
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.importers.climax import Imported, import_climax
@@ -56,8 +56,9 @@ class Server:
         names = self.imported.arguments[tool]
         binding = self.bindings[self.imported.tools[tool]]
         assert isinstance(binding.run, CommandRun)
-        assert binding.params is not None
-        params = binding.params.model_validate({names[name]: value for name, value in arguments.items()})
+        model = load_model(binding.params) if isinstance(binding.params, str) else binding.params
+        assert model is not None
+        params = model.model_validate({names[name]: value for name, value in arguments.items()})
         return build_invocation(binding.run.tool, sent_arguments(params), environ=ENVIRON)
 
 

@@ -1,4 +1,4 @@
-"""Models are made of any schemas, and whatever a parameter is called."""
+"""Models are made of any schemas, and parameters with any name."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ CHECKED = {
     "completion.handler.function",
     "completion.handler.module",
     "constant",
+    "facts.opening",  # JSON
     "each.place.name",
     "facts.shared_models",
     "line.risk.name",
@@ -45,6 +46,7 @@ CHECKED = {
     "server.lifespan.module",
     "server.name",
     "server.package",
+    "server.postings",
     "server.source",
     "server.wheel",
     "served.risk.name",
@@ -125,6 +127,31 @@ def test_raw_text_in_a_template_is_found() -> None:
     tree = make_environment().parse("{{ tool.summary }}{{ tool.summary | cell }}{{ tool.name }}")
     found = [shown for output in tree.find_all(nodes.Output) for part in output.nodes for shown in _raw(part)]
     assert found == ["tool.summary"]
+
+
+def test_a_fragment_depends_only_on_its_tool() -> None:
+    environment = make_environment()
+    used = {
+        call.args[0].attr
+        for template in TEMPLATES
+        for call in environment.parse((FOLDER / template).read_text(encoding="utf-8")).find_all(nodes.Call)
+        if _dotted(call.node) == "facts.fragment" and isinstance(call.args[0], nodes.Getattr)
+    }
+    macros = [
+        macro
+        for template in TEMPLATES
+        for macro in environment.parse((FOLDER / template).read_text(encoding="utf-8")).find_all(nodes.Macro)
+        if macro.name in used
+    ]
+    # Their names are part of the keys of stored fragments.
+    assert sorted(macro.name for macro in macros) == sorted(used) != []
+    for macro in macros:
+        assert [argument.name for argument in macro.args] == ["tool", "facts"]
+        loaded = {name.name for name in macro.find_all(nodes.Name) if name.ctx == "load"}
+        stored = {name.name for name in macro.find_all(nodes.Name) if name.ctx == "store"}
+        assert loaded <= {"tool", "facts", "loop"} | stored
+        facts = {_dotted(node) for node in macro.find_all(nodes.Getattr) if _dotted(node).startswith("facts.")}
+        assert {name.split(".")[1] for name in facts} <= {"projected", "rows"}
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

@@ -1,9 +1,16 @@
-"""Parts of earlier runs save time and change no byte of the output."""
+"""Results of earlier runs save time and change no byte of the output."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from base64 import b64encode
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +19,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import toolmason_templates
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.pipeline import compare, generate, read
@@ -19,7 +27,7 @@ from toolmason.project import Project
 from toolmason.render.model_process import MIN_TOOLS
 from toolmason.render.renderer import render
 from toolmason.write import check
-from toolmason.write.content_cache import CI_VARIABLE, ContentCache, content_cache, parts_path
+from toolmason.write.content_cache import CI_VARIABLE, ContentCache, content_cache, content_cache_path
 
 HEAD = """\
 edition = 1
@@ -44,7 +52,8 @@ TOOL = """
 [tools.{name}]
 summary = {summary}
 category = "{category}"
-hints = {{ read_only = true, destructive = false, idempotent = true, open_world = false }}
+use_cases = [{use_case}]
+hints = {{ read_only = {reads}, destructive = false, idempotent = true, open_world = false }}
 handler = "{category}:{name}"
 params.{param} = {{ type = "{type}", description = {description}, required = {required} }}
 """
@@ -57,19 +66,26 @@ TOOLS = st.fixed_dictionaries(
         "param": st.sampled_from(["title", "limit", "class", "from_"]),
         "type": st.sampled_from(["string", "integer", "number[]", "Shelf", "Shelf[]", "map<string>", "object"]),
         "description": TEXTS.map(lambda text: f"About {text}"),
+        "use_case": TEXTS.map(lambda text: f"Look for {text}"),
         "required": st.booleans(),
+        "reads": st.booleans(),
     }
 )
 NAMES = ("find", "find_all", "lend")
 EDITS = st.lists(st.tuples(st.sampled_from(NAMES), TOOLS), min_size=1, max_size=3)
 
 
+SHARED = ContentCache(Path("never saved"))
+"""The results of all examples of a test, as those of many earlier runs."""
+
+
 def manifest(tools: dict[str, dict[str, Any]]) -> str:
-    quoted = ("summary", "description")
+    quoted, flags = ("summary", "description", "use_case"), ("required", "reads")
     return HEAD + "".join(
         TOOL.format(
             **tools[name]
-            | {"name": name, "required": str(tools[name]["required"]).lower()}
+            | {"name": name}
+            | {key: str(tools[name][key]).lower() for key in flags}
             | {key: json.dumps(tools[name][key], ensure_ascii=False) for key in quoted}
         )
         for name in sorted(tools)
@@ -97,9 +113,40 @@ def test_the_output_after_edits_equals_that_of_a_run_without_the_cache(
     assert entries(project)
 
 
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), tool=TOOLS)
+def test_an_edit_anywhere_gives_the_findings_and_the_server_of_a_run_without_the_cache(
+    data: st.DataObject, tool: dict[str, Any], tmp_path: Path
+) -> None:
+    project = Project(tmp_path, tmp_path / "manifest.toml")
+    text = manifest(dict.fromkeys(NAMES, tool))
+    start = data.draw(st.integers(0, len(text)))
+    removed = data.draw(st.sampled_from([0, 0, 1, 5, 30]))
+    inserted = data.draw(
+        st.sampled_from(["", "x", "1", '"', "[tools.find]\n", '\n[tools."find"]\n', "\ntools.x = 1\n"])
+    )
+    project.manifest.write_text(text[:start] + inserted + text[start + removed :], encoding="utf-8")
+    findings, servers = [], []
+    for store in (None, SHARED, SHARED):
+        diagnostics = Diagnostics()
+        reading = read(project, diagnostics=diagnostics, store=store)
+        findings.append(list(diagnostics))
+        servers.append(repr(reading and reading.server))
+    assert findings[0] == findings[1] == findings[2]
+    assert servers[0] == servers[1] == servers[2]
+
+
 def test_models_of_another_process_change_no_file_of_a_server_with_many_tools(tmp_path: Path) -> None:
     project = Project(tmp_path, tmp_path / "manifest.toml")
-    tool = {"summary": "Find", "param": "shelf", "type": "Shelf[]", "description": "Where", "required": False}
+    tool = {
+        "summary": "Find",
+        "param": "shelf",
+        "type": "Shelf[]",
+        "description": "Where",
+        "use_case": "Look",
+        "required": False,
+        "reads": True,
+    }
     tools = {f"find_{number}": {**tool, "category": ("books", "loans")[number % 2]} for number in range(MIN_TOOLS)}
     project.manifest.write_text(manifest(tools), encoding="utf-8")
     assert generate(project, diagnostics=Diagnostics()) is not None
@@ -110,7 +157,7 @@ def test_models_of_another_process_change_no_file_of_a_server_with_many_tools(tm
 
 @pytest.fixture
 def known(project: Project, run: Callable[..., Result]) -> Project:
-    """A project with parts of an earlier run, whose manifest was edited since."""
+    """A project with results of an earlier run, whose manifest was edited since."""
     assert run("generate").exit_code == 0
     text = project.manifest.read_text(encoding="utf-8")
     assert "Measure texts" in text
@@ -119,11 +166,32 @@ def known(project: Project, run: Callable[..., Result]) -> Project:
 
 
 def test_unchanged_schemas_and_models_are_not_converted_again(known: Project) -> None:
-    reading = read(known, diagnostics=Diagnostics(), parts=content_cache(known))
+    reading = read(known, diagnostics=Diagnostics(), store=content_cache(known))
     assert reading
-    files = render(reading.server, projections=reading.projections)
+    store = content_cache(known)
+    files = render(reading.server, projections=reading.projections, store=store)
     assert not reading.projections._normalizers
     assert files == render(reading.server)
+
+
+def test_compiled_templates_are_reused_but_not_in_ci(
+    known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    templates = {key for key in entries(known) if key.startswith("template ")}
+    assert len(templates) > 10
+    path_of(known).unlink()
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv(CI_VARIABLE, "1")
+    assert run("generate").exit_code == 0
+    assert entries(known)
+    assert not {key for key in entries(known) if key.startswith("template ")}
+    cache = content_cache(known)
+    assert cache
+    # A job of somebody else may have stored it.
+    for key in templates:
+        cache[key] = b64encode(b"not a template").decode()
+    cache.save()
+    assert run("check").exit_code == 0
 
 
 @pytest.mark.parametrize("damage", ["empty", "one bit", "cut", "no header", "another version", "no text"])
@@ -148,14 +216,31 @@ def test_a_damaged_file_is_ignored(damage: str, known: Project, run: Callable[..
 def test_ci_uses_the_cache_only_if_it_is_permitted(
     variable: str, is_used: bool, known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = path_of(known).read_bytes()
+    before = [key for key in entries(known) if not key.startswith("template ")]
     monkeypatch.setenv("CI", "true")
     monkeypatch.setenv(CI_VARIABLE, variable)
     assert bool(entries(known)) == is_used
     path_of(known).unlink()
     assert run("generate").exit_code == 0
     assert path_of(known).exists() == is_used
-    assert not is_used or len(path_of(known).read_bytes()) > len(before) // 2
+    assert not is_used or len(entries(known)) > len(before) // 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
+@pytest.mark.parametrize(("archived", "is_used"), [("toolmason", True), ("toolmason/*", False)])
+def test_ci_restores_a_directory_but_not_its_files_alone(
+    archived: str, is_used: bool, known: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = path_of(known).parent.parent
+    with tarfile.open(tmp_path / "cache.tar", "w") as archive:
+        for path in saved.glob(archived):
+            archive.add(path, path.relative_to(saved))
+    restored = tmp_path / "restored"
+    subprocess.run(["tar", "-xf", tmp_path / "cache.tar", f"--one-top-level={restored}"], check=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(restored))
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv(CI_VARIABLE, "1")
+    assert bool(entries(known)) == is_used
 
 
 def test_a_run_of_one_part_or_with_errors_stores_nothing(known: Project, run: Callable[..., Result]) -> None:
@@ -168,6 +253,20 @@ def test_a_run_of_one_part_or_with_errors_stores_nothing(known: Project, run: Ca
     assert path_of(known).read_bytes() == before
 
 
+def test_a_run_during_an_update_of_the_toolkit_stores_nothing(
+    known: Project, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its old code may have rendered new templates: `generate --watch` runs for long."""
+    stored = path_of(known).parent
+    before = {path: path.read_bytes() for path in stored.iterdir()}
+    updated = tmp_path / "updated"
+    shutil.copytree(toolmason_templates.__path__[0], updated)
+    updated.joinpath("new.jinja").touch()
+    monkeypatch.setattr(toolmason_templates, "__path__", [str(updated)])
+    assert run("generate").exit_code == 0
+    assert {path: path.read_bytes() for path in stored.iterdir()} == before
+
+
 def test_a_new_project_leaves_nothing_of_its_temporary_directory(cache_home: Path, tmp_path: Path) -> None:
     before = set(cache_home.rglob("*"))
     result = CliRunner().invoke(toolmason, ["init", str(tmp_path / "notes")])
@@ -176,7 +275,7 @@ def test_a_new_project_leaves_nothing_of_its_temporary_directory(cache_home: Pat
 
 
 def test_unused_entries_are_kept_up_to_the_size_of_the_used_ones(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "parts"
+    path = tmp_path / "cache" / "content"
     for number in range(5):
         cache = ContentCache(path)
         for entry in range(10):
@@ -189,7 +288,7 @@ def test_unused_entries_are_kept_up_to_the_size_of_the_used_ones(tmp_path: Path)
 
 
 def test_a_run_without_new_entries_writes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "parts"
+    path = tmp_path / "cache" / "content"
     cache = ContentCache(path)
     cache["key"] = '"text"'
     cache.save()
@@ -205,7 +304,7 @@ def test_a_run_without_new_entries_writes_nothing(tmp_path: Path) -> None:
 def test_texts_with_any_character_are_the_same_in_the_next_run(
     texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = tmp_path_factory.mktemp("texts") / "cache" / "parts"
+    path = tmp_path_factory.mktemp("texts") / "cache" / "content"
     cache = ContentCache(path)
     for key, text in texts.items():
         cache[key] = json.dumps(text, ensure_ascii=False)
@@ -217,7 +316,7 @@ def test_texts_with_any_character_are_the_same_in_the_next_run(
 def path_of(project: Project) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("CI", raising=False)
-        path = parts_path(project)
+        path = content_cache_path(project)
     assert path
     return path
 
@@ -225,3 +324,85 @@ def path_of(project: Project) -> Path:
 def entries(project: Project) -> dict[str, str]:
     cache = content_cache(project)
     return cache._stored if cache else {}
+
+
+@pytest.mark.parametrize("obstacle", ["a file", "open to others"])
+def test_a_directory_that_cannot_be_used_costs_only_time(
+    obstacle: str, project: Project, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "cache"
+    if obstacle == "a file":
+        home.touch()
+    else:
+        home.joinpath("toolmason").mkdir(parents=True)
+        home.joinpath("toolmason").chmod(0o755)
+    monkeypatch.setenv("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", str(home))
+    for _ in range(2):
+        assert run("generate").exit_code == 0
+    assert sys.platform == "win32" or not list(home.rglob("*-*"))
+    assert sys.platform == "win32" or not entries(project)
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from toolmason.write.content_cache import ContentCache
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+cache = ContentCache(Path(sys.argv[1]))
+cache["other"] = "x" * 5000
+cache.save()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
+def test_a_full_disk_keeps_the_entries_of_earlier_runs(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "content"
+    cache = ContentCache(path)
+    cache["key"] = "text"
+    cache.save()
+    subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], check=True)
+    assert ContentCache(path).get("key") == "text"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
+def test_a_full_disk_stops_a_run_with_a_message(project: Project) -> None:
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));from toolmason.__main__ import main; main()"
+    )
+    command = [sys.executable, "-c", script, "generate", "--discard-edits", "--manifest", str(project.manifest)]
+    ran = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("toolmason: [Errno ")
+    assert ran.stderr.endswith("; nothing was written\n")
+
+
+def test_concurrent_runs_leave_the_entries_of_one_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "content"
+
+    def store(name: str) -> None:
+        for number in range(20):
+            cache = ContentCache(path)
+            cache[f"{name} {number}"] = name * 1000
+            cache.save()
+            texts = ContentCache(path)._stored
+            assert texts
+            assert all(text == key[0] * 1000 for key, text in texts.items())
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(store, "abcd"))
+
+
+def test_old_files_of_other_projects_and_killed_runs_are_removed(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    cache = ContentCache(directory / "content-new")
+    cache["key"] = "text"
+    cache.save()
+    names = {"content-old", "run-old.json", "draft-old", "key", "words-old.int8"}
+    for name in names:
+        directory.joinpath(name).touch()
+        os.utime(directory / name, (0, 0))
+    directory.joinpath("draft-new").touch()
+    cache["other"] = "text"
+    cache.save()
+    assert {path.name for path in directory.iterdir()} == {"content-new", "draft-new", "key", "words-old.int8"}

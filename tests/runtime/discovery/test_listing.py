@@ -66,7 +66,14 @@ def test_hints_that_follow_from_the_others_are_not_listed(values: tuple[bool, ..
 
 @pytest.mark.parametrize(
     ("title", "is_listed"),
-    [("Git log", False), ("git-log", False), ("GIT LOG", False), ("Git log of a file", True), ("Commits", True)],
+    [
+        ("Git log", False),
+        ("Git log++", True),
+        ("git-log", False),
+        ("GIT LOG", False),
+        ("Git log of a file", True),
+        ("Commits", True),
+    ],
 )
 def test_a_title_that_repeats_the_name_is_not_listed(title: str, is_listed: bool) -> None:
     assert ("title" in listed_tool(tool({}, title=title))) is is_listed

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.tokens import estimate_tokens
@@ -515,7 +516,7 @@ def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalo
     style = desk(catalogue, "search-call").style
 
     (pinned,) = style.listed()[3:]
-    assert pinned == catalogue["tools"]["search_files"]["tool"] | {"_meta": {"anthropic/alwaysLoad": True}}
+    assert pinned == listed_tool(catalogue["tools"]["search_files"]["tool"]) | {"_meta": {"anthropic/alwaysLoad": True}}
     assert style.allows_direct_call("search_files")
     assert style.allows_direct_call("findFiles")
     assert not style.allows_direct_call("purge_mailbox")

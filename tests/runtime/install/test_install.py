@@ -40,7 +40,7 @@ def test_a_server_is_installed_started_and_removed(home: Path) -> None:
     run = install("claude-code", "--", "--root", str(home))
 
     assert run.returncode == 0, run.stderr
-    assert "Started as Claude Code starts it: 4 tools" in run.stdout
+    assert "Started as Claude Code starts it: 3 tools" in run.stdout
     assert (home / ".claude.json.bak").read_text(encoding="utf-8") == '{\n  "numStartups": 3\n}\n'
     command = entry(path)["command"]
     assert isinstance(command, str)

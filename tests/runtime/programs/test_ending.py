@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import anyio
 import pytest
+import sample_server
 from command_sample import Sample
 from oracle import LEGACY
-from stdio_peer import talking
+from stdio_peer import SAMPLE, talking
+from toolmason_runtime.server.command import ENGINES
 
 pytestmark = pytest.mark.anyio
 
@@ -72,12 +75,13 @@ def sample_path(sample: Sample, generated: Path) -> str:
     return os.pathsep.join([str(generated), *sys.path])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("ending", ENDINGS)
 async def test_no_program_outlives_its_server(
-    sample_path: str, tmp_path: Path, until: Until, is_running: IsRunning, ending: str
+    *, sample_path: str, tmp_path: Path, until: Until, is_running: IsRunning, ending: str, engine: str
 ) -> None:
     record = tmp_path / "record"
-    command = (sys.executable, "-m", "climax_server", "--classic")
+    command = (sys.executable, "-m", "climax_server", "--classic", "--engine", engine)
     with talking(LEGACY, command=command, env={"PYTHONPATH": sample_path}) as peer:
         peer.send("tools/call", name="linger", arguments={"record": str(record), "deaf": True})
         await until(record.exists)
@@ -93,6 +97,55 @@ async def test_no_program_outlives_its_server(
 
         assert peer.exit_status() == (-signal.SIGKILL if ending == "SIGKILL" else 0)
         await until(lambda: not any(map(is_running, left)))
+
+
+HANDLERS = """
+
+from toolmason_runtime.programs import Invocation, run
+
+COMMAND = Invocation(argv=tuple(os.environ["FAMILY"].split("|")), timeout_s=600)
+
+
+async def wait(params: NoParams, call: ToolCall) -> Content:
+    await run(COMMAND)
+    return "never"
+
+
+def hold(params: NoParams, call: ToolCall) -> Content:
+    from_thread.run(run, COMMAND)
+    return "never"
+
+
+async def release(params: NoParams, call: ToolCall) -> Content:
+    codes = [subprocess.run([sys.executable, "-c", f"raise SystemExit({code})"]).returncode for code in (0, 7)]
+    waited = os.waitpid(os.spawnlp(os.P_NOWAIT, "sh", "sh", "-c", "exit 9"), 0)[1]
+    return json.dumps([*codes, os.waitstatus_to_exitcode(waited)])
+"""
+"""Handlers of both kinds that run a program, and one that waits for programs of its own."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("tool", ["wait", "hold"])
+async def test_no_program_of_a_handler_outlives_a_killed_server_and_others_are_left_to_their_handler(
+    *, tool: str, engine: str, program: Program, tmp_path: Path, until: Until, is_running: IsRunning
+) -> None:
+    package, place = tmp_path / "sample_server", tmp_path / "pids"
+    shutil.copytree(Path(sample_server.__file__).parent, package)
+    with (package / "odd_handlers.py").open("a", encoding="utf-8") as file:
+        file.write("import os\n" + HANDLERS)
+    env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    env["FAMILY"] = "|".join(program("family", place, "deaf session"))
+    with talking(LEGACY, command=(*SAMPLE, "--engine", engine), env=env) as peer:
+        peer.send("tools/call", name=tool, arguments={})
+        await until(place.exists)
+        left = pids(place)
+        statuses = peer.call("release")["content"][0]["text"]
+        assert [is_running(each) for each in left] == [True, True]
+        peer.process.kill()
+        peer.exit_status()
+        await until(lambda: not any(map(is_running, left)))
+
+    assert statuses == "[0, 7, 9]"
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,26 @@ def test_the_category_of_the_first_result_of_a_search_is_imported_if_the_server_
     assert told[2].startswith("Argument 'max_count' must be an integer of at least 1; got 0")
 
 
+AFTER_SEARCH = """
+async def talk():
+    server = dispatcher(prepare_after_s=0)
+    await call(server, "climax_search", query="latest commits")
+    join()
+    prepared = set(sys.modules)
+    result = await call(server, "climax_call", tool_name="git_log", args={"max_count": 1})
+    await server.aclose()
+    return [result.get("isError", False), sorted(sys.modules.keys() - prepared)]
+"""
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_call_after_a_search_imports_no_library() -> None:
+    is_error, imported = run(AFTER_SEARCH)
+
+    assert not is_error
+    assert {name.partition(".")[0] for name in imported} <= {*sys.stdlib_module_names, "toolmason_runtime"}
+
+
 @pytest.mark.usefixtures("sample")
 def test_an_import_that_fails_is_reported_by_the_call_alone() -> None:
     catalogue = "{**CATALOGUE, 'categories': dict.fromkeys(CATALOGUE['categories'], CATEGORY)}"
@@ -111,24 +131,47 @@ def test_an_import_that_fails_is_reported_by_the_call_alone() -> None:
     assert "git_log" in text
 
 
-def entry(name: str, category: str, **more: Any) -> ToolEntry:
-    made: Any = {"tool": {"name": name}, "category": category, **more}
+def test_an_upstream_is_prepared_with_the_client_of_the_sdk() -> None:
+    code = (
+        "import sys; from toolmason_runtime.upstreams.handler import upstream;"
+        "binding = upstream(None); before = 'mcp' in sys.modules;"
+        "binding.prepare(); print(before, 'mcp' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == "False True\n"
+
+
+def entry(name: str, **more: Any) -> ToolEntry:
+    made: ToolEntry = {"tool": {"name": name}, **more}  # type: ignore[typeddict-item]
     return made
 
 
-def test_one_tool_of_each_category_is_prepared_and_no_disabled_one() -> None:
+def test_each_tool_is_prepared_once_and_no_disabled_one() -> None:
     loaded: list[str] = []
-    preparation = Preparation(lambda name, _: loaded.append(name), 0)
+    preparation = Preparation(lambda name, _: loaded.append(name), [], 0)
 
-    for expected in (
-        entry("off", "a", enabled=False),
-        entry("first", "a"),
-        entry("second", "a"),
-        entry("other", "b"),
-    ):
+    for expected in (entry("off", enabled=False), entry("first"), entry("second"), entry("first")):
         preparation.expect(expected)
-        for thread in threading.enumerate():
-            if isinstance(thread, threading.Timer):
-                thread.join()
+        join()
 
-    assert loaded == ["first", "other"]
+    assert loaded == ["first", "second"]
+
+
+def test_modules_of_all_calls_are_imported_with_the_first_tool_unless_it_fails() -> None:
+    def fail(_name: str, _entry: ToolEntry) -> None:
+        raise ImportError
+
+    def succeed(_name: str, _entry: ToolEntry) -> None:
+        pass
+
+    for prepare_tool in (fail, succeed):
+        sys.modules.pop("colorsys", None)
+        Preparation(prepare_tool, ["colorsys"], 0).expect(entry("first"))
+        join()
+        assert ("colorsys" in sys.modules) is (prepare_tool is succeed)
+
+
+def join() -> None:
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.join()

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from edit_server import FORMS, PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
+from toolmason_runtime.server.command import ENGINES
 
 from workbench_handlers.editing import tools
 from workbench_handlers.editing.reviews.store import Decision
 from workbench_handlers.editing.state import EditingState
 from workbench_server.catalogue import CATALOGUE
 
+each_engine = pytest.mark.parametrize("engine", ENGINES)
 EDITED = Decision("edit", "a test", edited=b"one\nTWO by the user\nthree\n")
 PROGRAM = b"def load(path):\n    pass\n\n\nload(sys.argv[1])\n"
 SAMPLES = {
@@ -40,8 +42,11 @@ def file(place: Place) -> Path:
 
 
 @pytest.mark.parametrize("version", ERAS)
-def test_an_approved_change_is_written_at_once(version: str, place: Place, user: Person, file: Path) -> None:
-    with place.server(version, person=user) as client:
+@each_engine
+def test_an_approved_change_is_written_at_once(
+    version: str, engine: str, place: Place, user: Person, file: Path
+) -> None:
+    with place.server(version, "--engine", engine, person=user) as client:
         result = propose_two(client)
 
     assert result["user_action"] == "COMMITTED"
@@ -65,11 +70,12 @@ def test_an_approved_change_is_written_at_once(version: str, place: Place, user:
     ids=["reject", "reject with a comment", "comment", "decline", "cancel", "an empty form"],
 )
 @pytest.mark.parametrize("version", ERAS)
+@each_engine
 def test_every_other_answer_writes_nothing(
-    version: str, reply: dict[str, Any], action: str, text: str, place: Place
+    *, engine: str, version: str, reply: dict[str, Any], action: str, text: str, place: Place
 ) -> None:
     user = Person(reply)
-    with place.server(version, person=user) as client:
+    with place.server(version, "--engine", engine, person=user) as client:
         result = propose_two(client)
 
     assert result["user_action"] == action
@@ -327,8 +333,9 @@ def test_hidden_characters_are_visible_in_the_question(place: Place, user: Perso
     assert message.replace("\n", "").replace("\t", "").isprintable()
 
 
-def test_a_call_that_is_cancelled_and_sent_again_joins_its_review(place: Place, user: Person) -> None:
-    with place.server(LEGACY, person=user) as client:
+@each_engine
+def test_a_call_that_is_cancelled_and_sent_again_joins_its_review(engine: str, place: Place, user: Person) -> None:
+    with place.server(LEGACY, "--engine", engine, person=user) as client:
         arguments = {"path": "a.txt", "match_text": "two", "new_string": "2"}
         number = client.peer.send("tools/call", name=PROPOSE, arguments=arguments)
         question = client.peer.next_message()
@@ -363,8 +370,9 @@ def test_a_call_that_is_cancelled_while_its_text_is_written_has_delivered_nothin
     assert file.read_bytes() == b"one\ntwo\nthree\nfour\n"
 
 
-def test_the_first_answer_of_any_surface_ends_the_call(place: Place, user: Person, file: Path) -> None:
-    with place.server(LEGACY, person=user) as client:
+@each_engine
+def test_the_first_answer_of_any_surface_ends_the_call(engine: str, place: Place, user: Person, file: Path) -> None:
+    with place.server(LEGACY, "--engine", engine, person=user) as client:
         arguments = {"path": "a.txt", "match_text": "two", "new_string": "2"}
         number = client.peer.send("tools/call", name=PROPOSE, arguments=arguments)
         question = client.peer.next_message()
@@ -409,8 +417,9 @@ def test_a_decision_without_an_outcome_is_completed_by_the_next_server(place: Pl
     assert file.read_bytes() == b"one\n2\nthree\n"
 
 
-def test_twenty_reviews_at_once_are_asked_and_written(place: Place, user: Person) -> None:
-    with place.server(LEGACY, person=user) as client:
+@each_engine
+def test_twenty_reviews_at_once_are_asked_and_written(engine: str, place: Place, user: Person) -> None:
+    with place.server(LEGACY, "--engine", engine, person=user) as client:
         peer = client.peer
         numbers = {
             peer.send(

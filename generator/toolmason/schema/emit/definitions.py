@@ -48,6 +48,8 @@ class Definitions:
 
     def complete(self, root: JsonSchema, emit: Callable[[Branch, str], JsonSchema]) -> None:
         """Replace the provisional references: inline objects that are used once, add others to `$defs` of `root`."""
+        if not self._entries:
+            return
         uses = self._emit_used(root, emit)
         names: dict[int, str] = {}
         definitions: dict[str, JsonSchema] = {}

@@ -1,4 +1,4 @@
-"""The requests of a client that a handler may answer: each runs in a task; the rest wait for their turn."""
+"""The requests of a client that may need a handler: each runs in a task, or waits until fewer of them run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolmason_runtime.transports.messages import RequestId
 from toolmason_runtime.transports.stdio.encoding import encode_error, encode_result
 
 if TYPE_CHECKING:
-    from toolmason_runtime.transports.stdio.pipes import Output
+    from toolmason_runtime.transports.stdio.io_threads import Output
 
 MAX_RUNNING: Final = 256
 """Maximum number of calls that run at the same time; streams of subscriptions do not count."""

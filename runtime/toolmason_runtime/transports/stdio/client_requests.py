@@ -10,7 +10,7 @@ from toolmason_runtime.transports.messages import Wire
 from toolmason_runtime.transports.stdio.encoding import encode
 
 if TYPE_CHECKING:
-    from toolmason_runtime.transports.stdio.pipes import Output
+    from toolmason_runtime.transports.stdio.io_threads import Output
 
 
 class RefusedError(Exception):
@@ -23,7 +23,8 @@ class ClientRequests:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._last_id = 0
-        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._pending: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        """By id, as text: some clients return a number as text."""
 
     async def send(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return the client's result; tell the client if the call is cancelled.
@@ -34,22 +35,19 @@ class ClientRequests:
         self._last_id += 1
         number = self._last_id
         message = {"jsonrpc": "2.0", "id": number, "method": method, **({"params": dict(params)} if params else {})}
-        self._pending[number] = asyncio.get_running_loop().create_future()
+        self._pending[str(number)] = asyncio.get_running_loop().create_future()
         try:
             self._output.write(encode(message))
-            return await self._pending[number]
+            return await self._pending[str(number)]
         except asyncio.CancelledError:
             self.notify("notifications/cancelled", {"requestId": number, "reason": "caller cancelled"})
             raise
         finally:
-            del self._pending[number]
+            del self._pending[str(number)]
 
     def resolve(self, message: Wire) -> None:
         """Pass a response to the call that waits for it; drop any other."""
-        identity = message["id"]
-        # Some clients return a number as text.
-        number = int(identity) if isinstance(identity, str) and identity.isdecimal() else identity
-        pending = self._pending.get(number)
+        pending = self._pending.get(str(message["id"]))
         if pending is None or pending.done():
             return
         if "error" in message:
@@ -60,5 +58,12 @@ class ClientRequests:
 
     def notify(self, method: str, params: Mapping[str, Any], *, may_drop: bool = False) -> None:
         """Send a notification. One that may be dropped is not sent while the client reads too slowly."""
-        line = encode({"jsonrpc": "2.0", "method": method, "params": params})
-        (self._output.offer if may_drop else self._output.write)(line)
+        (self._output.offer if may_drop else self._output.write)(_notification(method, params))
+
+    def notify_once(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification unless the same one waits for a client that reads slowly."""
+        self._output.write_once(_notification(method, params))
+
+
+def _notification(method: str, params: Mapping[str, Any]) -> bytes:
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})

@@ -1,4 +1,4 @@
-"""The connection to a client: passes each message on, and answers what needs no handler."""
+"""The connection to a client: answers requests that need no handler, and passes on all other messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from toolmason_runtime.transports.stdio.request_state import RequestStates
 from toolmason_runtime.transports.stdio.subscriptions import LISTEN, SUBSCRIBE, Subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatching import Dispatching
-    from toolmason_runtime.transports.stdio.pipes import Output, Received
+    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
+    from toolmason_runtime.transports.stdio.io_threads import Output, Received
     from toolmason_runtime.transports.stdio.session import Session
 
 _log = logging.getLogger(__package__)
@@ -28,7 +28,7 @@ class Connection:
     Responses, cancellations and pings are handled at once, even if the client does not read and calls have to wait.
     """
 
-    def __init__(self, dispatcher: Dispatching, session: Session, output: Output) -> None:
+    def __init__(self, dispatcher: DispatcherProtocol, session: Session, output: Output) -> None:
         self._dispatcher = dispatcher
         self._session = session
         self._output = output
@@ -39,7 +39,7 @@ class Connection:
         output.on_room = self._calls.start_next
 
     def receive(self, received: Received) -> None:
-        """Handle one message, or a line that is none."""
+        """Handle one message, or the error for an invalid line."""
         message, size = received
         if isinstance(message, MalformedError):
             self._malformed(message)

@@ -54,7 +54,7 @@ class LeanContext(RequestContext):
     async def _notify(self, method: str, params: Mapping[str, Any]) -> None:
         if self._call.is_open:
             self._requests.notify(method, params, may_drop=True)
-        # A handler that does nothing else must not keep the event loop.
+        # A handler that only sends notifications must not block the event loop.
         await asyncio.sleep(0)
 
     async def _send_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

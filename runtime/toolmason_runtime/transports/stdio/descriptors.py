@@ -1,31 +1,24 @@
-"""Keep all other output away from the standard streams of the protocol."""
+"""The descriptors of the standard streams."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 
-@contextmanager
-def own_streams() -> Iterator[tuple[int, int]]:
-    """Reserve standard input and output for the protocol; yield their descriptors.
+def open_standard_streams() -> None:
+    """Open the null device for closed standard streams; otherwise files and sockets would get their numbers.
 
-    Handlers and the programs that they start get an empty standard input, and their output goes to standard error.
+    Make input and output blocking: a stream that has nothing to read at the moment would look as if it had ended.
     """
-    source, sink = os.dup(0), os.dup(1)
-    null_device = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null_device, 0)
-    os.dup2(2, 1)
-    os.close(null_device)
-    try:
-        yield source, sink
-    finally:
-        # Buffered output of handlers must not go to the restored stream. `sys.stdout` is None without a stream.
-        with suppress(OSError, ValueError, AttributeError):
-            sys.stdout.flush()
-        os.dup2(sink, 1)
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.platform != "win32":
+        os.set_blocking(0, True)
+        os.set_blocking(1, True)
 
 
 def write_all(sink: int, data: bytes) -> bool:

@@ -1,6 +1,6 @@
-"""The `requestState` of 2026-07-28: answers of a client that it carries from round to round and cannot change.
+"""The `requestState` of 2026-07-28: earlier answers of a client, which it repeats in each round and cannot change.
 
-It is signed and not encrypted: it contains only what the client itself has answered.
+It is signed but not encrypted, because it contains only answers of that client.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from mcp.shared.message import SessionMessage
 from toolmason_runtime.transports.framing import encode_message, error_message, receive
 from toolmason_runtime.transports.messages import MalformedError, lines
 from toolmason_runtime.transports.shutdown import Shutdown
-from toolmason_runtime.transports.stdio.descriptors import own_streams, write_all
+from toolmason_runtime.transports.stdio.descriptors import write_all
 
 MAX_QUEUED_MESSAGES = 64
 """Maximum number of messages that wait for a slow client. They are sent even if the server ends."""
@@ -32,10 +32,9 @@ _log = logging.getLogger(__package__)
 _Incoming = SessionMessage | Exception
 
 
-def serve(make_server: Callable[[], Server[Any]], shutdown: Shutdown) -> None:
+def serve(make_server: Callable[[], Server[Any]], shutdown: Shutdown, source: int, sink: int) -> None:
     """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls."""
-    with own_streams() as (source, sink):
-        asyncio.run(_serve(make_server(), source, sink, shutdown))
+    asyncio.run(_serve(make_server(), source, sink, shutdown))
 
 
 async def _serve(server: Server[Any], source: int, sink: int, shutdown: Shutdown) -> None:

@@ -1,21 +1,20 @@
-"""What one connection knows of the protocol: its era, the handshake, the valid requests and the form of results."""
+"""The protocol state of one connection: era, handshake and log level; checks of requests, and the form of results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.protocol.errors import (
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     MethodError,
 )
-from toolmason_runtime.protocol.request_context import DEFAULT_LEVEL
 from toolmason_runtime.protocol.requests import (
     CAPABILITIES,
     CLIENT_INFO,
+    DEFAULT_LEVEL,
     HANDSHAKE_VERSIONS,
     MODERN_VERSIONS,
     PROTOCOL_VERSION,
@@ -23,11 +22,16 @@ from toolmason_runtime.protocol.requests import (
     meta_of,
     request_shape,
 )
-from toolmason_runtime.transports.messages import INVALID_REQUEST
 
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any, Final
+
     from toolmason_runtime.protocol.call import Level
-    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.protocol.catalogue import ServerEntry
+
+    Params = Mapping[str, Any]
 
 UNSUPPORTED_VERSION: Final = -32022
 _CONSTANT: Final = {"ttlMs": 3_600_000, "cacheScope": "public"}
@@ -38,15 +42,17 @@ CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
     ),
     "resources/read": {"ttlMs": 0, "cacheScope": "private"},
 }
-Params = Mapping[str, Any]
 
 
 class Session:
-    """The state of a connection: the first request decides its era, and `initialize` describes the client."""
+    """The state of a connection: the first request decides its era, and `initialize` describes the client.
 
-    def __init__(self, dispatcher: Dispatching) -> None:
-        self._server = dispatcher.server
-        self._methods = dispatcher.methods
+    `server` is the catalogue's entry of the server, and `methods` are those that it answers.
+    """
+
+    def __init__(self, server: ServerEntry, methods: Collection[str]) -> None:
+        self._server = server
+        self._methods = methods
         self.is_modern: bool | None = None
         """Whether requests are of 2026-07-28; None before the first request."""
         self.is_ready = False
@@ -84,7 +90,7 @@ class Session:
     @cached_property
     def _served(self) -> frozenset[str]:
         streams = {"subscriptions/listen"} if self._has_subscriptions else set()
-        return frozenset({"initialize", "ping", "logging/setLevel", "server/discover"} | self._methods.keys() | streams)
+        return frozenset({"initialize", "ping", "logging/setLevel", "server/discover"} | set(self._methods) | streams)
 
     @property
     def _has_subscriptions(self) -> bool:
@@ -159,7 +165,7 @@ class Session:
 
     @cached_property
     def _capabilities(self) -> dict[str, Any]:
-        """What the server can do; its lists never change."""
+        """The capabilities of the server; its lists never change."""
         capabilities: dict[str, Any] = {"logging": {}}
         for part in ("tools", "prompts", "resources"):
             if f"{part}/list" in self._methods:
@@ -169,6 +175,16 @@ class Session:
         if "completion/complete" in self._methods:
             capabilities["completions"] = {}
         return capabilities
+
+
+class Opened:
+    """A session that the boot phase has begun. `unread` is the input from its first unanswered request on."""
+
+    def __init__(self, session: Session, unread: bytes, *, is_checked: bool) -> None:
+        self.session = session
+        self.unread = unread
+        self.is_checked = is_checked
+        """Whether the startup check has run."""
 
 
 def _check_envelope(method: str, params: Params | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.protocol.errors import MethodError
@@ -11,7 +10,7 @@ from toolmason_runtime.protocol.requests import SUBSCRIPTION_ID
 from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.stdio.calls import Call
     from toolmason_runtime.transports.stdio.client_requests import ClientRequests
     from toolmason_runtime.transports.stdio.context import LeanContext
@@ -21,9 +20,9 @@ SUBSCRIBE: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
 
 class Subscriptions:
-    """Sends the announcements of a dispatcher to the client, for the resources that it subscribes to."""
+    """Sends the resource updates of a dispatcher to the client, for the resources that it subscribes to."""
 
-    def __init__(self, dispatcher: Dispatching, requests: ClientRequests) -> None:
+    def __init__(self, dispatcher: DispatcherProtocol, requests: ClientRequests) -> None:
         self._dispatcher = dispatcher
         self._requests = requests
         self._uris: set[str] = set()
@@ -46,7 +45,7 @@ class Subscriptions:
     async def listen(self, call: Call, context: LeanContext) -> dict[str, Any]:
         """Open a stream for the resources that a client can subscribe to; it ends only when it is cancelled.
 
-        The acknowledgement omits all that the server does not send.
+        The acknowledgement lists only the resources whose updates are sent.
 
         Raises:
             MethodError: there are too many resources.
@@ -58,7 +57,8 @@ class Subscriptions:
         self._streams[call] = frozenset(served)
         try:
             accepted = {"resourceSubscriptions": served} if served else {}
-            self._notify("notifications/subscriptions/acknowledged", {"notifications": accepted}, call)
+            acknowledged = {"notifications": accepted, **_of_stream(call)}
+            self._requests.notify("notifications/subscriptions/acknowledged", acknowledged)
             await asyncio.Event().wait()
         finally:
             del self._streams[call]
@@ -74,10 +74,11 @@ class Subscriptions:
     async def _send(self, uri: str) -> None:
         method = "notifications/resources/updated"
         if uri in self._uris:
-            self._requests.notify(method, {"uri": uri})
+            self._requests.notify_once(method, {"uri": uri})
         for call, uris in self._streams.items():
             if uri in uris and call.is_open:
-                self._notify(method, {"uri": uri}, call)
+                self._requests.notify_once(method, {"uri": uri, **_of_stream(call)})
 
-    def _notify(self, method: str, params: Mapping[str, Any], call: Call) -> None:
-        self._requests.notify(method, {**params, "_meta": {SUBSCRIPTION_ID: call.identity}})
+
+def _of_stream(call: Call) -> dict[str, Any]:
+    return {"_meta": {SUBSCRIPTION_ID: call.identity}}

@@ -151,7 +151,9 @@ def test_a_search_for_faults_asks_the_program_itself(fake: MakeFake, tmp_path: P
     assert cli.probes == 4
 
 
-@pytest.mark.parametrize("damage", ["text", "old", "future", "types", "link", "writable by others"])
+@pytest.mark.parametrize(
+    "damage", ["text", "old", "future", "types", "endless", "too few features", "link", "readable by others"]
+)
 def test_a_stored_result_that_cannot_be_trusted_is_not_used(fake: MakeFake, tmp_path: Path, damage: str) -> None:
     cli = fake("gemini")
     environ = around(cli, HOME=str(tmp_path), LOCALAPPDATA=str(tmp_path))
@@ -162,10 +164,16 @@ def test_a_stored_result_that_cannot_be_trusted_is_not_used(fake: MakeFake, tmp_
         stored.write_text("{", encoding="utf-8")
     elif damage == "link":
         stored.symlink_to(stored.rename(tmp_path / "elsewhere"))
-    elif damage == "writable by others":
-        stored.chmod(0o666)
+    elif damage == "readable by others":
+        stored.chmod(0o644)
     else:
-        change = {"old": {"time": 0}, "future": {"time": entry["time"] + 9_999}, "types": {"features": [1]}}[damage]
+        change = {
+            "old": {"time": 0.0},
+            "future": {"time": entry["time"] + 9_999},
+            "types": {"features": [1]},
+            "endless": {"time": 10**400},
+            "too few features": {"features": ["model"]},
+        }[damage]
         stored.write_text(json.dumps(entry | change), encoding="utf-8")
     clear_cache()
     found(environ)

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
-
-from catalog_server.catalogue import CATALOGUE
-from catalog_server.server import OPTIONS, load_index
+from toolmason_runtime.boot import Opened, open_session
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from catalog_server.catalogue import CATALOGUE
+    from catalog_server.server import OPTIONS, load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
@@ -22,6 +29,7 @@ def main() -> int:
         package="catalog_server",
         prog="catalog-server",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -29,4 +37,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 5a001391fee3358aa17d67a606df3c2c
+# toolmason: sha256 c4aa73b52ac5f35db4f3b7cc639064f3

@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
-
-from repository_server.catalogue import CATALOGUE
-from repository_server.server import load_index
+from toolmason_runtime.boot import Opened, open_session
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from repository_server.catalogue import CATALOGUE
+    from repository_server.server import load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="repository_server",
         prog="repository",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -28,4 +36,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 ffce219f973e329dc4d3008ac6153a9f
+# toolmason: sha256 51ccb226eab4647511dd3119a63e25e1

@@ -7,25 +7,33 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
+from toolmason_runtime.boot import Opened, open_session
 
-from library_server.catalogue import CATALOGUE
-from library_server.server import OPTIONS, load_index
-
-SUBCOMMANDS = (serving.Subcommand("count", "Count the books", "library.tools.state:count"),)
+STARTUP_CHECK = "library.tools.state:check"
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__, startup_check=STARTUP_CHECK))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from library_server.catalogue import CATALOGUE
+    from library_server.server import OPTIONS, load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
-        subcommands=SUBCOMMANDS,
-        startup_check="library.tools.state:check",
+        subcommands=(serving.Subcommand("count", "Count the books", "library.tools.state:count"),),
+        startup_check=STARTUP_CHECK,
         package="library_server",
         prog="library-mcp",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -33,4 +41,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 a4ed534fd75d6ad0332ce07c9b9f0808
+# toolmason: sha256 5268be4fd415b6757b7a0f52928fba1a

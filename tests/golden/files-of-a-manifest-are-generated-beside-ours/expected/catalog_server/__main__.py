@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
-
-from catalog_server.catalogue import CATALOGUE
-from catalog_server.server import load_index
+from toolmason_runtime.boot import Opened, open_session
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from catalog_server.catalogue import CATALOGUE
+    from catalog_server.server import load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="catalog_server",
         prog="catalog",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -28,4 +36,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 507a6d6d4a004ff479e1b757f19d89ff
+# toolmason: sha256 b35d2ce9534940a59d8262912c0babd4

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
-
-from hostile_server.catalogue import CATALOGUE
-from hostile_server.server import OPTIONS, load_index
+from toolmason_runtime.boot import Opened, open_session
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from hostile_server.catalogue import CATALOGUE
+    from hostile_server.server import OPTIONS, load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
@@ -22,6 +29,7 @@ def main() -> int:
         package="hostile_server",
         prog="hostile",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -29,4 +37,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 d670b3b57dd09995de924c2d4ec74477
+# toolmason: sha256 56fcd864aa44feb9992d6081c7588832

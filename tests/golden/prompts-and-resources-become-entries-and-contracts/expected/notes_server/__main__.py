@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
-
-from notes_server.catalogue import CATALOGUE
-from notes_server.server import load_index
+from toolmason_runtime.boot import Opened, open_session
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from notes_server.catalogue import CATALOGUE
+    from notes_server.server import load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="notes_server",
         prog="notes",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -28,4 +36,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 e1f8903ed06ab4b80500810bc8bbbd5e
+# toolmason: sha256 38a313b860da72c4eac47dd002a9ae2c

@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
-
-from desk_server.catalogue import CATALOGUE
-from desk_server.server import load_index
+from toolmason_runtime.boot import Opened, open_session
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from desk_server.catalogue import CATALOGUE
+    from desk_server.server import load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="desk_server",
         prog="desk",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -28,4 +36,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 b0ffdca34b35b8099b9e262cb2394a8d
+# toolmason: sha256 614e2e4b9a55c1723fcf4707a5a520ad

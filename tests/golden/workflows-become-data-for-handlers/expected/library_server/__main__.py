@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
-
-from library_server.catalogue import CATALOGUE
-from library_server.server import load_index
+from toolmason_runtime.boot import Opened, open_session
 
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
+    # The first requests are answered before the server is imported.
+    return _serve(open_session(__file__))
+
+
+def _serve(opened: Opened | None) -> int:
+    from toolmason_runtime import serving
+
+    from library_server.catalogue import CATALOGUE
+    from library_server.server import load_index
+
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="library_server",
         prog="library",
         version=CATALOGUE["server"]["version"],
+        opened=opened,
     )
 
 
@@ -28,4 +36,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 fb9e53d788a935933c82a917a28c06ac
+# toolmason: sha256 ba7e09569fd7fb5f6ac50c915c599b0c

@@ -17,9 +17,11 @@ from toolmason_runtime.transports.stdio.descriptors import write_all
 MAX_BATCHES: Final = 16
 """Maximum number of batches of messages that wait for the event loop, each of at most one chunk or message."""
 MAX_QUEUED_BYTES: Final = 8 * 1024 * 1024
-"""Output that waits for a slow client before no more calls are started."""
+"""Maximum bytes of output that wait for a slow client while new calls are started."""
 MAX_BYTES_WITH_NOTICES: Final = 4 * 1024 * 1024
-"""Output that waits for a slow client before progress and log messages are dropped."""
+"""Maximum bytes of output that wait for a slow client while progress and log messages are not dropped."""
+MAX_UNREAD_BYTES: Final = 32 * 1024 * 1024
+"""Maximum bytes of output that wait while input is read. Only a client that never reads exceeds it."""
 
 Received = tuple[Wire | MalformedError, int]
 """A message or the error for it, and the size of its line in bytes."""
@@ -27,7 +29,7 @@ _log = logging.getLogger(__package__)
 
 
 class Output:
-    """The output of a server, written by a thread of its own. All methods are called in the event loop.
+    """The output of a server, written by a thread of its own. Only `wait_until_read` is called outside the event loop.
 
     Invariant: the thread writes the lines in order; `_bytes` is the size of those that it has not written yet.
     """
@@ -39,6 +41,8 @@ class Output:
         self._loop = asyncio.get_running_loop()
         self._on_closed = on_closed
         self._lines: deque[bytes] = deque()
+        self._unique: set[bytes] = set()
+        """Lines of `write_once` that wait."""
         self._bytes = 0
         self._is_closed = False
         self._is_awaited = False
@@ -52,7 +56,14 @@ class Output:
             if not self._is_closed:
                 self._lines.append(line)
                 self._bytes += len(line)
-                self._changed.notify()
+                self._changed.notify_all()
+
+    def write_once(self, line: bytes) -> None:
+        """Queue a line unless the same one waits already, so that a slow client cannot make the queue grow."""
+        with self._changed:
+            if line not in self._unique:
+                self._unique.add(line)
+                self.write(line)
 
     def offer(self, line: bytes) -> None:
         """Queue a line, or drop it if the client reads too slowly."""
@@ -64,6 +75,11 @@ class Output:
     def has_room(self) -> bool:
         """Return whether new calls may start."""
         return self._is_below(MAX_QUEUED_BYTES)
+
+    def wait_until_read(self) -> None:
+        """Block a thread until the client has read enough for more input."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._bytes <= MAX_UNREAD_BYTES)
 
     async def flush(self) -> None:
         """Wait until everything is written, or the client has closed the stream."""
@@ -83,12 +99,14 @@ class Output:
                 self._changed.wait_for(lambda: self._lines)
                 data = b"".join(self._lines)
                 self._lines.clear()
+                self._unique.clear()
             is_open = write_all(self._sink, data)
             with self._changed:
                 self._bytes -= len(data)
                 if not is_open:
                     self._is_closed, self._bytes = True, 0
                     self._lines.clear()
+                self._changed.notify_all()
                 must_wake, self._is_awaited = self._is_awaited, False
             if must_wake:
                 with suppress(RuntimeError):
@@ -110,14 +128,15 @@ def start_reader(
     source: int,
     deliver: Callable[[Received], None],
     on_end: Callable[[], None],
+    wait: Callable[[], None],
     *,
     first: Iterable[bytes],
     buffer: LineBuffer,
 ) -> None:
     """Decode the lines of `source` in a thread, deliver them in the event loop, and call `on_end` at the end of input.
 
-    All messages of one chunk are delivered together. `first` are lines that were read before, and `buffer` contains the
-    beginning of the next one.
+    All messages of one chunk are delivered together, after `wait`, which may block. `first` are lines that were read
+    before, and `buffer` contains the beginning of the next one.
     """
     loop = asyncio.get_running_loop()
     room = threading.Semaphore(MAX_BATCHES)
@@ -130,6 +149,7 @@ def start_reader(
     def hand_over(lines: Iterable[bytes]) -> None:
         if batch := [(_decoded(line), len(line)) for line in lines]:
             room.acquire()
+            wait()
             loop.call_soon_threadsafe(deliver_all, batch)
 
     def work() -> None:

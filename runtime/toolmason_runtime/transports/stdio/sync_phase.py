@@ -1,4 +1,4 @@
-"""The first phase of the lean engine: lists, searches and refusals, without an event loop or a thread."""
+"""The synchronous phase of the lean engine: lists, searches and errors, without an event loop or a thread."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from toolmason_runtime.transports.stdio.descriptors import write_all
 from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.stdio.session import Session
 
-_PLAIN: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})
+_METHODS: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})
 """The methods that may be answered without the context of the request."""
 _log = logging.getLogger(__package__)
 
@@ -27,13 +27,13 @@ class NeedsLoopError(BaseException):
     """A handler has to run. Not an `Exception`, so that it is not converted to the error of a tool."""
 
 
-class Plain:
+class SyncPhase:
     """Answers the messages of a client one by one, until a handler has to run.
 
-    A signal ends the process between two responses: nothing else runs.
+    No handler runs, so a signal ends the process between two responses.
     """
 
-    def __init__(self, dispatcher: Dispatching, session: Session, source: int, sink: int) -> None:
+    def __init__(self, dispatcher: DispatcherProtocol, session: Session, source: int, sink: int) -> None:
         self._dispatcher = dispatcher
         self._session = session
         self._source = source
@@ -42,14 +42,16 @@ class Plain:
         self.buffer = LineBuffer()
         """The beginning of the next line."""
 
-    def serve(self, shutdown: Shutdown) -> list[bytes] | None:
-        """Answer until a handler has to run; return the lines from that request on, or None at the end.
+    def serve(self, shutdown: Shutdown, unread: bytes = b"") -> list[bytes] | None:
+        """Answer until a handler has to run, and return the lines from that request on.
 
-        The end is that of the input, or of a client that has closed the output.
+        Return None at the end of the input, or if the client has closed the output. `unread` was read before.
         """
         shutdown.serve(self._leave)
         self._dispatcher.before_handler = _need_loop
         try:
+            if rest := self._answer_all(self.buffer.feed(unread)):
+                return rest
             while chunk := os.read(self._source, CHUNK_BYTES):
                 if rest := self._answer_all(self.buffer.feed(chunk)):
                     return rest
@@ -113,7 +115,7 @@ class Plain:
             return encode_error(identity, MethodError(INTERNAL_ERROR, "Internal server error"))
 
     def _dispatched(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if method not in _PLAIN or "requestState" in params:
+        if method not in _METHODS or "requestState" in params:
             raise NeedsLoopError
         work = self._dispatcher.dispatch(method, params, None)  # type: ignore[arg-type]
         try:

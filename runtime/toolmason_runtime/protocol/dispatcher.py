@@ -1,4 +1,4 @@
-"""What a transport needs from the dispatcher of a server."""
+"""The interface between a transport and the dispatcher of a server."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from toolmason_runtime.protocol.catalogue import ServerEntry
 from toolmason_runtime.protocol.resource_updates import ResourceUpdates
 
 
-class Dispatching(Protocol):
+class DispatcherProtocol(Protocol):
     """Answers the requests for tools, prompts and resources of one server."""
 
     updates: ResourceUpdates
     before_handler: Callable[[], None] | None
-    """Called before a handler runs; what it raises ends the request."""
+    """Called before a handler runs; its exception ends the request."""
 
     @property
     def server(self) -> ServerEntry:
@@ -36,5 +36,5 @@ class Dispatching(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Free everything; called once, after the last request."""
+        """Release all resources; called once, after the last request."""
         ...

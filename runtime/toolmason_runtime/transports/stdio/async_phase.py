@@ -1,4 +1,4 @@
-"""The second phase of the lean engine: an event loop, one thread that reads and one that writes."""
+"""The asynchronous phase of the lean engine: an event loop, a thread that reads and one that writes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolmason_runtime.transports.stdio.connection import Connection
-from toolmason_runtime.transports.stdio.pipes import Output, start_reader
+from toolmason_runtime.transports.stdio.io_threads import Output, start_reader
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.messages import LineBuffer
     from toolmason_runtime.transports.shutdown import Shutdown
     from toolmason_runtime.transports.stdio.session import Session
@@ -21,7 +21,7 @@ _log = logging.getLogger(__package__)
 
 
 def serve(
-    dispatcher: Dispatching,
+    dispatcher: DispatcherProtocol,
     session: Session,
     source: int,
     sink: int,
@@ -46,7 +46,7 @@ def serve(
         shutdown.serve(stop)
         output = Output(sink, shutdown.stop)
         connection = Connection(dispatcher, session, output)
-        start_reader(source, connection.receive, shutdown.stop, first=lines, buffer=buffer)
+        start_reader(source, connection.receive, shutdown.stop, output.wait_until_read, first=lines, buffer=buffer)
         await ended.wait()
         await _close(connection, dispatcher)
         await output.flush()
@@ -54,7 +54,7 @@ def serve(
     asyncio.run(main())
 
 
-async def _close(connection: Connection, dispatcher: Dispatching) -> None:
+async def _close(connection: Connection, dispatcher: DispatcherProtocol) -> None:
     try:
         await connection.close()
         await dispatcher.aclose()

@@ -1,0 +1,228 @@
+"""Calls over streamable HTTP, of our server and of the bare SDK server.
+
+Both check the host, the bearer token and the arguments' envelope, and both store events for clients that resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from bench.clock import measure_process
+from bench.contestants import Contestants
+from bench.rivals import wire_table, write_bare_http
+from bench.rounds import Cost, Ratio, alternate, ratio, typical
+from bench.session import TIMEOUT_S, Program, SessionError, Workspace
+
+ERAS: Final = ("2026-07-28", "2025-11-25")
+"""The era without sessions, and the last one with a handshake."""
+CLIENTS: Final = (1, 16, 64)
+CALLS: Final = 1024
+"""Calls of one round, by all clients together."""
+SHORT_CALLS: Final = 64
+_OURS: Final = "ours"
+_BARE: Final = "bare"
+_TOKEN: Final = "a-token-for-the-benchmark"  # noqa: S105  not a secret
+_ABOUT: Final = {"name": "bench", "version": "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpCalls:
+    """The costs of one call in one era, with a number of clients; `ratio` compares calls per second in each round."""
+
+    era: str
+    clients: int
+    ours: Cost
+    bare: Cost
+    ratio: Ratio
+
+
+def measure_http_calls(
+    workspace: Workspace, compared: Contestants, rounds: int, *, is_short: bool = False
+) -> tuple[HttpCalls, ...]:
+    """Call one tool with every number of clients in both eras, ours and the bare SDK server in turn.
+
+    Raises:
+        SessionError: a server did not start, or a call failed.
+    """
+    others = compared.project.directory.parent / "others"
+    module = write_bare_http(others, wire_table(compared.project.generated), _TOKEN)
+    token_file = workspace.directory / "token"
+    token_file.write_text(_TOKEN, encoding="ascii")
+    ours = compared.ours("--classic", "--http", "--token-file", str(token_file), "--port")
+    bare = Program("bare SDK server, HTTP", module, (), (others,))
+    tool = next(tool for tool in compared.project.tools if tool.reads)
+    call = {"name": tool.name, "arguments": tool.arguments}
+    calls = SHORT_CALLS if is_short else CALLS
+    with _serving(workspace, ours) as our_server, _serving(workspace, bare) as bare_server:
+        servers = {_OURS: our_server, _BARE: bare_server}
+        loads = (_Load(era, clients, calls, call) for era in ERAS for clients in CLIENTS)
+        return tuple(_compare(servers, load, rounds) for load in loads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """Calls of one round, by all clients together."""
+
+    era: str
+    clients: int
+    calls: int
+    call: dict[str, Any]
+
+
+def _compare(servers: Mapping[str, _Server], load: _Load, rounds: int) -> HttpCalls:
+    costs = alternate(rounds, {label: partial(_burst, server, load) for label, server in servers.items()})
+    return HttpCalls(
+        era=load.era,
+        clients=load.clients,
+        ours=typical(costs[_OURS]),
+        bare=typical(costs[_BARE]),
+        ratio=ratio(costs[_BARE], costs[_OURS]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    process: subprocess.Popen[bytes]
+    port: int
+
+
+@contextmanager
+def _serving(workspace: Workspace, program: Program) -> Iterator[_Server]:
+    """Start `program` with a free port as its last argument, and end it afterwards."""
+    with socket.create_server(("127.0.0.1", 0)) as reserved:
+        port = reserved.getsockname()[1]
+    with workspace.directory.joinpath(f"stderr-{port}").open("w+b") as stderr:
+        process = subprocess.Popen(  # noqa: S603  a program of the benchmark
+            [program.python, "-m", program.module, *program.arguments, str(port)],
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            cwd=workspace.directory,
+            env=workspace.environment(*program.import_path),
+        )
+        try:
+            _wait_until_open(process, port, program)
+            yield _Server(process, port)
+        except (SessionError, OSError) as error:
+            stderr.seek(0)
+            raise SessionError(f"{error}\n{stderr.read().decode('utf-8', 'replace')[-2000:]}") from error
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_open(process: subprocess.Popen[bytes], port: int, program: Program) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+        else:
+            return
+    raise SessionError(f"{program.label} did not start")
+
+
+def _burst(server: _Server, load: _Load) -> Cost:
+    """Return the cost of one call."""
+    return asyncio.run(_call_all(server, load))
+
+
+async def _call_all(server: _Server, load: _Load) -> Cost:
+    """Call with every client at once, each waiting for its answer before its next call."""
+    loop = asyncio.get_running_loop()
+    opened = [await loop.create_connection(_Client, "127.0.0.1", server.port) for _ in range(load.clients)]
+    count = load.calls // load.clients
+    async with asyncio.timeout(TIMEOUT_S):
+        try:
+            requests = [await _prepared(client, server.port, load.era, load.call) for _, client in opened]
+            with measure_process(server.process.pid) as timer:
+                await asyncio.gather(
+                    *(client.repeat(request, count) for (_, client), request in zip(opened, requests, strict=True))
+                )
+        finally:
+            for transport, _ in opened:
+                transport.close()
+    return timer.cost / (count * load.clients)
+
+
+async def _prepared(client: _Client, port: int, era: str, call: dict[str, Any]) -> bytes:
+    """Return the request of a call, after the handshake if the era has one."""
+    headers = {
+        "Host": f"127.0.0.1:{port}",
+        "Authorization": f"Bearer {_TOKEN}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": era,
+    }
+    if era == ERAS[0]:
+        about = {"protocolVersion": era, "clientInfo": _ABOUT, "clientCapabilities": {}}
+        meta = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+        routing = {"Mcp-Method": "tools/call", "Mcp-Name": call["name"]}
+        return _request(headers | routing, "tools/call", call | {"_meta": meta}, 1)
+    opening = {"protocolVersion": era, "capabilities": {}, "clientInfo": _ABOUT}
+    head, _ = await client.ask(_request(headers, "initialize", opening, 0))
+    session = next(line for line in head.split("\r\n") if line.lower().startswith("mcp-session-id:"))
+    headers["Mcp-Session-Id"] = session.partition(":")[2].strip()
+    await client.ask(_request(headers, "notifications/initialized", {}, None))
+    return _request(headers, "tools/call", call, 1)
+
+
+def _request(headers: Mapping[str, str], method: str, params: dict[str, Any], number: int | None) -> bytes:
+    message = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
+    body = json.dumps(message, separators=(",", ":")).encode()
+    lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+class _Client(asyncio.Protocol):
+    """A connection that is kept open, as cheap as possible: the client runs on the same machine."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._answer: asyncio.Future[tuple[str, bytes]] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: Any = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, separator, body = bytes(self._received).partition(b"\r\n\r\n")
+        if separator and _is_complete(head.lower(), body) and self._answer is not None:
+            self._received.clear()
+            self._answer.set_result((head.decode("latin-1"), body))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(SessionError(f"a server closed its connection: {exc}"))
+
+    async def ask(self, request: bytes) -> tuple[str, bytes]:
+        """Send a request; return head and body of its answer."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        head, body = await self._answer
+        if not head.startswith(("HTTP/1.1 200", "HTTP/1.1 202")) or b'"error"' in body:
+            raise SessionError(f"{head}\n{body.decode('utf-8', 'replace')[:500]}")
+        return head, body
+
+    async def repeat(self, request: bytes, count: int) -> None:
+        """Send the same call `count` times."""
+        for _ in range(count):
+            _, body = await self.ask(request)
+            if b"done" not in body:
+                raise SessionError(f"unexpected result: {body[:500]!r}")
+
+
+def _is_complete(head: bytes, body: bytes) -> bool:
+    if b"transfer-encoding: chunked" in head:
+        return body.endswith(b"0\r\n\r\n")
+    length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
+    return len(body) >= int(length or 0)

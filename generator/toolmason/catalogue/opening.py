@@ -1,0 +1,79 @@
+"""The prepared answers to the first requests of a session: `opening.json`, which `toolmason_runtime.boot` reads."""
+
+from __future__ import annotations
+
+import json
+from binascii import crc32
+from typing import Any, Final
+
+from toolmason_runtime.boot import CLASSIC, DEFAULT, FORMAT, NO_COMMANDS
+from toolmason_runtime.programs.settings import ProgramSettings
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.server.dispatch import Dispatcher
+
+_SERVER: Final = ("name", "title", "version", "website", "icons", "instructions", "command_prefix_env")
+"""The members of the server that the answers need."""
+
+
+def opening(catalogue_text: str) -> str:
+    """Return the text of `opening.json` for that of `catalogue.json`, one member a line.
+
+    It is an empty object if a template of the project has changed the form of the catalogue.
+    """
+    try:
+        members = _members(json.loads(catalogue_text))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return "{}"
+    members = {"format": FORMAT, "catalogue": crc32(catalogue_text.encode()), **members}
+    body = "{\n" + "".join(f"{_json(name)}: {_json(value)},\n" for name, value in members.items())
+    return f'{body}"checksum": {crc32(body.encode())}\n}}'
+
+
+def _members(catalogue: Catalogue) -> dict[str, Any]:
+    style = catalogue["discovery"]["style"]
+    default = _answers(catalogue, Selection(style))
+    variants = {CLASSIC: Selection("classic"), NO_COMMANDS: Selection(style, command_prompts=False)}
+    return {
+        "server": {name: value for name, value in catalogue["server"].items() if name in _SERVER},
+        **{_key(DEFAULT, name): value for name, value in default.items()},
+        **{
+            _key(variant, name): value
+            for variant, selection in variants.items()
+            for name, value in _answers(catalogue, selection).items()
+            if value != default[name]
+        },
+    }
+
+
+def _key(variant: str, name: str) -> str:
+    return f"{variant} {name}" if variant else name
+
+
+def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
+    """Return the methods, and the first page of each list."""
+    dispatcher = Dispatcher(
+        _without_environment(catalogue), selection=selection, load_index=dict, commands=ProgramSettings()
+    )
+    lists = [method for method in dispatcher.methods if method.endswith("/list")]
+    return {"methods": list(dispatcher.methods), **{method: _listed(dispatcher, method) for method in lists}}
+
+
+def _without_environment(catalogue: Catalogue) -> Any:
+    """Return a catalogue whose names of prompts do not depend on the environment of the generator."""
+    server = {name: value for name, value in catalogue["server"].items() if name != "command_prefix_env"}
+    return {**catalogue, "server": server}
+
+
+def _listed(dispatcher: Dispatcher, method: str) -> Any:
+    work = dispatcher.dispatch(method, {}, None)  # type: ignore[arg-type]
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError(f"{method} needs an event loop")
+
+
+def _json(value: Any) -> str:
+    """Return a value as the server sends it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,14 @@
+"""Less garbage collection for processes that end soon."""
+
+from __future__ import annotations
+
+import gc
+from typing import Final
+
+MAX_NEW_OBJECTS: Final = 100_000
+"""New objects between two collections. Python's default is 700 or 2,000."""
+
+
+def reduce_garbage_collection() -> None:
+    """Collect garbage rarely: most objects live until the end, and collections take a tenth of a command's time."""
+    gc.set_threshold(MAX_NEW_OBJECTS)

@@ -1,0 +1,268 @@
+"""The boot phase of the lean engine: answer the first requests of a session before the server is imported.
+
+A client starts all its servers and requests their lists, but uses few of them. So the responses are prepared at
+generation (`opening.json`), and this phase imports only `json`, `os` and other small modules. They do not import
+`typing`, `dataclasses`, `logging` or `pathlib`: importing `typing` alone takes longer than all responses.
+
+`toolmason_runtime.transports.stdio.lean` describes all phases.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import os
+import select
+import signal
+import sys
+
+from toolmason_runtime.protocol.errors import MethodError
+from toolmason_runtime.server.memory import try_to_protect_memory
+from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
+from toolmason_runtime.transports.stdio.encoding import encode_result
+from toolmason_runtime.transports.stdio.session import Opened, Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FrameType
+    from typing import Any, Final, NoReturn
+
+__all__ = ["Opened", "open_session"]
+
+OPENING: Final = "opening.json"
+"""Name of the file with the prepared answers, beside the catalogue."""
+FORMAT: Final = 1
+"""Version of that file. Increase it after a change of its form, of the meta-tools, or of the short form of a tool."""
+CATALOGUE: Final = "catalogue.json"
+DEFAULT: Final = ""
+CLASSIC: Final = "--classic"
+NO_COMMANDS: Final = "--no-command-prompts"
+_VARIANTS: Final = {
+    (): DEFAULT,
+    (CLASSIC,): CLASSIC,
+    ("--discovery", "classic"): CLASSIC,
+    (NO_COMMANDS,): NO_COMMANDS,
+}
+"""The arguments with prepared answers."""
+_CHOOSE_TOOLS: Final = ("TOOLMASON_POLICY", "GEMINI_EXPOSE_ALL_TOOLS")
+"""Environment variables that change the lists."""
+_ANSWERED: Final = frozenset({"initialize", "server/discover", "ping", "logging/setLevel"})
+"""The methods that `Session` answers."""
+_CHECKSUM: Final = b'"checksum": '
+_CHUNK_BYTES: Final = 65_536
+_MAX_LINE_BYTES: Final = 65_536
+_MAX_BRACKETS: Final = 200
+"""Requests with more may be too deep; `messages.decode` decides."""
+_MAX_DIGITS: Final = 18
+_IDLE_S: Final = 1.0
+"""Seconds without a request after which the startup check runs."""
+_CHECK_S: Final = 30
+"""Seconds that the startup check may take."""
+_GRACE_S: Final = 2
+"""Seconds that a client has to read a response after a signal."""
+_LIST: Final = b'"":0'
+"""The member of a result that the members of a prepared list replace."""
+
+
+def open_session(main_file: str, *, startup_check: str = "") -> Opened | None:
+    """Answer requests until one needs the whole server; return the session. Exit the process at the end of the input.
+
+    Return None before anything is read if the prepared answers do not apply to this command line or environment, or if
+    their file is missing, damaged or older than the catalogue.
+
+    Args:
+        main_file: `__main__.py` of the generated package.
+        startup_check: `module:function`, as for `server.command.main`.
+    """
+    if sys.platform == "win32" or (variant := _VARIANTS.get(tuple(sys.argv[1:]))) is None:
+        return None
+    open_standard_streams()
+    if os.isatty(0) or any(os.environ.get(name) for name in _CHOOSE_TOOLS):
+        return None
+    prepared = _prepared(os.path.dirname(main_file), variant)  # noqa: PTH120  `pathlib` is large
+    if prepared is None or prepared["server"].get("command_prefix_env", "") in os.environ:
+        return None
+    try_to_protect_memory()
+    return _Opening(prepared, startup_check).serve()
+
+
+def _prepared(directory: str, variant: str) -> dict[str, Any] | None:
+    """Return the prepared answers: `server` and `methods`, and each list as the JSON of its members."""
+    try:
+        with open(os.path.join(directory, OPENING), "rb") as file:  # noqa: PTH118, PTH123  `pathlib` is large
+            body, _, end = file.read().rpartition(_CHECKSUM)
+        if int(end.rstrip(b"}\n")) != binascii.crc32(body):
+            return None
+        lines = dict(line.removesuffix(b",").split(b": ", 1) for line in body.splitlines()[1:])
+        if int(lines[b'"format"']) != FORMAT or int(lines[b'"catalogue"']) != _checksum(directory):
+            return None
+    except (OSError, ValueError, KeyError):
+        return None
+    names = {json.loads(name): value for name, value in lines.items()}
+    prefix = f"{variant} " if variant else ""
+    values = {name: names.get(prefix + name, value) for name, value in names.items() if not name.startswith("--")}
+    lists = {name: value[1:-1] for name, value in values.items() if name.endswith("/list")}
+    return {"server": json.loads(values["server"]), "methods": json.loads(values["methods"]), **lists}
+
+
+def _checksum(directory: str) -> int:
+    """Return the checksum of the catalogue."""
+    checksum = 0
+    with open(os.path.join(directory, CATALOGUE), "rb") as file:  # noqa: PTH118, PTH123  `pathlib` is large
+        while chunk := file.read(_CHUNK_BYTES):
+            checksum = binascii.crc32(chunk, checksum)
+    return checksum
+
+
+class _Opening:
+    """Answers a client from `prepared`. No handler runs, so a signal ends the process between two responses."""
+
+    def __init__(self, prepared: Mapping[str, Any], startup_check: str) -> None:
+        self._prepared = prepared
+        self._session = Session(prepared["server"], prepared["methods"])
+        self._startup_check = startup_check
+        self._is_writing = False
+        self._must_leave = False
+
+    def serve(self) -> Opened:
+        """Answer until a request needs the server."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._on_signal)
+        rest = b""
+        while True:
+            chunk = self._read()
+            *lines, rest = (rest + (chunk or b"\n")).split(b"\n")
+            for index, line in enumerate(lines):
+                response = self._response(line) if line.strip() else b""
+                if response is None:
+                    return self._opened(b"\n".join([*lines[index:], rest]))
+                self._write(response)
+            if not chunk:
+                _leave()
+            if len(rest) > _MAX_LINE_BYTES:
+                return self._opened(rest)
+
+    def _opened(self, unread: bytes) -> Opened:
+        return Opened(self._session, unread, is_checked=not self._startup_check)
+
+    def _read(self) -> bytes:
+        """Return the next bytes of input; empty at its end."""
+        if self._startup_check and not select.select([0], [], [], _IDLE_S)[0]:
+            _check_apart(self._startup_check)
+            self._startup_check = ""
+        try:
+            return os.read(0, _CHUNK_BYTES)
+        except OSError:
+            return b""
+
+    def _response(self, line: bytes) -> bytes | None:
+        """Return the response to one line, empty if it needs none; None if it needs the whole server."""
+        message = _decoded(line)
+        if message is None:
+            return None
+        method, params = message["method"], message.get("params", {})
+        if "id" not in message:
+            self._session.is_ready = self._session.is_ready or method == "notifications/initialized"
+            return b""
+        try:
+            self._session.check(method, params)
+        except MethodError:
+            return None
+        if method in _ANSWERED:
+            return encode_result(message["id"], self._session.answer(method, params) or {})
+        if method not in self._prepared or not params.keys() <= {"_meta"}:
+            return None
+        response = encode_result(message["id"], self._session.complete(method, {"": 0}))
+        return response.replace(_LIST, self._prepared[method], 1)
+
+    def _write(self, response: bytes) -> None:
+        self._is_writing = True
+        is_open = write_all(1, response)
+        self._is_writing = False
+        if self._must_leave or not is_open:
+            _leave()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if not self._is_writing or self._must_leave:
+            _leave()
+        self._must_leave = True
+        signal.signal(signal.SIGALRM, self._on_signal)
+        signal.alarm(_GRACE_S)
+
+
+def _leave() -> NoReturn:
+    os._exit(0)
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    """Return the request or notification in a line; None for any other, which `messages.decode` checks."""
+    if len(line) > _MAX_LINE_BYTES or b"\\u" in line or line.count(b"{") + line.count(b"[") > _MAX_BRACKETS:
+        return None
+    try:
+        message = json.loads(line.decode(), parse_int=_short, parse_float=_refuse, parse_constant=_refuse)
+    except ValueError:
+        return None
+    is_usual = (
+        type(message) is dict
+        and message.get("jsonrpc") == "2.0"
+        and type(message.get("method")) is str
+        and type(message.get("params", {})) is dict
+        and type(message.get("id", 0)) in {int, str}
+    )
+    return message if is_usual else None
+
+
+def _short(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError
+    return int(digits)
+
+
+def _refuse(_text: str) -> NoReturn:
+    raise ValueError
+
+
+def _check_apart(target: str) -> None:
+    """Run the startup check in a process that is nobody's child, as its modules would stay in memory here.
+
+    The write end of the pipe stays open as long as this process lives.
+    """
+    try:
+        ended, lives = os.pipe()
+        if child := os.fork():
+            os.close(ended)
+            os.waitpid(child, 0)
+            return
+    except OSError:
+        return
+    try:
+        if not os.fork():
+            os.close(lives)
+            _run_check(target, ended)
+    finally:
+        _leave()
+
+
+def _run_check(target: str, ended: int) -> None:
+    """Run the startup check in a process group of its own, which the end of the server ends: `ended` is at its end."""
+    from threading import Thread
+
+    os.setsid()
+    # If a thread cannot run: a regular expression holds the interpreter's lock.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_CHECK_S + 1)
+    Thread(target=_end_check, args=(ended,), daemon=True).start()
+    null_device = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_device, 0)
+    os.dup2(2, 1)
+    from toolmason_runtime.server.command import check_at_start
+
+    check_at_start(target)
+
+
+def _end_check(ended: int) -> None:
+    """Kill the startup check and its programs at the end of the server, or if they take too long."""
+    select.select([ended], [], [], _CHECK_S)
+    os.killpg(0, signal.SIGKILL)

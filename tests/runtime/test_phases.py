@@ -1,0 +1,182 @@
+"""The phases of a server over stdio: signals and ends in each of them, and streams that no handler can damage.
+
+Workbench is started without flags, so it begins with the answers that were prepared at its generation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import sample_server
+from oracle import ERAS, LEGACY
+from stdio_peer import Peer, talking
+
+WORKBENCH: Final = (sys.executable, "-m", "workbench_server")
+IGNORING_INTERRUPTS: Final = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+READ: Final = {"tool_name": "list_allowed_directories", "args": {}}
+PHASES: Final[dict[str, Callable[[Peer], Any]]] = {
+    "boot": lambda peer: peer.result("tools/list"),
+    "sync": lambda peer: peer.call("search", {"query": "read a file"}),
+    "async": lambda peer: peer.call("call_read", READ),
+}
+"""The request after which the server is in each phase."""
+DELAYS_S: Final = (0, 0.01, 0.02, 0.04, 0.08, 0.16)
+"""Times from a request to a signal: the imports for the next phase take about as long."""
+
+
+@contextmanager
+def workbench(tmp_path: Path, version: str = LEGACY, prefix: tuple[str, ...] = (), **more: Any) -> Iterator[Peer]:
+    """Start Workbench where nothing makes its startup check write, and open the connection."""
+    env = {"HOME": str(tmp_path), "GEMINI_API_KEY": "none", **more}
+    with talking(version, command=(*prefix, *WORKBENCH), env=env, cwd=str(tmp_path)) as peer:
+        yield peer
+
+
+@pytest.mark.parametrize("prefix", [(), IGNORING_INTERRUPTS], ids=["", "interrupts ignored"])
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_signal_ends_each_phase_after_its_last_response(
+    phase: str, number: signal.Signals, prefix: tuple[str, ...], tmp_path: Path
+) -> None:
+    with workbench(tmp_path, prefix=prefix) as peer:
+        PHASES[phase](peer)
+        peer.process.send_signal(number)
+
+        assert peer.exit_status() == 0
+        assert peer.rest() == []
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("phase", ["sync", "async"])
+@pytest.mark.parametrize("delay_s", DELAYS_S)
+def test_a_signal_during_a_hand_over_ends_the_server_between_two_lines(
+    delay_s: float, phase: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    with workbench(tmp_path) as peer:
+        name, arguments = ("call_read", READ) if phase == "async" else ("search", {"query": "read a file"})
+        peer.send("tools/call", name=name, arguments=arguments)
+        time.sleep(delay_s)
+        peer.process.send_signal(number)
+
+        assert peer.exit_status() == 0
+        assert len(peer.rest()) <= 1  # whole lines: half of one is no JSON
+        assert "Traceback" not in peer.stderr()
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_signal_ends_each_phase_though_the_client_does_not_read(
+    phase: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    with workbench(tmp_path) as peer:
+        PHASES[phase](peer)
+        peer.reads.clear()
+        for _ in range(300):  # the responses are more than a pipe holds, the requests are not
+            peer.send("tools/list")
+        peer.process.send_signal(number)
+
+        assert peer.exit_status() == 0
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_end_of_input_ends_each_phase(phase: str, tmp_path: Path) -> None:
+    with workbench(tmp_path) as peer:
+        PHASES[phase](peer)
+        peer.end_of_input()
+
+        assert peer.exit_status() == 0
+        assert peer.rest() == []
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_lines_that_arrive_together_and_a_half_line_pass_through_all_phases(version: str, tmp_path: Path) -> None:
+    with workbench(tmp_path, version) as peer:
+        requests = [
+            peer.message("tools/list"),
+            peer.message("tools/call", name="search", arguments={"query": "read a file"}),
+            peer.message("prompts/list"),
+            peer.message("tools/call", name="call_read", arguments=READ),
+            peer.message("tools/list"),
+            peer.message("ping"),
+        ]
+        for request in requests:
+            peer.oracle.from_client(request)
+        data = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
+        assert peer.process.stdin is not None
+        for part in (data[:-20], data[-20:]):
+            peer.process.stdin.write(part)
+            peer.process.stdin.flush()
+        answers = {message["id"]: message for message in (peer.next_message() for _ in requests)}
+
+    assert list(answers).count(requests[-1]["id"]) == 1
+    assert answers.keys() == {request["id"] for request in requests}
+    assert answers[requests[0]["id"]]["result"] == answers[requests[4]["id"]]["result"]
+    assert all("result" in answer for answer in answers.values() if answer["id"] != requests[-1]["id"])
+
+
+NOISY: Final = """
+
+import os
+import subprocess
+
+CHILD = "import sys; print('by a child'); sys.stdout.write(repr(sys.stdin.read()))"
+
+
+def make_noise(place):
+    print("printed at", place)
+    sys.__stdout__.write(f"written at {place}\\n")
+    os.write(1, b"by number\\n")
+    subprocess.run([sys.executable, "-c", CHILD])
+    os.system("echo by a shell; cat")
+    assert sys.stdin.read() == ""
+    assert os.read(0, 1) == b""
+
+
+make_noise("import")
+
+
+async def wait(params: NoParams, call: ToolCall) -> Content:
+    make_noise("call")
+    return "done"
+
+
+def hold(params: NoParams, call: ToolCall) -> Content:
+    make_noise("call in a thread")
+    os.close(0)
+    os.close(1)
+    return "done"
+"""
+"""Handlers that print and read on import and in each call, in each way, and close the streams that they see."""
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_no_handler_can_damage_the_streams_of_the_protocol(version: str, tmp_path: Path, each_engine: str) -> None:
+    package = tmp_path / "sample_server"
+    shutil.copytree(Path(sample_server.__file__).parent, package)
+    with (package / "odd_handlers.py").open("a", encoding="utf-8") as file:
+        file.write(NOISY)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    command = (sys.executable, "-m", "sample_server", "--classic", "--all", "--engine", each_engine)
+    with talking(version, command=command, env={"PYTHONPATH": path}) as peer:
+        texts = [peer.call(tool)["content"][0]["text"] for tool in ("wait", "hold", "release")]
+        again = peer.result("tools/list")
+        peer.end_of_input()
+        assert peer.exit_status() == 0
+        assert peer.rest() == []
+        errors = peer.stderr()
+
+    assert texts == ["done", "done", "done"]
+    assert again["tools"]
+    for text in ("printed at import", "printed at call in a thread", "by number", "by a child", "by a shell"):
+        assert f"{text}\n" in errors

@@ -1,0 +1,82 @@
+"""The parts of the benchmark that decide what its figures mean."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from bench.__main__ import main
+from bench.clock import measure_children, process_cpu
+from bench.file_tools import FileTask
+from bench.page import page
+from bench.promises import Findings, rows
+from bench.rounds import Cost, ratio, typical
+from bench.synthetic import MAX_TOOLS, synthetic_tools
+
+
+def test_no_two_synthetic_tools_share_a_name_a_text_or_a_parameter() -> None:
+    tools = synthetic_tools(MAX_TOOLS)
+
+    assert len({tool.name for tool in tools}) == len({tool.description for tool in tools}) == MAX_TOOLS == 10_000
+    assert len({part.description for tool in tools for part in tool.parameters}) == 3 * MAX_TOOLS
+
+
+def test_a_ratio_is_the_median_of_the_ratios_of_each_round() -> None:
+    ours, theirs = [Cost(1, 4), Cost(9, 4), Cost(2, 4)], [Cost(2, 1), Cost(3, 2), Cost(2, 4)]
+
+    compared = ratio(ours, theirs)
+
+    assert (compared.median, compared.cpu) == (1, 2)
+    assert str(compared) == "1.00x (0.75 to 2.00; CPU 2.00x)"
+    assert typical(ours) == Cost(2, 4)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not report the CPU time of children")
+def test_cpu_time_is_that_of_the_measured_process() -> None:
+    busy = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\ninput()"
+    with measure_children() as timer:
+        process = subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        while_running = process_cpu(process.pid)
+        process.communicate(b"\n")
+
+    assert timer.cost.cpu >= 0.2
+    assert timer.cost.wall >= 0.2
+    assert sys.platform != "linux" or 0.2 <= while_running <= timer.cost.cpu
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the times of running processes are in /proc")
+def test_cpu_time_includes_programs_that_a_running_child_has_started() -> None:
+    busy = "import time\nwhile time.process_time() < 0.2: pass"
+    launcher = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}])\nprint(flush=True)\ninput()"
+    server = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {launcher!r}])"
+    command = [sys.executable, "-c", server]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert process_cpu(process.pid) >= 0.2
+        process.communicate(b"\n")
+
+
+def test_a_task_that_leaves_memory_behind_misses_its_target() -> None:
+    found = [row for row in rows(_findings("a query", 11)) if "memory by" in row.what]
+    assert [row.verdict for row in found] == ["**not met**"]
+
+
+def test_a_bar_in_a_cell_does_not_end_it() -> None:
+    assert "| .users \\| length | jq" in page(_findings(".users | length", None))
+
+
+def test_scale_needs_two_sizes_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--sizes", "1000"])
+    assert "at least two sizes" in capsys.readouterr().err
+
+
+def _findings(task: str, growth_mib: float | None) -> Findings:
+    cost = Cost(1, 1)
+    same = ratio([cost], [cost])
+    of_task = FileTask(label=task, other="jq", ours=cost, theirs=cost, ratio=same, target=None, growth_mib=growth_mib)
+    return Findings((1000,), 5, ("files",), file_tools=(of_task,))
