@@ -280,15 +280,24 @@ def test_a_child_cannot_read_the_environment_of_a_protected_server(word: str, ex
 
 
 SERVE = """
-import ctypes, sys
+import ctypes, os, sys
+from toolmason_runtime import boot
 from toolmason_runtime.transports.shutdown import exit_hooks
 from workbench_server.__main__ import main
-exit_hooks.append(lambda: print("protected:", ctypes.CDLL(None).prctl(3) == 0, file=sys.stderr, flush=True))
+def report():
+    print("protected:", ctypes.CDLL(None).prctl(3) == 0, file=sys.stderr, flush=True)
+def leave():
+    report()
+    os._exit(0)
+exit_hooks.append(report)
+boot._leave = leave
 main()
 """
 
 
-@pytest.mark.parametrize(("flags", "expected"), [([], "True"), (["--debuggable"], "False")])
+@pytest.mark.parametrize(
+    ("flags", "expected"), [([], "True"), (["--engine", "lean"], "True"), (["--debuggable"], "False")]
+)
 def test_a_server_protects_its_memory_unless_it_is_told_not_to(flags: list[str], expected: str) -> None:
     argv = [sys.executable, "-c", SERVE, *flags]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=True)
