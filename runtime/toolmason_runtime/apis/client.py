@@ -6,6 +6,7 @@ Each API has a pool of its own, because an address that one API may use is not a
 from __future__ import annotations
 
 import email.utils
+import logging
 import random
 import time
 import zlib
@@ -35,6 +36,9 @@ _REFUSED: Final = (429, 503)
 _TRANSIENT: Final = (*_REFUSED, 502, 504)
 _NOT_SENT: Final = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
 _FAILURES: Final = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError)
+
+# Its debug records contain the headers of answers, and so perhaps secrets.
+logging.getLogger("httpcore2").setLevel(logging.INFO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +131,7 @@ class ApiClient:
     def not_allowed(self, action: str, url: str) -> ToolError:
         """Return the error of a URL that the API may not lead to."""
         scheme, host, port = origin(url)
-        where = f"{scheme}://{host}:{port}"
+        where = f"{scheme}://{host}:{port}" if host else "an invalid URL"
         message = f"The API {self.settings.name} {action} to {where}, which is not allowed. Do not retry: the operator"
         return ToolError(f"{message} can change `base_url` or `allow_hosts`", code="API_REDIRECT")
 

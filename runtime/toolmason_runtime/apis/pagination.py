@@ -41,7 +41,7 @@ def next_request(
         return request.with_query(pagination.page, str(int(number) + 1)) if number.isdecimal() else None
     if pagination.cursor:
         cursor = member(page, pagination.cursor)
-        has_cursor = isinstance(cursor, str | int) and cursor not in ("", False)
+        has_cursor = isinstance(cursor, str | int) and not isinstance(cursor, bool) and cursor != ""
         following = request.with_query(pagination.param, text_of(cursor)) if has_cursor else None
     else:
         link = next_link(headers.get("link", "")) if pagination.next == "link" else member(page, pagination.next)

@@ -82,8 +82,11 @@ def with_query(url: str, name: str, value: str | None) -> str:
 
 
 def join_url(base: str, reference: str) -> str:
-    """Return the URL of a reference in an answer to `base`, without a fragment."""
-    return quote(urljoin(base, reference).partition("#")[0], safe="%/:?#[]@!$&'()*+,;=~")
+    """Return the URL of a reference in an answer to `base`, without a fragment; empty if it is invalid."""
+    try:
+        return quote(urljoin(base, reference).partition("#")[0], safe="%/:?#[]@!$&'()*+,;=~")
+    except ValueError:
+        return ""
 
 
 def query_value(url: str, name: str) -> str | None:
