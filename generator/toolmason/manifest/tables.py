@@ -475,7 +475,10 @@ class PaginateTable(Table):
     page: str = key(_WIRE_NAME, default="")
     """Query parameter with the number of the page, which starts at 1. A page without items is the last one."""
     items: str = key(_MEMBER, default="")
-    """Member of the answer with the items, which are joined. Default: the answer is an array."""
+    """Member of the answer with the items, which are joined. Default: the answer is an array.
+
+    They alone are the result if `returns` is an array and `select` is absent.
+    """
     max_pages: int = key({"minimum": 1}, default=5)
     """Maximum number of pages of one call."""
 
@@ -627,7 +630,8 @@ class ToolTable(PartialTable):
     returns: str = ""
     """Type of the structured result. Default: the tool returns text or other content.
 
-    For a tool with `api`, it may be an array such as `Issue[]`, whose items are the field `items` of the result.
+    For a tool with `api`, it may be an array such as `Issue[]`: the result has the field `items`, and with `paginate`
+    also `has_more`.
     """
     examples: tuple[ExampleTable, ...] = ()
     """Valid calls, checked against the schema and shown in docs and search."""

@@ -87,7 +87,7 @@ def list_types(context: ResolveContext) -> dict[str, ObjectType]:
         if item is None or not names(item) <= context.tables.types.keys():
             continue  # `resolve_tool` reports the unknown type
         at = (*table.at, "returns")
-        fields = [Property(name="items", type=item, at=at)]
+        fields = [Property(name="items", type=item, description="Items of the answer", at=at)]
         if table.paginate:
             description = "Whether more pages exist"
             fields.append(Property(name="has_more", type=PrimitiveType("boolean"), description=description, at=at))
@@ -102,6 +102,12 @@ def list_types(context: ResolveContext) -> dict[str, ObjectType]:
 def result_name(name: str, table: ToolTable) -> str:
     """Return the name of the type of a tool's result; empty for a result without structure."""
     return f"{class_name(name)}Result" if _list_type(table) else table.returns
+
+
+def unknown_item(context: ResolveContext, table: ToolTable) -> str:
+    """Return the unknown type in a `returns` such as `Issue[]`, empty if there is none."""
+    item = _list_type(table)
+    return next(iter(sorted(names(item) - context.tables.types.keys())), "") if item else ""
 
 
 def _list_type(table: ToolTable) -> ArrayType | None:
@@ -325,7 +331,8 @@ def _check_select(context: ResolveContext, table: ToolTable) -> bool:
     except ImportError:
         return True
     try:
-        jq.compile(f"(\n{table.select}\n)")
+        jq.compile(table.select)
+        jq.compile(f"(\n{table.select}\n)")  # as it runs: without `import`
     except ValueError as error:
         reason = str(error).splitlines()[0].removeprefix("jq: error: ").partition(" at <")[0]
         context.error("TM356", f"`select` is not a jq program: {reason}", (*table.at, "select"))

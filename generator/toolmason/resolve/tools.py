@@ -156,8 +156,10 @@ def _result(context: ResolveContext, name: str, table: ToolTable) -> ObjectType 
         return None
     result = apis.result_name(name, table)
     if result not in context.types and not context.is_known("types", table.returns):
-        at, hint = (*table.at, "returns"), result_hint(table.returns)
-        context.report_unknown("TM315", "result type", table.returns, context.types, at, hint=hint)
+        unknown = apis.unknown_item(context, table)
+        hint = "" if unknown else result_hint(table.returns)
+        at = (*table.at, "returns")
+        context.report_unknown("TM315", "result type", unknown or table.returns, context.types, at, hint=hint)
     return context.types.get(ClassName(result))
 
 

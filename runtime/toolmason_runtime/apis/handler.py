@@ -129,7 +129,8 @@ class HttpRun:
             pages.append(page)
             size += len(answer.body)
             following = next_request(pagination, following, page, url=answer.url, headers=answer.headers)
-        return joined(pagination, pages), following is not None
+        items_only = self.tool.returns_list and not self.tool.select
+        return joined(pagination, pages, items_only=items_only), following is not None
 
 
 def sent_arguments(params: BaseModel | dict[str, Any]) -> dict[str, Any]:

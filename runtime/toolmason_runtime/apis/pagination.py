@@ -58,9 +58,11 @@ def next_link(header: str) -> str:
     return ""
 
 
-def joined(pagination: Pagination, pages: Sequence[Any]) -> Any:
-    """Return the last page with the items of all pages."""
+def joined(pagination: Pagination, pages: Sequence[Any], *, items_only: bool = False) -> Any:
+    """Return the last page with the items of all pages, or those alone."""
     items = [item for page in pages for item in items_of(pagination, page) or ()]
+    if items_only:
+        return items
     return _with_member(pages[-1], pagination.items.split("."), items) if pagination.items else items
 
 

@@ -108,7 +108,7 @@ async def test_hints_follow_from_the_method_and_the_risk(talking: Talk) -> None:
 
     assert hints("get_issue") == (True, None, None, True)
     assert hints("create_issue") == (None, False, None, True)
-    assert hints("delete_issue") == (None, None, True, True)
+    assert hints("delete_issue") == (None, True, True, True)
     assert hints("login") == (True, None, None, True)
 
 
@@ -124,11 +124,11 @@ async def test_bodies_are_json_forms_and_files(tracker: Tracker, talking: Talk) 
     whole, parts, form = tracker.seen
     assert json.loads(whole.body) == [{"title": "a"}, {"title": "b", "owner": "Ada"}]
     boundary = parts.headers["content-type"].partition("boundary=")[2].encode()
+    head = b"\r\nContent-Disposition: form-data; name="
     assert parts.body.split(b"--" + boundary) == [
         b"",
-        b'\r\nContent-Disposition: form-data; name="note"\r\n\r\nx\r\n',
-        b'\r\nContent-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: application/octet-stream'
-        + b"\r\n\r\n\x00\x01\xff\r\n",
+        head + b'"note"\r\n\r\nx\r\n',
+        head + b'"file"; filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n\x00\x01\xff\r\n',
         b"--\r\n",
     ]
     assert form.body == b"user=a%26b&scope=r&scope=w"
@@ -162,12 +162,15 @@ async def test_pages_end_where_a_number_has_no_items_or_a_cursor_is_missing(trac
     async with talking() as client:
         paged = await client.call_tool("page_issues", {"start": 4})
         scrolled = await client.call_tool("scroll_issues", {})
+        tracker.answer("/scroll", {"data": [one], "meta": {"next": 5}})
+        listed = await client.call_tool("scroll_list", {})
 
     assert paged.structured_content == {"data": [one, two], "total": 2}
     assert scrolled.structured_content == {"data": [one, two]}
+    assert listed.structured_content == {"items": [one], "has_more": True}
     assert [seen.path for seen in tracker.seen] == [
         *("/pages?page=4", "/pages?page=5", "/pages?page=6"),
-        *("/scroll", "/scroll?after=x%20y"),
+        *("/scroll", "/scroll?after=x%20y", "/scroll"),
     ]
 
 
