@@ -23,7 +23,7 @@ from toolmason_runtime.toml.tables import (
     one_line,
 )
 
-from toolmason.manifest.idioms import PROMPT_KEYS, TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
+from toolmason.manifest.idioms import API_KEYS, PROMPT_KEYS, TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
 
 _TITLE = one_line("keep to one line; `description` has room for more")
 _SUMMARY = at_most(80) | _TITLE
@@ -435,6 +435,8 @@ class AuthTable(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiTable(PartialTable):
     """`[apis.NAME]`: an HTTP API, and the settings of all requests to it."""
+
+    idioms: ClassVar[Mapping[str, Idiom]] = API_KEYS
 
     base_url: str = key(matching(r"(?:https?://|\$)\S+", "an `https:` or `http:` URL"))
     """URL before the path of each request; `$VAR` is expanded.

@@ -68,7 +68,7 @@ def check_names(context: ResolveContext) -> None:
         _reserve_name(context, constants, api_constant_name(name), f"API `{name}`", api.at)
     for name, upstream in tables.upstreams.items():
         _reserve_name(context, constants, upstream_constant_name(name), f"upstream `{name}`", upstream.at)
-    for name, object_type in tables.types.items():
+    for name, object_type in context.types.items():
         _reserve_name(context, classes, name, f"type `{name}`", object_type.at)
     for name, tool in tables.tools.items():
         _reserve_name(context, callable_names, name, f"tool `{name}`", tool.at)

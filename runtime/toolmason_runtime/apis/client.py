@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
 
 import anyio
@@ -77,8 +78,8 @@ class ApiClient:
         Raises:
             ToolError: there is no answer, it is too large, or it leads to a host that is not allowed.
         """
-        for attempt in range(retries + 1):
-            last = attempt == retries
+        for attempt in count():
+            last = attempt >= retries
             delay = min(BACKOFF_S * 2**attempt, MAX_BACKOFF_S) * random.uniform(0.5, 1)  # noqa: S311  no secret
             try:
                 answer = await self._follow(request)
@@ -91,7 +92,7 @@ class ApiClient:
                 if last or not is_retryable or anyio.current_time() + delay >= deadline:
                     return answer
             await anyio.sleep(delay)
-        raise AssertionError
+        raise AssertionError  # mypy: `count` does not end
 
     @staticmethod
     def _was_refused(answer: Answer) -> bool:

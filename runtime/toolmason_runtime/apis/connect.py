@@ -51,12 +51,12 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
     async def _allowed(self, host: str, port: int, timeout: float | None) -> list[str]:  # noqa: ASYNC109
         try:
             with anyio.fail_after(timeout):
-                found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+                records = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except TimeoutError:
             raise httpcore2.ConnectTimeout(f"{host} could not be resolved in time") from None
         except (OSError, UnicodeError):
             raise httpcore2.ConnectError(f"{host} could not be resolved") from None
-        addresses = list(dict.fromkeys(str(item[4][0]) for item in found))
+        addresses = list(dict.fromkeys(str(item[4][0]) for item in records))
         allowed = [address for address in addresses if allows_address(self._settings, host, address)]
         if addresses and not allowed:
             raise PrivateAddressError(host)

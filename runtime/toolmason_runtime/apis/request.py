@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote_plus, urlencode, urljoin, urlsplit, urlunsplit
 
 from toolmason_runtime.apis.spec import HttpTool, Place, Placement
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
@@ -67,16 +67,21 @@ def build_request(tool: HttpTool, arguments: Mapping[str, Any], base_url: str) -
 
 
 def effective_values(tool: HttpTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments with the defaults of absent ones. Null is kept: a body can contain it."""
-    defaults = {item.name: item.default for item in tool.placements if item.default is not None}
-    return {**defaults, **arguments}
+    """Return the arguments that are sent, with the defaults of absent ones."""
+    values: dict[str, Any] = {}
+    for placement in tool.placements:
+        name = placement.name
+        if arguments.get(name) is not None or (placement.nullable and name in arguments):
+            values[name] = arguments[name]
+        elif placement.default is not None:
+            values[name] = placement.default
+    return values
 
 
 def with_query(url: str, name: str, value: str | None) -> str:
     """Return a URL with one query parameter replaced, or removed if `value` is None."""
     parts = urlsplit(url)
-    pairs = [pair for pair in parts.query.split("&") if pair and parse_qsl(pair, keep_blank_values=True)[:1] != []]
-    pairs = [pair for pair in pairs if parse_qsl(pair, keep_blank_values=True)[0][0] != name]
+    pairs = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != name]
     pairs += [] if value is None else [f"{_quoted(name)}={_quoted(value)}"]
     return urlunsplit(parts._replace(query="&".join(pairs)))
 

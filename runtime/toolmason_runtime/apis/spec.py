@@ -32,8 +32,8 @@ class Placement:
     """How one parameter reaches the request.
 
     `key` is its name there; `.` is the whole body. `style` is the form of an array or object in the query. `default` is
-    the value of an absent argument (None: no value). In a multipart body, `format` `binary` makes a file of a text, and
-    `byte` a file of base64.
+    the value of an absent argument (None: no value). Null counts as absent unless the parameter is `nullable`; then a
+    JSON body contains it. In a multipart body, `format` `binary` makes a file of a text, and `byte` a file of base64.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Placement:
     key: str
     style: Literal["form", "comma", "space", "pipe", "deepObject"] = "form"
     default: Any = None
+    nullable: bool = False
     format: str = ""
 
 

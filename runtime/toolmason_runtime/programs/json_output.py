@@ -54,7 +54,7 @@ def fit_model(value: Any, model: type[BaseModel], *, source: str) -> BaseModel:
         return model.model_validate(value)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc'])) or 'the whole'}: {problem['msg']}"
+            f"{'.'.join(map(str, problem['loc'])) or 'the output'}: {problem['msg']}"
             for problem in error.errors(include_url=False, include_input=False)[:_SHOWN_PROBLEMS]
         )
         raise ToolError(f"{source} does not fit `{model.__name__}`: {problems}", code=INVALID_OUTPUT) from error

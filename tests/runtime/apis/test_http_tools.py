@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -330,3 +333,24 @@ async def test_cookies_of_one_call_are_not_sent_with_the_next(tracker: Tracker, 
         await client.call_tool("find", {"q": "b"})
 
     assert [seen.headers.get("cookie") for seen in tracker.seen] == [None, None]
+
+
+def test_the_start_of_a_server_imports_no_part_of_its_http_tools(tracker_project: Path) -> None:
+    code = """
+import sys
+from tracker_server.server import build_dispatcher
+print(len(build_dispatcher().listed), *sys.modules)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tracker_project / "generated",
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=60,
+    )
+    count, *modules = result.stdout.split()
+    assert int(count) > 10
+    assert not {"httpcore2", "pydantic", "jq", "toolmason_runtime.apis", "toolmason_runtime.programs.approval"} & {
+        *modules
+    }

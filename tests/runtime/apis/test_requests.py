@@ -68,10 +68,17 @@ def test_a_query_value_has_the_form_of_its_style(style: Any, value: Any, query: 
 
 
 def test_absent_values_have_their_defaults_and_an_empty_one_of_the_path_is_refused() -> None:
-    placements = (placed("p", Place.PATH, default="main"), placed("q", Place.QUERY), placed("b", Place.BODY))
-    request = build_request(tool("/{p}", *placements, method="PATCH"), {"b": None}, BASE)
+    placements = (
+        placed("p", Place.PATH, default="main"),
+        placed("q", Place.QUERY),
+        placed("b", Place.BODY, nullable=True),
+        placed("c", Place.BODY, default=3),
+        placed("d", Place.BODY),
+    )
+    nulls = dict.fromkeys("pqbcd")
+    request = build_request(tool("/{p}", *placements, method="PATCH"), nulls, BASE)
 
-    assert (request.url, request.content) == ("https://api.example.com/v1/main", b'{"b":null}')
+    assert (request.url, request.content) == ("https://api.example.com/v1/main", b'{"b":null,"c":3}')
     with pytest.raises(ToolError, match="`p` is part of the URL and must not be empty"):
         build_request(tool("/{p}", *placements), {"p": ""}, BASE)
     assert build_request(tool("/f/{+p}", placed("p", Place.PATH)), {"p": ""}, BASE).url.endswith("/f/")
