@@ -48,7 +48,7 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "search", "discovery", "chunks"),
-    *("transports", "programs", "upstreams", "install", "server", "boot", "serving", "testing"),
+    *("transports", "programs", "apis", "upstreams", "install", "server", "boot", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {f"toolmason_runtime.{name}" for name in ("install", "programs", "serving", "testing")}

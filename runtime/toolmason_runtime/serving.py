@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Final
 from toolmason_runtime._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from toolmason_runtime.apis.handler import http_tool as http_tool
+    from toolmason_runtime.apis.spec import Api as Api
+    from toolmason_runtime.apis.spec import Auth as Auth
+    from toolmason_runtime.apis.spec import HttpTool as HttpTool
+    from toolmason_runtime.apis.spec import Pagination as Pagination
+    from toolmason_runtime.apis.spec import Place as Place
+    from toolmason_runtime.apis.spec import Placement as Placement
     from toolmason_runtime.programs.handler import command as command
     from toolmason_runtime.programs.settings import ProgramSettings as ProgramSettings
     from toolmason_runtime.programs.spec import ArgumentPlacement as ArgumentPlacement
@@ -34,6 +41,8 @@ if TYPE_CHECKING:
     from toolmason_runtime.upstreams.spec import UpstreamTool as UpstreamTool
 
 EXPORTS: Final = {
+    "toolmason_runtime.apis.handler": ("http_tool",),
+    "toolmason_runtime.apis.spec": ("Api", "Auth", "HttpTool", "Pagination", "Place", "Placement"),
     "toolmason_runtime.programs.handler": ("command",),
     "toolmason_runtime.programs.settings": ("ProgramSettings",),
     "toolmason_runtime.programs.spec": (

@@ -60,6 +60,8 @@ def catalogue(server: Server) -> Catalogue:
         table["discovery"]["ranker"] = server.discovery.ranker
     if server.clis:
         table["clis"] = {cli.name: _cli(cli) for cli in server.clis}
+    if server.apis:
+        table["apis"] = {api.name: {"summary": api.summary, "tags": list(api.tags)} for api in server.apis}
     if server.upstreams:
         table["upstreams"] = {
             upstream.name: {"summary": upstream.summary, "tags": list(upstream.tags)} for upstream in server.upstreams
@@ -114,6 +116,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
         entry["requires_codebase"] = True
     if tool.command:
         entry["cli"] = tool.command.tool.program.name
+    if tool.http:
+        entry["api"] = tool.http.tool.api.name
     if tool.upstream:
         entry["upstream"] = tool.upstream.tool.upstream.name
     if tool.aliases:

@@ -15,10 +15,12 @@ from toolmason_runtime.toml.tables import Table, is_required, keys_of
 from toolmason.manifest import tables
 from toolmason.manifest.tables import (
     ArgumentTable,
+    AuthTable,
     CliParamTable,
     CliTable,
     ManifestTables,
     MessageTable,
+    PaginateTable,
     ParamTable,
     PromptTable,
     ResourceTable,
@@ -30,7 +32,15 @@ from toolmason.manifest.tables import (
     ValueTable,
 )
 from toolmason.manifest.validate import EDITION
-from toolmason.manifest.validate_clis import ARGUMENT_LOCATIONS, COMMAND_KEYS, INCOMPATIBLE_KEYS, MAX_EXIT_CODE, RISKS
+from toolmason.manifest.validate_clis import (
+    ARGUMENT_LOCATIONS,
+    COMMAND_KEYS,
+    INCOMPATIBLE_KEYS,
+    MAX_EXIT_CODE,
+    REQUEST_KEYS,
+    REQUEST_LOCATIONS,
+    RISKS,
+)
 
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
@@ -45,6 +55,7 @@ _TYPE: Final = r"(?=[^<>]*$|\s*map<.*>)\s*(?:map<\s*)*[A-Za-z_][A-Za-z0-9_]*(?:\
 _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "categories"): r"[a-z_][a-z0-9_]*",
     (ManifestTables, "clis"): r"[A-Za-z][A-Za-z0-9_-]*",
+    (ManifestTables, "apis"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "upstreams"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "types"): r"[A-Z][A-Za-z0-9]*",
     (ManifestTables, "tools"): r"[A-Za-z_][A-Za-z0-9_-]{0,63}",
@@ -78,7 +89,11 @@ def _one_of(*keys: str) -> dict[str, Any]:
     return {"oneOf": [{"required": [key]} for key in keys]}
 
 
-_NO_COMMAND_KEYS: Final = {"properties": {"params": {"additionalProperties": _none_of(COMMAND_KEYS)}}}
+def _without_param_keys(*keys: str) -> dict[str, Any]:
+    return {"properties": {"params": {"additionalProperties": _none_of(keys)}}}
+
+
+_LOCATIONS: Final = (*ARGUMENT_LOCATIONS, *REQUEST_LOCATIONS)
 _BARE_WORDS: Final = {
     "if": {"required": ["flag"], "properties": {"flag": {"pattern": "^[^-]*[^=-]$"}}},
     "then": {"required": ["type"], "properties": {"type": {"const": "boolean"}}},
@@ -90,18 +105,30 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "if": {"required": ["cli"]},
         "then": {
             "required": ["risk"],
-            **_none_of(["handler", "upstream", *(key for key in INCOMPATIBLE_KEYS["cli"] if key != "returns")]),
+            **_none_of(["handler", "api", "upstream", *(key for key in INCOMPATIBLE_KEYS["cli"] if key != "returns")]),
+            **_without_param_keys(*REQUEST_KEYS),
             "if": {"required": ["output"], "properties": {"output": {"const": "json"}}},
             "then": {"required": ["returns"]},
             "else": _none_of(["returns"]),
         },
         "else": {
             "if": {"required": ["upstream"]},
-            "then": {"required": ["hints", "input_schema"], **_none_of(["handler", *INCOMPATIBLE_KEYS["upstream"]])},
+            "then": {
+                "required": ["hints", "input_schema"],
+                **_none_of(["handler", "api", *INCOMPATIBLE_KEYS["upstream"]]),
+            },
             "else": {
-                "required": ["category", "hints", "handler"],
-                **_none_of(INCOMPATIBLE_KEYS["handler"]),
-                **_NO_COMMAND_KEYS,
+                "if": {"required": ["api"]},
+                "then": {
+                    "required": ["http"],
+                    **_none_of(["handler", *INCOMPATIBLE_KEYS["api"]]),
+                    **_without_param_keys(*COMMAND_KEYS),
+                },
+                "else": {
+                    "required": ["category", "hints", "handler"],
+                    **_none_of(INCOMPATIBLE_KEYS["handler"]),
+                    **_without_param_keys(*COMMAND_KEYS, *REQUEST_KEYS),
+                },
             },
         },
     },
@@ -112,8 +139,20 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "else": _none_of(["headers"]),
     },
     UpstreamArgumentTable: _one_of("rename", "value", "hidden"),
+    AuthTable: {
+        **_one_of("bearer", "basic", "header", "query"),
+        "if": {"anyOf": [{"required": ["header"]}, {"required": ["query"]}]},
+        "then": {"required": ["value"]},
+        "else": _none_of(["value"]),
+    },
+    PaginateTable: {
+        **_one_of("next", "cursor", "page"),
+        "if": {"required": ["cursor"]},
+        "then": {"required": ["param"]},
+        "else": _none_of(["param"]),
+    },
     ParamTable: {
-        "not": {"anyOf": [{"required": list(pair)} for pair in combinations(ARGUMENT_LOCATIONS, 2)]},
+        "not": {"anyOf": [{"required": list(pair)} for pair in combinations(_LOCATIONS, 2)]},
         **_BARE_WORDS,
     },
     CliParamTable: _BARE_WORDS,

@@ -55,12 +55,21 @@ TOOL_KEYS: Final[Mapping[str, Idiom]] = {
     **dict.fromkeys(("output", "output_schema", "outputSchema", "result"), _RETURNS),
     **_named("handler", "function", "func"),
     **dict.fromkeys(("command", "program"), _CLI),
+    **_named("http", "request", "endpoint", "url", "route", "method"),
+    **_named("paginate", "pagination"),
     **_named("upstream", "server", "mcp_server", "proxy"),
     **dict.fromkeys(("annotations", "read_only", "readOnlyHint", "destructiveHint"), Idiom(_HINTS, "hints")),
     **_named("keywords", "tags"),
     **dict.fromkeys(("disabled", "hidden"), Idiom("write `enabled = false`", "enabled")),
 }
 """The same for `[tools.NAME]`."""
+
+API_KEYS: Final[Mapping[str, Idiom]] = {
+    **_named("base_url", "url", "baseUrl", "server", "host"),
+    **_named("auth", "authentication", "authorization", "token", "security"),
+    **_named("allow_hosts", "hosts", "allowed_hosts"),
+}
+"""The same for `[apis.NAME]`."""
 
 PROMPT_KEYS: Final[Mapping[str, Idiom]] = {
     **_named("arguments", "params", "parameters", "args", "variables"),

@@ -23,7 +23,7 @@ from toolmason_runtime.toml.tables import (
     one_line,
 )
 
-from toolmason.manifest.idioms import PROMPT_KEYS, TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
+from toolmason.manifest.idioms import API_KEYS, PROMPT_KEYS, TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
 
 _TITLE = one_line("keep to one line; `description` has room for more")
 _SUMMARY = at_most(80) | _TITLE
@@ -36,6 +36,9 @@ _DISTRIBUTION = matching(
     "the name of a distribution such as `notes-server`, with extras as in `notes[server]`",
 )
 _TEXT = matching(r"[\s\S]*\S[\s\S]*", "a text that is not blank")
+_HEADER = matching(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "the name of an HTTP header")
+_WIRE_NAME = matching(r"\S[^\x00-\x1f\x7f-\x9f\u2028\u2029]*", "a name in the request")
+_MEMBER = matching(r"[^\s.]+(?:\.[^\s.]+)*", "a path of members such as `meta.next`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +98,7 @@ class ServerTable(PartialTable):
     package: str = key(matching(r"[a-z_][a-z0-9_]*", "a Python package name"))
     """Import name of the generated package."""
     handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"), default="")
-    """Import name of the hand-written package with the handlers. Tools with `cli` need none."""
+    """Import name of the hand-written package with the handlers. Tools with `cli`, `api` and `upstream` need none."""
     instructions: str = key(at_most(4096), default="")
     """Instructions for models about the whole server. Clients truncate them at 4,096 characters."""
     command: str = ""
@@ -279,7 +282,11 @@ _FLAG = matching(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamTable(ValueTable):
-    """A parameter of a tool. The last five keys are for tools with `cli`; the first four of them exclude each other."""
+    """A parameter of a tool. The keys after the constraints are its place in a command line or in a request.
+
+    `flag`, `positional`, `stdin`, `cwd` and `separator` are for tools with `cli`; the others are for tools with `api`.
+    A parameter has one place.
+    """
 
     flag: str = key(_FLAG, default="")
     """Option: `-n` precedes the value as a separate argument, `--format=` is joined to it, a boolean has no value.
@@ -295,6 +302,17 @@ class ParamTable(ValueTable):
     """Whether it is the program's working directory."""
     separator: str = key(one_line(), default="")
     """Text between key and value of a map, whose flag is repeated: `--label app=web`. Default: `=`."""
+    query: str = key(_WIRE_NAME, default="")
+    """Name in the query of the URL. A parameter without a place is in the path of `http`, else in the query or body."""
+    header: str = key(_HEADER, default="")
+    """Name of the HTTP header with the value."""
+    body: str = key(_WIRE_NAME, default="")
+    """Name of the member in the body of the request. `.` is the whole body."""
+    style: Literal["form", "comma", "space", "pipe", "deepObject"] = "form"
+    """Form of an array or object in the query.
+
+    `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1`.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,6 +417,75 @@ class UpstreamArgumentTable(PartialTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuthTable(Table):
+    """`auth` of `[apis.NAME]`: a credential, with exactly one of `bearer`, `basic`, `header` and `query`."""
+
+    bearer: str = ""
+    """Token of `Authorization: Bearer ...`, such as `$GITHUB_TOKEN`."""
+    basic: str = ""
+    """User and password of `Authorization: Basic ...`: `$USER:$PASSWORD`."""
+    header: str = key(_HEADER, default="")
+    """Name of the HTTP header with `value`, such as `X-Api-Key`."""
+    query: str = key(_WIRE_NAME, default="")
+    """Name of the query parameter with `value`. Prefer a header: servers log URLs."""
+    value: str = ""
+    """Value of `header` or `query`, such as `$API_KEY`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiTable(PartialTable):
+    """`[apis.NAME]`: an HTTP API, and the settings of all requests to it."""
+
+    idioms: ClassVar[Mapping[str, Idiom]] = API_KEYS
+
+    base_url: str = key(matching(r"(?:https?://|\$)\S+", "an `https:` or `http:` URL"))
+    """URL before the path of each request; `$VAR` is expanded.
+
+    Requests reach a private address, such as `127.0.0.1`, only if this URL or `allow_hosts` contains it.
+    """
+    summary: str = key(_SUMMARY, default="")
+    """Purpose of the API in one line."""
+    category: str = ""
+    """Default category of its tools."""
+    tags: tuple[str, ...] = ()
+    """Labels shown when tools are searched and browsed."""
+    headers: Mapping[str, str] = key(default={})
+    """HTTP headers of every request; `$VAR` is expanded."""
+    auth: AuthTable | None = None
+    """Credential of every request. It is never sent to another host, and never shown."""
+    timeout: float = key({"minimum": 0.1}, default=30)
+    """Seconds until a call is cancelled, with its retries and pages."""
+    retries: int = key({"minimum": 0}, default=2)
+    """Maximum number of retries of a request that the server did not process, or that can be repeated safely."""
+    allow_hosts: tuple[str, ...] = ()
+    """Further hosts that redirects and pages may lead to, such as `uploads.example.com` or `localhost:8080`.
+
+    An address, or a network such as `10.1.0.0/16`, also allows the private addresses in it.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaginateTable(Table):
+    """`paginate` of a tool with `api`: how to get further pages, with exactly one of `next`, `cursor` and `page`."""
+
+    next: str = key(_MEMBER, default="")
+    """`link` for the `Link` header with `rel="next"`, else the member of the answer with the URL of the next page."""
+    cursor: str = key(_MEMBER, default="")
+    """Member of the answer with the cursor of the next page, sent as `param`."""
+    param: str = key(_WIRE_NAME, default="")
+    """Query parameter that receives the cursor."""
+    page: str = key(_WIRE_NAME, default="")
+    """Query parameter with the number of the page, which starts at 1. A page without items is the last one."""
+    items: str = key(_MEMBER, default="")
+    """Member of the answer with the items, which are joined. Default: the answer is an array.
+
+    They alone are the result if `returns` is an array and `select` is absent.
+    """
+    max_pages: int = key({"minimum": 1}, default=5)
+    """Maximum number of pages of one call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TypeTable(PartialTable):
     """`[types.NAME]`: an object with fields, for reuse."""
 
@@ -469,7 +556,7 @@ class ToolTable(PartialTable):
     title: str = key(_TITLE, default="")
     """Name for people."""
     category: str = ""
-    """Category. Default: that of its `cli` or `upstream`."""
+    """Category. Default: that of its `cli`, `api` or `upstream`."""
     description: str = key(at_most(4096), default="")
     """Description for models, most important facts first. Default: the summary."""
     keywords: tuple[str, ...] = ()
@@ -483,13 +570,32 @@ class ToolTable(PartialTable):
     requires_codebase: bool = False
     """Whether it needs the files of a project; `discover_tools` shows it."""
     hints: HintsTable | None = None
-    """Effects of the tool. Tools with `cli` have `risk` instead."""
+    """Effects of the tool. Tools with `cli` or `api` have `risk` instead."""
     related: tuple[str, ...] = ()
     """Tools commonly used with it."""
     handler: str = key(_FUNCTION, default="")
     """`module:function` under `[server].handlers`."""
     cli: str = ""
     """Program of `[clis]` that implements the tool, instead of a handler."""
+    api: str = ""
+    """API of `[apis]` that implements the tool, instead of a handler."""
+    http: str = key(
+        matching(
+            r"(?:GET|HEAD|POST|PUT|PATCH|DELETE) /(?:[^\s{}#]|\{\+?[A-Za-z_][A-Za-z0-9_.-]*\})*",
+            "a method and a path, such as `GET /repos/{owner}/issues`",
+        ),
+        default="",
+    )
+    """Method and path of the request to its `api`, perhaps with a fixed query: `GET /users/{id}?format=full`.
+
+    `{name}` is a parameter; `{+name}` may contain `/`.
+    """
+    body: Literal["json", "form", "multipart"] = "json"
+    """Encoding of the body of the request."""
+    paginate: PaginateTable | None = None
+    """How to get further pages of the answer of its `api`."""
+    select: str = key(_TEXT, default="")
+    """jq program that reduces the answer of its `api` before `returns` and before the model sees it."""
     upstream: str = ""
     """Server of `[upstreams]` that implements the tool, instead of a handler."""
     upstream_tool: str = ""
@@ -503,12 +609,13 @@ class ToolTable(PartialTable):
     risk: JsonValue = None
     """Risk of a call: `read`, `write` or `destructive`, or a risk by the value of a parameter.
 
+    A tool with `api` has one risk. Default: that of its method, `destructive` for DELETE and `read` for GET.
     `risk.method = { GET = "read", DELETE = "destructive" }`; unlisted values count as destructive.
     """
     confirm: str = key(one_line(), default="")
-    """Question to a person before each call, shown above the command line. `{name}` is the value of a parameter."""
+    """Question to a person before each call, shown above the command line or request. `{name}` is a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
-    """Seconds until the program is terminated or the call cancelled. Default: that of its program or upstream."""
+    """Seconds until the program is terminated or the call cancelled. Default: that of its program, API or upstream."""
     ok_exit_codes: tuple[int, ...] = ()
     """Exit codes besides 0 that mean success, such as 1 of `grep` for an empty result."""
     output: Literal["text", "json"] = "text"
@@ -523,7 +630,11 @@ class ToolTable(PartialTable):
     verbatim_schema: bool = False
     """Whether to send `input_schema` unchanged, including constructs that some clients reject."""
     returns: str = ""
-    """Type of the structured result. Default: the tool returns text or other content."""
+    """Type of the structured result. Default: the tool returns text or other content.
+
+    For a tool with `api`, it may be an array such as `Issue[]`: the result has the field `items`, and with `paginate`
+    also `has_more`.
+    """
     examples: tuple[ExampleTable, ...] = ()
     """Valid calls, checked against the schema and shown in docs and search."""
     aliases: tuple[str, ...] = ()
@@ -705,6 +816,8 @@ class ManifestTables(PartialTable):
     """Objects with fields, for reuse."""
     clis: Mapping[str, CliTable] = key(default={})
     """Programs that tools run."""
+    apis: Mapping[str, ApiTable] = key(default={})
+    """HTTP APIs that tools call."""
     upstreams: Mapping[str, UpstreamTable] = key(default={})
     """Other MCP servers whose tools are served."""
     tools: Mapping[str, ToolTable] = key(default={})

@@ -16,11 +16,14 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.function_names import check_function_name, import_name_problem
 from toolmason.manifest.tables import (
+    ApiTable,
     ArgumentTable,
+    AuthTable,
     CliParamTable,
     CliTable,
     ManifestTables,
     MessageTable,
+    PaginateTable,
     ParamTable,
     PromptTable,
     ResourceTable,
@@ -31,6 +34,7 @@ from toolmason.manifest.tables import (
     UpstreamTable,
     ValueTable,
 )
+from toolmason.manifest.validate_apis import check_api, check_api_tool, check_auth, check_paginate
 from toolmason.manifest.validate_clis import (
     check_cli,
     check_cli_names,
@@ -46,7 +50,7 @@ from toolmason.manifest.validate_upstreams import check_upstream, check_upstream
 EDITION: Final = 1
 """The supported version of the manifest language."""
 
-IMPLEMENTATIONS: Final = ("handler", "cli", "upstream")
+IMPLEMENTATIONS: Final = ("handler", "cli", "api", "upstream")
 """Keys that implement a tool. A tool has exactly one of them."""
 
 
@@ -214,7 +218,8 @@ def _check_tool(context: TableContext) -> None:
     if not any(context.has(key) for key in IMPLEMENTATIONS):
         message = f"{table_name(context.at)} has no implementation"
         hint = (
-            'add `handler = "module:function"`, `cli` with the name of a program, or `upstream` with that of a server'
+            'add `handler = "module:function"`, `cli` with the name of a program, `api` with that of an API, or '
+            "`upstream` with that of a server"
         )
         context.error("TM212", message, hint=hint)
     elif len(implementations) > 1:
@@ -225,6 +230,8 @@ def _check_tool(context: TableContext) -> None:
         check_implementation(context, implementations[0])
         if implementations == ["upstream"]:
             check_upstream_tool(context)
+        elif implementations == ["api"]:
+            check_api_tool(context)
 
 
 def _check_meta_keys(context: TableContext) -> None:
@@ -260,6 +267,9 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         SubcommandTable: _check_subcommand,
         CliTable: check_cli,
         CliParamTable: check_cli_param,
+        ApiTable: check_api,
+        AuthTable: check_auth,
+        PaginateTable: check_paginate,
         UpstreamTable: check_upstream,
         UpstreamArgumentTable: check_upstream_argument,
         ToolTable: _check_tool,

@@ -16,6 +16,12 @@ ARGUMENT_LOCATIONS: Final = ("flag", "positional", "stdin", "cwd")
 COMMAND_KEYS: Final = (*ARGUMENT_LOCATIONS, "separator")
 """Keys of a parameter that only tools with `cli` have."""
 
+REQUEST_LOCATIONS: Final = ("query", "header", "body")
+"""Keys for the location of a parameter in a request. A parameter has at most one."""
+
+REQUEST_KEYS: Final = (*REQUEST_LOCATIONS, "style")
+"""Keys of a parameter that only tools with `api` have."""
+
 RISKS: Final = ("read", "write", "destructive")
 """Risks of a call, in ascending order."""
 
@@ -26,6 +32,7 @@ _UPSTREAM_KEYS: Final = {
     "upstream_hash": "only tools with `upstream` have it",
     "arguments": "write `params` for the parameters; only tools with `upstream` change arguments",
 }
+_HTTP_KEYS: Final = dict.fromkeys(("http", "body", "paginate", "select"), "only tools with `api` have it")
 INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "handler": {
         "argv": "only tools with `cli` have a command line",
@@ -34,6 +41,7 @@ INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "timeout": "enforce the timeout in the handler",
         "ok_exit_codes": "raise `ToolError` in the handler",
         "output": "only tools with `cli` have it; a handler with `returns` returns the type",
+        **_HTTP_KEYS,
         **_UPSTREAM_KEYS,
     },
     "cli": {
@@ -41,6 +49,14 @@ INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "returns": 'programs return text: remove it, or write `output = "json"` if this one prints JSON',
         "input_schema": "write `params`: each needs a location on the command line",
         "verbatim_schema": "write `params`: each needs a location on the command line",
+        **_HTTP_KEYS,
+        **_UPSTREAM_KEYS,
+    },
+    "api": {
+        "argv": "only tools with `cli` have a command line",
+        "hints": "remove them: they follow from the method of `http`, or from `risk`",
+        "ok_exit_codes": "remove it: a status of 400 or more is an error",
+        "output": "remove it: with `returns`, the answer is read as JSON",
         **_UPSTREAM_KEYS,
     },
     "upstream": {
@@ -49,6 +65,7 @@ INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "confirm": "remove it: the question for approval shows the arguments",
         "ok_exit_codes": "remove it: the upstream reports errors itself",
         "output": "remove it: results of the upstream are passed on",
+        **_HTTP_KEYS,
         "params": "write `input_schema`, the upstream's schema",
         "returns": "remove it: results of the upstream are passed on",
     },
@@ -62,6 +79,7 @@ def check_implementation(context: TableContext, implementation: str) -> None:
         if key in context.data and not (key == "returns" and _has_json_output(context)):
             message = f"`{key}` cannot be combined with `{implementation}` in {table_name(context.at)}"
             context.error("TM216", message, key, hint=hint, value=False)
+    _check_param_keys(context, implementation)
     if implementation == "handler":
         _check_handler_tool(context)
     elif implementation == "cli":
@@ -75,12 +93,23 @@ def _has_json_output(context: TableContext) -> bool:
 def _check_handler_tool(context: TableContext) -> None:
     context.missing("category", '"..."')
     check_hints(context)
-    for name, param in _table(context.data, "params").items():
-        for key in COMMAND_KEYS:
-            if isinstance(param, dict) and key in param:
+
+
+_PARAM_KEYS: Final = {
+    **dict.fromkeys(COMMAND_KEYS, ("cli", "only tools with `cli` have a command line")),
+    **dict.fromkeys(REQUEST_KEYS, ("api", "only tools with `api` send a request")),
+}
+"""Key of a parameter -> the implementation that it requires, and a hint."""
+
+
+def _check_param_keys(context: TableContext, implementation: str) -> None:
+    for name, param in table_of(context.data, "params").items():
+        for key, (required, hint) in _PARAM_KEYS.items():
+            if isinstance(param, dict) and key in param and implementation not in (required, "upstream"):
                 path = ("params", name, key)
-                message = f"`{key}` cannot be combined with `handler` in {table_name((*context.at, *path[:-1]))}"
-                hint = "only tools with `cli` have a command line"
+                message = (
+                    f"`{key}` cannot be combined with `{implementation}` in {table_name((*context.at, *path[:-1]))}"
+                )
                 context.error("TM216", message, *path, hint=hint, value=False)
 
 
@@ -102,14 +131,14 @@ def _check_cli_tool(context: TableContext) -> None:
         context.missing("risk", '"read"`, `"write"` or `"destructive"')
 
 
-def _table(data: Any, key: str) -> Mapping[str, Any]:
+def table_of(data: Any, key: str) -> Mapping[str, Any]:
     """Return the table under `key` of any value; empty if there is no table."""
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def check_provider(context: TableContext, key: str) -> None:
-    """Report an empty name of the program (`cli`) or the server (`upstream`) of a tool, and a tool without category."""
+    """Report an empty name of the program, API or upstream of a tool, and a tool without category."""
     name, section = context.data[key], f"{key}s"
     if name == "":
         context.error("TM209", f"`{key}` in {table_name(context.at)} is empty", key)
@@ -119,8 +148,8 @@ def check_provider(context: TableContext, key: str) -> None:
 
 
 def _has_category(manifest: Mapping[str, Any], section: str, name: Any) -> bool:
-    """Return whether a program or upstream has a category for its tools; true for undeclared ones, reported later."""
-    table = _table(manifest, section).get(name) if isinstance(name, str) else None
+    """Return whether a group of `section` has a category for its tools; true for undeclared ones, reported later."""
+    table = table_of(manifest, section).get(name) if isinstance(name, str) else None
     return not isinstance(table, dict) or "category" in table
 
 
@@ -128,7 +157,7 @@ def _check_risk(context: TableContext) -> None:
     """Check `risk`: a risk, or risks by the value of a parameter, as in `{ method = { GET = "read" } }`."""
     risk = context.data["risk"]
     if not isinstance(risk, dict):
-        _check_one_risk(context, risk, "risk")
+        check_one_risk(context, risk, "risk")
     elif not risk:
         message = f"`risk` in {table_name(context.at)} is empty"
         context.error("TM209", message, "risk", hint=f"write {either(RISKS)}, or a table for a parameter")
@@ -140,13 +169,14 @@ def _check_risk(context: TableContext) -> None:
 def _check_risk_by_value(context: TableContext, by_value: Any, param: str) -> None:
     if isinstance(by_value, dict):
         for value, risk in by_value.items():
-            _check_one_risk(context, risk, "risk", param, value)
+            check_one_risk(context, risk, "risk", param, value)
         return
     message = f"`risk.{param}` in {table_name(context.at)} must be a table, not {kind_of(by_value)}"
     context.error("TM204", message, "risk", param, hint=f'write `risk.{param} = {{ VALUE = "read" }}`')
 
 
-def _check_one_risk(context: TableContext, risk: Any, *path: str) -> None:
+def check_one_risk(context: TableContext, risk: Any, *path: str) -> None:
+    """Report a value at `path` that is not a risk."""
     if not isinstance(risk, str):
         message = f"{quoted('.'.join(path))} in {table_name(context.at)} must be a string, not {kind_of(risk)}"
         context.error("TM204", message, *path)
@@ -165,9 +195,9 @@ def _check_exit_codes(context: TableContext) -> None:
 
 
 def check_cli_names(context: TableContext) -> None:
-    """Report names of programs and upstreams that cannot be part of a Python constant."""
-    for section, kind in (("clis", "program"), ("upstreams", "upstream")):
-        for name in _table(context.data, section):
+    """Report names of programs, APIs and upstreams that cannot be part of a Python constant."""
+    for section, kind in (("clis", "program"), ("apis", "API"), ("upstreams", "upstream")):
+        for name in table_of(context.data, section):
             if not _PROGRAM.fullmatch(name):
                 hint = "use letters, digits, underscores and dashes, starting with a letter"
                 context.error("TM206", f"invalid {kind} name {quoted(name)}", section, name, hint=hint, value=False)
@@ -221,7 +251,7 @@ _PROGRAM_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 def check_environment(context: TableContext) -> None:
     """Report invalid variables and values of `env` and `pass_env`."""
-    for name, value in _table(context.data, "env").items():
+    for name, value in table_of(context.data, "env").items():
         _check_variable(context, name, "env", name, value=False)
         if isinstance(value, str) and "\0" in value:
             message = f"`{name}` in {table_name((*context.at, 'env'))} contains the control character U+0000"
@@ -265,7 +295,7 @@ def check_param(context: TableContext) -> None:
     """Report a parameter with a contradiction or with two locations."""
     check_value(context)
     _check_bare_word(context)
-    locations = [key for key in ARGUMENT_LOCATIONS if key in context.data]
+    locations = [key for key in (*ARGUMENT_LOCATIONS, *REQUEST_LOCATIONS) if key in context.data]
     for extra in locations[1:]:
         message = f"{table_name(context.at)} sets both `{locations[0]}` and `{extra}`"
         context.error("TM217", message, extra, hint="keep one of them", value=False)

@@ -34,10 +34,11 @@ def check_upstream(context: TableContext) -> None:
                 context.error("TM235", message, key, hint="remove it", value=False)
     check_words(context, "command")
     check_environment(context)
-    _check_headers(context)
+    check_headers(context)
 
 
-def _check_headers(context: TableContext) -> None:
+def check_headers(context: TableContext) -> None:
+    """Report names of HTTP headers and values that a request cannot have."""
     headers = context.data.get("headers")
     for name, value in headers.items() if isinstance(headers, dict) else ():
         if not _HEADER.fullmatch(name):

@@ -74,6 +74,11 @@ def upstream_constant_name(text: str) -> Identifier:
     return Identifier(f"{constant_name(text)}_UPSTREAM")
 
 
+def api_constant_name(text: str) -> Identifier:
+    """Return the name of an API's constant: `github` becomes `GITHUB_API`."""
+    return Identifier(f"{constant_name(text)}_API")
+
+
 def _pascal(text: str) -> str:
     parts = [part for part in words(text) if part.isascii()]
     name = "".join(part[0].upper() + part[1:] for part in parts)

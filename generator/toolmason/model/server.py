@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
@@ -70,6 +71,12 @@ class Category:
         return tuple({command.program_constant: command.tool.program for command in self.commands}.items())
 
     @property
+    def apis(self) -> tuple[tuple[Identifier, Api], ...]:
+        """Distinct APIs of its tools with their constants."""
+        bindings = [tool.http for tool in self.tools if tool.http]
+        return tuple({binding.api_constant: binding.tool.api for binding in bindings}.items())
+
+    @property
     def upstreams(self) -> tuple[tuple[Identifier, Upstream], ...]:
         """Distinct upstreams of its tools with their constants."""
         bindings = [tool.upstream for tool in self.tools if tool.upstream]
@@ -82,6 +89,13 @@ class Category:
         if self.commands:
             classes |= {"CommandTool", "Program", "Risk"}
             functions.append("command")
+        if self.apis:
+            requests = [tool.http.tool for tool in self.tools if tool.http]
+            classes |= {"Api", "HttpTool", "Risk"}
+            classes |= {"Auth"} if any(api.auth for _, api in self.apis) else set()
+            classes |= {"Pagination"} if any(request.pagination for request in requests) else set()
+            classes |= {"Place", "Placement"} if any(request.placements for request in requests) else set()
+            functions.append("http_tool")
         if self.upstreams:
             classes |= {"Risk", "Upstream", "UpstreamTool"}
             functions.append("upstream")
@@ -112,6 +126,18 @@ class Cli:
     """Environment variables of the server that its environment or command line uses."""
     is_confined: bool = False
     """Whether the manifest declares its files and network."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpApi:
+    """An API of `[apis]`, for search, docs and operators."""
+
+    name: str
+    summary: str
+    tags: tuple[str, ...]
+    base_url: str
+    variables: tuple[str, ...]
+    """Environment variables of the server that its requests use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +322,7 @@ class Server:
     outputs: Outputs
     categories: tuple[Category, ...]
     clis: tuple[Cli, ...]
+    apis: tuple[HttpApi, ...]
     upstreams: tuple[UpstreamServer, ...]
     types: tuple[ObjectType, ...]
     shared_types: tuple[ObjectType, ...]
@@ -338,8 +365,8 @@ class Server:
 
     @property
     def has_programs(self) -> bool:
-        """Whether it runs programs or upstreams, which a policy can restrict."""
-        return bool(self.clis or self.upstreams)
+        """Whether it runs programs, APIs or upstreams, which a policy can restrict."""
+        return bool(self.clis or self.apis or self.upstreams)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -347,10 +374,13 @@ class Server:
         of_options = (option.env for option in self.options if option.env)
         of_commands = filter(None, [self.outputs.command_prefix_env])
         of_programs = [name for cli in self.clis for name in cli.variables]
+        of_apis = [name for api in self.apis for name in api.variables]
         of_upstreams = [name for upstream in self.upstreams for name in upstream.variables]
         of_policy = [POLICY, MAX_ANSWER_CHARS] if self.has_programs else []
         return tuple(
-            dict.fromkeys([*of_options, *self.pass_env, *of_commands, *of_policy, *of_programs, *of_upstreams])
+            dict.fromkeys(
+                [*of_options, *self.pass_env, *of_commands, *of_policy, *of_programs, *of_apis, *of_upstreams]
+            )
         )
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolmason_runtime.apis.spec import HttpTool
 from toolmason_runtime.programs.spec import CommandTool
 from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.upstreams.spec import UpstreamTool
@@ -72,6 +73,15 @@ class CliBinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HttpBinding:
+    """The request of a tool. `api_constant` is its API in generated code; `usage` is for docs."""
+
+    tool: HttpTool
+    api_constant: Identifier
+    usage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamBinding:
     """The tool of an upstream. `upstream_constant` is the upstream in generated code."""
 
@@ -86,7 +96,7 @@ class Tool:
     Arguments are checked against `schema`; clients get `input_schema`. Results are checked against `output_schema`.
     `renamed` maps names in `input_schema` to names in `schema` that some provider rejects. `params_class` is empty for
     raw JSON Schema, whose handler gets a plain dict; `result_class` is empty for a tool that returns content. A tool
-    has one of `handler`, `command` and `upstream`.
+    has one of `handler`, `command`, `http` and `upstream`.
     """
 
     name: str
@@ -109,6 +119,7 @@ class Tool:
     ext: Mapping[str, Any]
     handler: Handler | None
     command: CliBinding | None
+    http: HttpBinding | None
     upstream: UpstreamBinding | None
     params: tuple[Property, ...]
     schema: JsonSchema
@@ -129,5 +140,5 @@ class Tool:
     @property
     def has_lazy_params(self) -> bool:
         """Whether a server can check its arguments without its model: `input_schema` has every rule of `schema`."""
-        is_command = bool(self.command and self.params_class)
-        return is_command and rules(self.input_schema) == rules(self.schema)
+        has_no_handler = bool((self.command or self.http) and self.params_class)
+        return has_no_handler and rules(self.input_schema) == rules(self.schema)

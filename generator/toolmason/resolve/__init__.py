@@ -10,7 +10,7 @@ from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, declared_scripts
 from toolmason.model.server import Server
-from toolmason.resolve import clis, types, upstreams
+from toolmason.resolve import apis, clis, types, upstreams
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.handlers import HandlerIndex
@@ -46,11 +46,13 @@ def resolve(
     """
     context = ResolveContext(tables, document, root, diagnostics, projections or Projections())
     context.types = types.object_types(context)
+    context.types |= apis.list_types(context)
     _load_scripts(context)
     check_categories(context)
     check_names(context)
     check_references(context)
     context.programs = clis.programs(context)
+    context.apis = apis.apis(context)
     context.upstreams = upstreams.upstreams(context)
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)

@@ -45,8 +45,8 @@ _SINGLE_USE: Final = {
 
 
 def category_of(tables: ManifestTables, tool: ToolTable) -> str:
-    """Return the category of a tool: its own, else that of its program or upstream."""
-    group = tables.clis.get(tool.cli) or tables.upstreams.get(tool.upstream)
+    """Return the category of a tool: its own, else that of its program, API or upstream."""
+    group = tables.clis.get(tool.cli) or tables.apis.get(tool.api) or tables.upstreams.get(tool.upstream)
     return tool.category or (group.category if group else "")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.suggestions import did_you_mean
@@ -34,6 +35,7 @@ class ResolveContext:
     definitions: dict[str, JsonSchema] = field(default_factory=dict)
     """The types as `$defs`."""
     programs: dict[str, Program] = field(default_factory=dict)
+    apis: dict[str, Api] = field(default_factory=dict)
     upstreams: dict[str, Upstream] = field(default_factory=dict)
     hints: dict[str, Hints] = field(default_factory=dict)
     """The hints of each tool by its name."""

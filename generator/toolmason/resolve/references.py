@@ -15,6 +15,7 @@ from toolmason.manifest.tables import PromptTable, ResourceTable, ToolTable
 from toolmason.model.identifiers import (
     RESERVED_CONSTANTS,
     RESERVED_CONTRACT_NAMES,
+    api_constant_name,
     class_name,
     constant_name,
     identifier,
@@ -63,9 +64,11 @@ def check_names(context: ResolveContext) -> None:
     callable_names: _Owners = {}
     for name, cli in tables.clis.items():
         _reserve_name(context, constants, program_constant_name(name), f"program `{name}`", cli.at)
+    for name, api in tables.apis.items():
+        _reserve_name(context, constants, api_constant_name(name), f"API `{name}`", api.at)
     for name, upstream in tables.upstreams.items():
         _reserve_name(context, constants, upstream_constant_name(name), f"upstream `{name}`", upstream.at)
-    for name, object_type in tables.types.items():
+    for name, object_type in context.types.items():
         _reserve_name(context, classes, name, f"type `{name}`", object_type.at)
     for name, tool in tables.tools.items():
         _reserve_name(context, callable_names, name, f"tool `{name}`", tool.at)

@@ -26,7 +26,7 @@ from toolmason.model.server import (
 )
 from toolmason.model.tool import Handler, Tool
 from toolmason.model.types import ClassName, Identifier
-from toolmason.resolve import clis, types, upstreams
+from toolmason.resolve import apis, clis, types, upstreams
 from toolmason.resolve.client_names import names_of, shown_name
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.prompts import command_prompt, icons
@@ -83,6 +83,7 @@ def resolve_server(
         outputs=_outputs(context),
         categories=categories,
         clis=clis.clis(context),
+        apis=apis.http_apis(context),
         upstreams=upstreams.upstream_servers(context),
         types=tuple(context.types.values()),
         shared_types=tuple(object_type for name, object_type in context.types.items() if name in shared),
@@ -112,6 +113,8 @@ def _tool_timeout(tools: Sequence[Tool]) -> float | None:
     commands = [tool.command.tool for tool in tools if tool.command]
     upstream_tools = [tool.upstream.tool for tool in tools if tool.upstream]
     timeouts = [command.timeout_s or command.program.timeout_s for command in commands]
+    requests = [tool.http.tool for tool in tools if tool.http]
+    timeouts += [request.timeout_s or request.api.timeout_s for request in requests]
     timeouts += [tool.timeout_s or tool.upstream.timeout_s for tool in upstream_tools]
     # At least the default of Codex, since a call may wait for a person's approval.
     default = clients()[CODEX].tool_timeout_s or 0
@@ -182,10 +185,7 @@ def _outputs(context: ResolveContext) -> Outputs:
 def _categories(context: ResolveContext, tools: Sequence[Tool]) -> tuple[Category, ...]:
     """Return the categories that have tools."""
     tools_of = {name: tuple(tool for tool in tools if tool.category == name) for name in context.tables.categories}
-    types_of = {
-        name: types.reachable_types((context.tables.tools[tool.name] for tool in members), members, context.types)
-        for name, members in tools_of.items()
-    }
+    types_of = {name: types.reachable_types(members, context.types) for name, members in tools_of.items()}
     uses = Counter(object_type.name for object_types in types_of.values() for object_type in object_types)
     return tuple(
         Category(

@@ -13,7 +13,7 @@ from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
 from toolmason.model.tool import Deprecation, Example, Tool
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
-from toolmason.resolve import clis, types, upstreams
+from toolmason.resolve import apis, clis, types, upstreams
 from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.examples import SchemaChecker
@@ -25,7 +25,7 @@ from toolmason.schema import Projection, Severity, Target
 from toolmason.schema.references import References
 
 _DEFINITIONS: Final = ("$defs", "definitions")
-_IMPLEMENTATION_KEYS: Final = ("params", "input_schema", "cli", "argv", "upstream", "arguments")
+_IMPLEMENTATION_KEYS: Final = ("params", "input_schema", "cli", "argv", "api", "http", "upstream", "arguments")
 
 
 def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
@@ -36,23 +36,29 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     # `validate` has reported these keys on tools that cannot have them.
     raw = None if table.cli else _raw_schema(context, table)
     has_result = not table.upstream and (not table.cli or table.output == "json")
-    result = _result(context, table) if has_result else None
+    result = _result(context, name, table) if has_result else None
     if _report_large_types(context, table, params, result):
         return None
     if types.report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):
         return None
     if table.input_schema is not None and raw is None:
         return None
-    has_implementation = table.handler or table.cli or table.upstream or "handler" in table.unread
+    has_implementation = table.handler or table.cli or table.api or table.upstream or "handler" in table.unread
     if not has_implementation or table.is_uncertain(*_IMPLEMENTATION_KEYS):
         return None
     command = clis.command_line(context, name, table, params) if table.cli else None
+    http = apis.http_binding(context, name, table, params, raw) if table.api else None
     upstream = upstreams.upstream_binding(context, name, table) if table.upstream else None
     if table.upstream and raw is not None:
         raw = upstreams.changed_schema(context, checker, table, raw)
-    if (table.cli and command is None) or (table.upstream and (upstream is None or raw is None)):
+    if (table.cli and command is None) or (table.api and http is None):
         return None
-    context.hints[name] = clis.hints_of(context, table, command.tool if command else None, params)
+    if table.upstream and (upstream is None or raw is None):
+        return None
+    if http:
+        context.hints[name] = apis.hints_of(http.tool)
+    else:
+        context.hints[name] = clis.hints_of(context, table, command.tool if command else None, params)
     exact = json_schema.object_schema(params) if raw is None else raw
     if not types.has_gaps(context, params):
         _check_examples(context, checker, name, table, exact)
@@ -79,6 +85,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         ext=table.ext,
         handler=context.handler(table.handler) if table.handler else None,
         command=command,
+        http=http,
         upstream=upstream,
         params=params,
         schema=schema,
@@ -144,13 +151,16 @@ def _raw_schema(context: ResolveContext, table: ToolTable) -> JsonSchema | None:
         return None
 
 
-def _result(context: ResolveContext, table: ToolTable) -> ObjectType | None:
+def _result(context: ResolveContext, name: str, table: ToolTable) -> ObjectType | None:
     if not table.returns:
         return None
-    if not context.is_known("types", table.returns):
-        at, hint = (*table.at, "returns"), result_hint(table.returns)
-        context.report_unknown("TM315", "result type", table.returns, context.types, at, hint=hint)
-    return context.types.get(ClassName(table.returns))
+    result = apis.result_name(name, table)
+    if result not in context.types and not context.is_known("types", table.returns):
+        unknown = apis.unknown_item(context, table)
+        hint = "" if unknown else result_hint(table.returns)
+        at = (*table.at, "returns")
+        context.report_unknown("TM315", "result type", unknown or table.returns, context.types, at, hint=hint)
+    return context.types.get(ClassName(result))
 
 
 def _check_examples(

@@ -14,7 +14,7 @@ from typing import Any
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.idioms import type_hint
-from toolmason.manifest.tables import ToolTable, ValueTable
+from toolmason.manifest.tables import ValueTable
 from toolmason.model.identifiers import RESERVED_MODEL_NAMES, class_name, is_type_name
 from toolmason.model.json_schema import MAX_RECURSION, property_schema
 from toolmason.model.tool import Tool
@@ -354,11 +354,9 @@ def _cycle(context: ResolveContext, type_names: Iterable[str], trail: tuple[str,
     return ()
 
 
-def reachable_types(
-    tables: Iterable[ToolTable], tools: Sequence[Tool], types: Mapping[str, ObjectType]
-) -> tuple[ObjectType, ...]:
+def reachable_types(tools: Sequence[Tool], types: Mapping[str, ObjectType]) -> tuple[ObjectType, ...]:
     """Return the types that `tools` use, directly or through other types, in the order of the manifest."""
-    pending = [table.returns for table in tables if table.returns]
+    pending: list[str] = [tool.result_class for tool in tools if tool.result_class]
     pending += [name for tool in tools for param in tool.params for name in names(param.type)]
     reached: set[str] = set()
     while pending:

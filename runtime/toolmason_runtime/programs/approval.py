@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -156,6 +156,11 @@ def question(
 def confirm_text(tool: CommandTool, values: Mapping[str, Any]) -> str:
     """Return `confirm` with the values of its parameters, each quoted, escaped and shortened."""
     switches = {placement.name for placement in tool.placements if placement.switch}
+    return fill_question(tool.confirm, values, switches)
+
+
+def fill_question(template: str, values: Mapping[str, Any], switches: Container[str] = ()) -> str:
+    """Return a question with the values of its placeholders. An absent value of `switches` is false."""
 
     def replacement(match: re.Match[str]) -> str:
         name = match["name"]
@@ -163,7 +168,7 @@ def confirm_text(tool: CommandTool, values: Mapping[str, Any]) -> str:
             return match[0][:1]
         return _value_text(values.get(name, False if name in switches else None))
 
-    return CONFIRM_PLACEHOLDER.sub(replacement, tool.confirm)
+    return CONFIRM_PLACEHOLDER.sub(replacement, template)
 
 
 def _value_text(value: Any) -> str:

@@ -27,8 +27,6 @@ def read_json_output(outcome: Outcome, name: str, model: type[BaseModel]) -> Bas
     Raises:
         ToolError: stdout is too large, or is not JSON that fits the model.
     """
-    from pydantic import ValidationError
-
     size = outcome.stdout.size
     if size > MAX_OUTPUT_BYTES or outcome.stdout.dropped_bytes:
         problem = f"{name} printed {size:,} bytes, more than the {MAX_OUTPUT_BYTES:,} that are read as JSON"
@@ -41,6 +39,17 @@ def read_json_output(outcome: Outcome, name: str, model: type[BaseModel]) -> Bas
     fields = model.model_fields
     if isinstance(value, list) and len(fields) == 1:
         value = {field.alias or name: value for name, field in fields.items()}
+    return fit_model(value, model, source=f"The output of {name}")
+
+
+def fit_model(value: Any, model: type[BaseModel], *, source: str) -> BaseModel:
+    """Return a JSON value as `model`. Members that it does not declare are left out.
+
+    Raises:
+        ToolError: the value does not fit the model; `source` describes it in the message.
+    """
+    from pydantic import ValidationError
+
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -48,9 +57,7 @@ def read_json_output(outcome: Outcome, name: str, model: type[BaseModel]) -> Bas
             f"{'.'.join(map(str, problem['loc'])) or 'the output'}: {problem['msg']}"
             for problem in error.errors(include_url=False, include_input=False)[:_SHOWN_PROBLEMS]
         )
-        raise ToolError(
-            f"The output of {name} does not fit `{model.__name__}`: {problems}", code=INVALID_OUTPUT
-        ) from error
+        raise ToolError(f"{source} does not fit `{model.__name__}`: {problems}", code=INVALID_OUTPUT) from error
 
 
 def _parse(text: str) -> Any:

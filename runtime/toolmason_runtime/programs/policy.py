@@ -156,7 +156,7 @@ class Policy(Table):
     """
 
     default: DefaultAccess = DefaultAccess.ENABLED
-    """Tools of programs and upstreams without a table of their own. In a file the default is `disabled`."""
+    """Tools of programs, APIs and upstreams without a table of their own. In a file the default is `disabled`."""
     approval: Approval = Approval.WRITE
     """Calls that need approval."""
     headless: HeadlessMode = HeadlessMode.DENY
@@ -169,7 +169,7 @@ class Policy(Table):
     """Rules by the name of the tool."""
 
     def is_enabled(self, name: str, *, is_program: bool = True) -> bool:
-        """Return whether the tool may run. `default` applies to tools of programs and upstreams, not to handlers."""
+        """Return whether the tool may run. `default` does not apply to handlers."""
         rule = self.tools.get(name)
         return not is_program or self.default is DefaultAccess.ENABLED if rule is None else rule.enabled
 

@@ -12,7 +12,7 @@ from toolmason_runtime.protocol.content import Reply
 
 _MAX_CHARACTER_BYTES = 4
 """Maximum bytes of a character in UTF-8."""
-_VISIBLE = {
+VISIBLE = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
     **dict.fromkeys(
@@ -93,10 +93,10 @@ def _without_last_newline(texts: Iterable[str]) -> Iterator[str]:
     pending = ""
     for text in texts:
         joined = pending + text
-        yield joined[:-2].translate(_VISIBLE)
+        yield joined[:-2].translate(VISIBLE)
         pending = joined[-2:]
     last = pending[:-1].removesuffix("\r") if pending.endswith("\n") else pending
-    yield last.translate(_VISIBLE)
+    yield last.translate(VISIBLE)
 
 
 def _beginning(texts: Iterable[str], size: int) -> str:

@@ -88,8 +88,8 @@ class CliEntry(TypedDict):
     """Whether it declares its file and network access; absent means false."""
 
 
-class UpstreamEntry(TypedDict):
-    """Another MCP server that implements tools, as search results describe it."""
+class ProviderEntry(TypedDict):
+    """An HTTP API or another MCP server that implements tools, as search results describe it."""
 
     summary: str
     tags: list[str]
@@ -143,6 +143,8 @@ class ToolEntry(TypedDict):
     """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
     cli: NotRequired[str]
     """Name of the command-line program that it runs; absent for other tools."""
+    api: NotRequired[str]
+    """Name of the HTTP API that it calls; absent for other tools."""
     upstream: NotRequired[str]
     """Name of the server that implements it; absent for other tools."""
 
@@ -195,7 +197,9 @@ class Catalogue(TypedDict):
     categories: dict[str, CategoryEntry]
     clis: NotRequired[dict[str, CliEntry]]
     """The programs that tools run; absent without command tools."""
-    upstreams: NotRequired[dict[str, UpstreamEntry]]
+    apis: NotRequired[dict[str, ProviderEntry]]
+    """The HTTP APIs that tools call; absent without any."""
+    upstreams: NotRequired[dict[str, ProviderEntry]]
     """The servers that implement tools; absent without any."""
     tools: dict[str, ToolEntry]
     prompts: NotRequired[dict[str, PromptEntry]]
@@ -205,14 +209,15 @@ class Catalogue(TypedDict):
 
 
 def has_programs(catalogue: Catalogue) -> bool:
-    """Return whether tools run programs or upstreams, so that the server has a policy."""
-    return bool(catalogue.get("clis") or catalogue.get("upstreams"))
+    """Return whether tools use programs, APIs or upstreams, so that the server has a policy."""
+    return any(catalogue.get(section) for section in ("clis", "apis", "upstreams"))
 
 
-def tool_group(catalogue: Catalogue, entry: ToolEntry) -> CliEntry | UpstreamEntry | None:
-    """Return the program or the upstream of a tool; None for a handler."""
+def tool_group(catalogue: Catalogue, entry: ToolEntry) -> CliEntry | ProviderEntry | None:
+    """Return the program, the API or the upstream of a tool; None for a handler."""
     program = catalogue.get("clis", {}).get(entry.get("cli", ""))
-    return program or catalogue.get("upstreams", {}).get(entry.get("upstream", ""))
+    api = catalogue.get("apis", {}).get(entry.get("api", ""))
+    return program or api or catalogue.get("upstreams", {}).get(entry.get("upstream", ""))
 
 
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:

@@ -265,7 +265,7 @@ class ToolIndex:
         return ToolTexts(self._tools)
 
     def tags(self, entry: ToolEntry) -> tuple[str, ...]:
-        """Return the tags of the tool's program or upstream, or of its category if it has neither."""
+        """Return the tags of the tool's program, API or upstream, or of its category if it has none."""
         group = tool_group(self._catalogue, entry) or self._catalogue["categories"].get(entry["category"])
         return tuple(group["tags"]) if group else ()
 
@@ -282,8 +282,8 @@ class ToolIndex:
 
 
 def command_line(entry: ToolEntry) -> str:
-    """Return the program or the upstream of a tool, or its category if it has neither."""
-    return entry.get("cli") or entry.get("upstream") or entry["category"]
+    """Return the program, the API or the upstream of a tool, or its category if it has none."""
+    return entry.get("cli") or entry.get("api") or entry.get("upstream") or entry["category"]
 
 
 def _matches(filter_text: str, name: str) -> bool:

@@ -42,6 +42,7 @@ from toolmason_runtime.server.lifespan import Lifespan, Options
 from toolmason_runtime.server.preparation import Preparation
 
 if TYPE_CHECKING:
+    from toolmason_runtime.apis.registry import Apis
     from toolmason_runtime.chunks.store import ChunkStore
     from toolmason_runtime.upstreams.registry import Upstreams
 
@@ -160,8 +161,10 @@ class Dispatcher:
         return await (self._reject(name, problems) if problems else self._call(name, arguments, context))
 
     async def aclose(self) -> None:
-        """Close the lifespan, end all upstreams and free all long texts."""
+        """Close the lifespan and the connections to APIs, end all upstreams and free all long texts."""
         await self._lifespan.aclose()
+        if "_apis" in self.__dict__:
+            await self._apis.aclose()
         if "_upstreams" in self.__dict__:
             await self._upstreams.aclose()
         if "_chunks" in self.__dict__:
@@ -238,6 +241,8 @@ class Dispatcher:
         if self.before_handler is not None:
             self.before_handler()
         state = (*self._state, self.updates, self._chunks, *await self._lifespan.state())
+        if "apis" in self._catalogue:
+            state = (*state, self._apis)
         if "upstreams" in self._catalogue:
             state = (*state, self._upstreams)
         return ToolCall(name, context, state, tool_timeouts=self.server.get("tool_timeouts", {}))
@@ -252,6 +257,13 @@ class Dispatcher:
             server=self.server["name"],
             show_call=lambda arguments: self._style.call_text(FETCH_CHUNK_ENTRY, arguments),
         )
+
+    @cached_property
+    def _apis(self) -> Apis:
+        """The connections to the HTTP APIs of this server."""
+        from toolmason_runtime.apis.registry import Apis
+
+        return Apis()
 
     @cached_property
     def _upstreams(self) -> Upstreams:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp import types
+from toolmason_runtime.chunks.bounded import bounded_text
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD, size_of
 from toolmason_runtime.protocol.content import Reply, Text
@@ -40,25 +41,13 @@ async def reply(result: types.CallToolResult, store: ChunkStore) -> Reply:
     size = sum(size_of(text) + BLOCK_OVERHEAD for text in texts)
     content: list[Any] = []
     if size > store.part_size:
-        content.append(Text(await _cut(texts, store)))
+        content.append(Text(await bounded_text("\n".join(texts), store)))
         blocks = [block for block in blocks if block["type"] != "text"]
     structure_size = 0 if structure is None else size_of(compact_json(structure))
     if structure is not None and size + structure_size > store.part_size:
         structure = None
         content.append(Text(f"[the structured result of {structure_size:,} characters was left out]"))
     return Reply([*content, *_fitting(blocks)], is_error=result.is_error, structure=structure)
-
-
-async def _cut(texts: Sequence[str], store: ChunkStore) -> str:
-    try:
-        stored = await store.keep("\n".join(texts))
-    except OSError as error:
-        return f"[cut: the rest could not be stored: {error.strerror}]\n{texts[0][: store.part_size // 4]}"
-    if not stored.next_call:  # many bytes, few characters
-        return stored.first
-    summary = f"{len(stored.first):,} of {stored.chars:,} characters shown"
-    warnings = "".join(f"[{warning}]\n" for warning in stored.warnings)
-    return f"[cut: {summary}; {stored.next_call} gives the next of {stored.total} parts]\n{warnings}{stored.first}"
 
 
 def _fitting(blocks: Sequence[dict[str, Any]]) -> list[Any]:

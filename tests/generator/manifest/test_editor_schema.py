@@ -252,7 +252,7 @@ def test_descriptions_and_limits_are_those_of_the_tables() -> None:
         "pattern": r"^(?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*)$(?!\n)",
     }
     assert tool["properties"]["hints"] == {
-        "description": "Effects of the tool. Tools with `cli` have `risk` instead.",
+        "description": "Effects of the tool. Tools with `cli` or `api` have `risk` instead.",
         "allOf": [{"$ref": "#/definitions/HintsTable"}],
     }
     assert tool["properties"]["tier"]["default"] == "core"

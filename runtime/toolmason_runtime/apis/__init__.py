@@ -1,0 +1,1 @@
+"""HTTP tools: requests to an HTTP API as typed tools, without handlers."""

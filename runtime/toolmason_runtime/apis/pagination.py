@@ -1,0 +1,73 @@
+"""Pages of an answer: the request of the next one, and all of them joined. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from toolmason_runtime.apis.request import Request, join_url, query_value, text_of
+from toolmason_runtime.apis.spec import Pagination
+
+_LINK: Final = re.compile(r'<(?P<url>[^>]*)>(?P<params>(?:\s*;\s*[^\s=;,]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?)*)')
+"""One link of a `Link` header (RFC 8288): `<https://...?page=2>; rel="next"`."""
+_REL: Final = re.compile(r';\s*rel\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s;,"]*))', re.IGNORECASE)
+
+
+def member(value: Any, path: str) -> Any:
+    """Return the member of an object at a path such as `meta.next`; None if it is absent."""
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def items_of(pagination: Pagination, page: Any) -> list[Any] | None:
+    """Return the items of a page; None if it has none because it has another form."""
+    items = member(page, pagination.items) if pagination.items else page
+    if items is None and isinstance(page, dict):
+        return []
+    return items if isinstance(items, list) else None
+
+
+def next_request(
+    pagination: Pagination, request: Request, page: Any, *, url: str, headers: Mapping[str, str]
+) -> Request | None:
+    """Return the request of the page after `page`, which has been read from `url`; None after the last one."""
+    if pagination.page:
+        if not items_of(pagination, page):
+            return None
+        number = query_value(request.url, pagination.page) or "1"
+        return request.with_query(pagination.page, str(int(number) + 1)) if number.isdecimal() else None
+    if pagination.cursor:
+        cursor = member(page, pagination.cursor)
+        has_cursor = isinstance(cursor, str | int) and not isinstance(cursor, bool) and cursor != ""
+        following = request.with_query(pagination.param, text_of(cursor)) if has_cursor else None
+    else:
+        link = next_link(headers.get("link", "")) if pagination.next == "link" else member(page, pagination.next)
+        following = replace(request, url=join_url(url, link)) if isinstance(link, str) and link else None
+    return None if following == request else following
+
+
+def next_link(header: str) -> str:
+    """Return the URL with `rel="next"` of a `Link` header, empty if it has none."""
+    for link in _LINK.finditer(header):
+        rel = _REL.search(link["params"])
+        if rel and "next" in (rel["quoted"] or rel["plain"] or "").lower().split():
+            return link["url"]
+    return ""
+
+
+def joined(pagination: Pagination, pages: Sequence[Any], *, items_only: bool = False) -> Any:
+    """Return the last page with the items of all pages, or those alone."""
+    items = [item for page in pages for item in items_of(pagination, page) or ()]
+    if items_only:
+        return items
+    return _with_member(pages[-1], pagination.items.split("."), items) if pagination.items else items
+
+
+def _with_member(value: Any, path: Sequence[str], member_value: Any) -> Any:
+    if not path:
+        return member_value
+    inner = value.get(path[0]) if isinstance(value, dict) else None
+    return {**(value if isinstance(value, dict) else {}), path[0]: _with_member(inner, path[1:], member_value)}

@@ -1,0 +1,102 @@
+"""docs/http-tools.md: its manifest generates, its requests are those of the code, and its tables are complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, get_args, get_type_hints
+
+import pytest
+from pages import quoted, read
+from toolmason_runtime.apis import client, settings
+from toolmason_runtime.apis.request import build_request
+from toolmason_runtime.apis.spec import HttpTool
+from toolmason_runtime.programs.spec import Risk
+from toolmason_runtime.toml.tables import keys_of
+
+from toolmason.diagnostics import Diagnostics
+from toolmason.manifest.document import load
+from toolmason.manifest.tables import ApiTable, PaginateTable, ParamTable, ToolTable
+from toolmason.manifest.validate import validate
+from toolmason.manifest.validate_clis import REQUEST_LOCATIONS
+from toolmason.resolve import resolve
+
+PAGE: Final = read("docs/http-tools.md")
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, HttpTool]:
+    """The tools of the page's manifest, which the stages accept without a finding."""
+    directory = tmp_path_factory.mktemp("desk")
+    (directory / "manifest.toml").write_text(PAGE.block("toml"), encoding="utf-8")
+    diagnostics = Diagnostics()
+    document = load(directory / "manifest.toml", root=directory, diagnostics=diagnostics)
+    tables = validate(document, diagnostics=diagnostics) if document else None
+    server = resolve(tables, document, root=directory, diagnostics=diagnostics) if tables and document else None
+    assert server is not None, [str(diagnostic) for diagnostic in diagnostics]
+    return {tool.name: tool.http.tool for tool in server.tools if tool.http}
+
+
+def test_the_calls_of_the_page_are_the_requests_beside_them(tools: Mapping[str, HttpTool]) -> None:
+    rows = PAGE.rows("call", "request")
+    assert len(rows) == len(tools)
+    for call, request in rows:
+        name, _, arguments = quoted(call)[0].partition(" ")
+        built = build_request(tools[name], json.loads(arguments), tools[name].api.base_url)
+        shown = [f"{built.method} {built.url}", *([built.content.decode()] if built.content else [])]
+        assert quoted(request) == shown
+
+
+def test_the_keys_and_styles_of_the_page_are_complete() -> None:
+    keys = [key for names, _ in PAGE.rows("key", "meaning") for key in quoted(names)]
+    assert sorted(keys) == sorted(keys_of(ApiTable))
+    styles = [style for names, _ in PAGE.rows("`style` in the query", "example") for style in quoted(names)]
+    assert styles == list(get_args(get_type_hints(ParamTable)["style"]))
+    places = " ".join(place for place, _ in PAGE.rows("manifest", "place"))
+    assert all(f"`{key} = " in places for key in REQUEST_LOCATIONS)
+    pages = " ".join(way for way, _ in PAGE.rows("`paginate`", "the next page"))
+    assert all(f"{key} = " in pages for key in ("next", "cursor", "param", "page"))
+    assert {"items", "max_pages"} < keys_of(PaginateTable).keys()
+    assert {"http", "paginate", "select", "body", "risk", "confirm"} < keys_of(ToolTable).keys()
+
+
+def test_the_risks_of_the_page_are_those_of_the_methods(tmp_path: Path) -> None:
+    from toolmason.resolve.apis import hints_of
+
+    for methods, risk, hints in PAGE.rows("method", "risk", "hints"):
+        for method in methods.split(", "):
+            (tmp_path / "manifest.toml").write_text(
+                f"""
+edition = 1
+server = {{ name = "a", package = "a_server" }}
+categories.c.summary = "C"
+apis.x = {{ base_url = "https://x.example", category = "c" }}
+tools.t = {{ summary = "T", api = "x", http = "{method} /" }}
+""",
+                encoding="utf-8",
+            )
+            diagnostics = Diagnostics()
+            document = load(tmp_path / "manifest.toml", root=tmp_path, diagnostics=diagnostics)
+            assert document
+            tables = validate(document, diagnostics=diagnostics)
+            assert tables
+            server = resolve(tables, document, root=tmp_path, diagnostics=diagnostics)
+            assert server
+            (tool,) = server.tools
+            assert tool.http
+            assert tool.http.tool.risk is Risk(quoted(risk)[0])
+            declared = hints_of(tool.http.tool)
+            assert ("read-only" in hints) is declared.read_only
+            assert ("destructive" in hints) is declared.destructive
+            assert ("idempotent" in hints) is declared.idempotent
+
+
+def test_the_limits_of_the_page_are_those_of_the_code() -> None:
+    assert f"may have {client.MAX_BODY_BYTES:,} bytes" in PAGE.text
+    assert f"at most {client.MAX_REDIRECTS}." in PAGE.text
+    assert f"of {settings.MIN_SECRET} characters or more" in PAGE.text
+    defaults = {name: field.default for name, field in keys_of(ApiTable).items()}
+    assert f"{defaults['timeout']} by default" in PAGE.text
+    assert f"{defaults['retries']} by default" in PAGE.text
+    assert f"({keys_of(PaginateTable)['max_pages'].default} by default)" in PAGE.text

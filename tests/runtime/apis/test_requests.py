@@ -1,0 +1,159 @@
+"""Requests are built from arguments alone; settings from the environment."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toolmason_runtime.apis.pagination import joined, next_link, next_request
+from toolmason_runtime.apis.request import Request, build_request, join_url, with_query
+from toolmason_runtime.apis.settings import load_settings
+from toolmason_runtime.apis.spec import Api, Auth, HttpTool, Pagination, Place, Placement
+from toolmason_runtime.protocol.errors import ToolError
+
+BASE = "https://api.example.com/v1/"
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+def tool(path: str = "/x", *placements: Placement, method: str = "GET", **options: Any) -> HttpTool:
+    api = Api(name="api", base_url=BASE)
+    return HttpTool(name="t", api=api, method=method, path=path, placements=placements, **options)
+
+
+def placed(name: str, place: Place, **options: Any) -> Placement:
+    return Placement(**{"name": name, "place": place, "key": name, **options})
+
+
+@given(TEXTS.filter(bool), TEXTS)
+def test_a_path_value_is_one_segment_and_a_query_value_one_pair(segment: str, value: str) -> None:
+    request_tool = tool("/a/{p}/b?fixed=1", placed("p", Place.PATH), placed("q", Place.QUERY))
+    try:
+        request = build_request(request_tool, {"p": segment, "q": value}, BASE)
+    except ToolError:
+        assert {".", ".."} & set(segment.replace("\\", "/").split("/"))
+        return
+
+    parts = urlsplit(request.url)
+    assert parts.netloc == "api.example.com"
+    assert [unquote(part) for part in parts.path.split("/")] == ["", "v1", "a", segment, "b"]
+    assert parse_qsl(parts.query, keep_blank_values=True) == [("fixed", "1"), ("q", value)]
+    assert parts.fragment == ""
+    assert request.url.isascii()
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "query"),
+    [
+        ("form", ["a", "b c"], "k=a&k=b%20c"),
+        ("comma", ["a,b", 1], "k=a%2Cb,1"),
+        ("space", ["a", "b"], "k=a%20b"),
+        ("pipe", ["a", "b"], "k=a%7Cb"),
+        ("deepObject", {"a": 1, "b": {"c": True}, "d": None}, "k%5Ba%5D=1&k%5Bb%5D%5Bc%5D=true"),
+        ("form", 2.0, "k=2"),
+        ("form", False, "k=false"),
+        ("form", "", "k="),
+        ("form", [], ""),
+        ("form", None, ""),
+    ],
+)
+def test_a_query_value_has_the_form_of_its_style(style: Any, value: Any, query: str) -> None:
+    request = build_request(tool("/x", placed("k", Place.QUERY, style=style)), {"k": value}, BASE)
+
+    assert request.url == f"https://api.example.com/v1/x{'?' if query else ''}{query}"
+
+
+def test_absent_values_have_their_defaults_and_an_empty_one_of_the_path_is_refused() -> None:
+    placements = (
+        placed("p", Place.PATH, default="main"),
+        placed("q", Place.QUERY),
+        placed("b", Place.BODY, nullable=True),
+        placed("c", Place.BODY, default=3),
+        placed("d", Place.BODY),
+    )
+    nulls = dict.fromkeys("pqbcd")
+    request = build_request(tool("/{p}", *placements, method="PATCH"), nulls, BASE)
+
+    assert (request.url, request.content) == ("https://api.example.com/v1/main", b'{"b":null,"c":3}')
+    with pytest.raises(ToolError, match="`p` is part of the URL and must not be empty"):
+        build_request(tool("/{p}", *placements), {"p": ""}, BASE)
+    assert build_request(tool("/f/{+p}", placed("p", Place.PATH)), {"p": ""}, BASE).url.endswith("/f/")
+    assert build_request(tool("/f/{+p}", placed("p", Place.PATH)), {"p": "a/b?c"}, BASE).url.endswith("/f/a/b%3Fc")
+
+
+def test_a_write_without_body_arguments_sends_an_object_only_if_it_has_members() -> None:
+    assert build_request(tool(method="POST"), {}, BASE).content is None
+    assert build_request(tool("/x", placed("b", Place.BODY), method="POST"), {}, BASE).content == b"{}"
+    whole = placed("b", Place.BODY, key=".")
+    assert build_request(tool("/x", whole, method="POST"), {}, BASE).content is None
+    assert build_request(tool("/x", whole, method="POST"), {"b": [1]}, BASE).content == b"[1]"
+
+
+@given(st.dictionaries(st.sampled_from("ab"), TEXTS), TEXTS)
+def test_one_query_parameter_is_replaced_and_the_others_stay(pairs: dict[str, str], value: str) -> None:
+    url = "https://api.example.com/x"
+    for name, text in pairs.items():
+        url = with_query(url, name, text)
+
+    changed = dict(parse_qsl(urlsplit(with_query(url, "a", value)).query, keep_blank_values=True))
+
+    assert changed == {**pairs, "a": value}
+    assert "a" not in dict(parse_qsl(urlsplit(with_query(url, "a", None)).query, keep_blank_values=True))
+
+
+@given(st.text(max_size=60), TEXTS)
+def test_any_link_header_or_location_becomes_an_ascii_url_or_none(header: str, location: str) -> None:
+    assert isinstance(next_link(header), str)
+    assert join_url(BASE, location).isascii()
+
+
+def test_a_page_that_leads_to_itself_is_the_last_one() -> None:
+    request = Request(method="GET", url=f"{BASE}items?c=1")
+    by_link, by_cursor = Pagination(next="next", items="data"), Pagination(cursor="c", param="c", items="data")
+
+    following = next_request(by_link, request, {"next": "?c=2"}, url=request.url, headers={})
+
+    assert following is not None
+    assert following.url == f"{BASE}items?c=2"
+    assert next_request(by_link, request, {"next": "?c=1"}, url=request.url, headers={}) is None
+    assert next_request(by_link, request, {"next": 7}, url=request.url, headers={}) is None
+    assert next_request(by_cursor, request, {"c": 1}, url=request.url, headers={}) is None
+    assert next_request(by_cursor, request, {"c": True}, url=request.url, headers={}) is None
+    assert joined(Pagination(next="n", items="a.b"), [{"a": {"b": [1]}}, {"a": None}]) == {"a": {"b": [1]}}
+
+
+def test_credentials_come_from_the_environment_and_all_their_forms_are_masked() -> None:
+    environ = {"USER_NAME": "octocat", "PASSWORD": 'pa"ss/word', "HEADER": "t0ken-in-a-header"}
+    api = Api(name="api", base_url=BASE, headers={"X-A": "token $HEADER"}, auth=Auth(basic="$USER_NAME:$PASSWORD"))
+
+    settings = load_settings(api, environ)
+
+    encoded = base64.b64encode(b'octocat:pa"ss/word').decode()
+    assert settings.credentials == {"authorization": f"Basic {encoded}"}
+    texts = [*environ.values(), encoded, json.dumps(environ["PASSWORD"]), "pa%22ss%2Fword"]
+    assert settings.masked(texts) == ["octocat", *["[secret]"] * 3, '"[secret]"', "[secret]"]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "token", "problem"),
+    [
+        ("$URL", "x", "its address must be like https://host/path"),
+        ("https://user:pass@host/", "x", "its address must be like"),
+        ("https://host/?a=1", "x", "its address must be like"),
+        ("https://host/", "a\nb", "a setting is not one line"),
+        ("https://host/", "ä", "a header is not ASCII"),
+        ("https://host/", "", "environment variable TOKEN, used by the API `api`, is not set"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_reported_without_its_value(base_url: str, token: str, problem: str) -> None:
+    api = Api(name="api", base_url=base_url, auth=Auth(bearer="$TOKEN"))
+
+    with pytest.raises(ToolError, match="This tool is not set up") as raised:
+        load_settings(api, {"TOKEN": token, "URL": "ftp://secret-host"})
+
+    assert problem in raised.value.message
+    assert "secret-host" not in raised.value.message
