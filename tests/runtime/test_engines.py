@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -200,47 +201,50 @@ def test_the_first_call_starts_the_event_loop_and_the_state_of_the_connection_is
 
 
 def test_a_client_that_does_not_read_loses_notices_and_no_reply() -> None:
-    async def write() -> bytes:
-        output = Output(sink, lambda: None)
+    def write(output: Output) -> None:
         for _ in range(10):
             output.offer(b"n" * (MAX_BYTES_WITH_NOTICES // 4))
             output.write(b"r")
-        reading = asyncio.create_task(asyncio.to_thread(read_all, source))
-        await output.flush()
-        os.close(sink)
-        return await reading
 
-    source, sink = os.pipe()
-    try:
-        found = asyncio.run(write())
-    finally:
-        os.close(source)
+    found = read_after(write)
+
     assert found.count(b"r") == 10
     assert MAX_BYTES_WITH_NOTICES <= found.count(b"n") < 10 * (MAX_BYTES_WITH_NOTICES // 4)
 
 
 def test_an_announcement_that_waits_is_not_queued_again() -> None:
-    async def write() -> bytes:
-        output = Output(sink, lambda: None)
+    def write(output: Output) -> None:
         output.write(b"-" * MAX_BYTES_WITH_NOTICES)  # more than a pipe holds
         for _ in range(100):
             output.write_once(b"a")
             output.write_once(b"b")
+
+    found = read_after(write, lambda output: output.write_once(b"a"))
+
+    # The thread may take the first ones together with the text before them.
+    assert found.count(b"a") in {2, 3}
+    assert found.count(b"b") in {1, 2}
+
+
+def read_after(*writes: Callable[[Output], None]) -> bytes:
+    """Return the output of a server whose client begins to read after the first of `writes`; each is flushed."""
+
+    async def write() -> bytes:
+        output = Output(sink, lambda: None)
+        writes[0](output)
         reading = asyncio.create_task(asyncio.to_thread(read_all, source))
         await output.flush()
-        output.write_once(b"a")
-        await output.flush()
+        for later in writes[1:]:
+            later(output)
+            await output.flush()
         os.close(sink)
         return await reading
 
     source, sink = os.pipe()
     try:
-        found = asyncio.run(write())
+        return asyncio.run(write())
     finally:
         os.close(source)
-    # The thread may take the first ones together with the text before them.
-    assert found.count(b"a") in {2, 3}
-    assert found.count(b"b") in {1, 2}
 
 
 def read_all(source: int) -> bytes:

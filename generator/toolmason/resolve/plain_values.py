@@ -5,45 +5,21 @@ Other values, and those of schemas with other keywords, are left to jsonschema, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.protocol.patterns import PatternTimeoutError, is_found
+from toolmason_runtime.protocol.flat_arguments import value_check
+from toolmason_runtime.protocol.patterns import PatternTimeoutError
 
 from toolmason.model.types import JsonSchema
 
 _ANNOTATIONS: Final = frozenset({"$defs", "default", "description", "format", "title"})
 """Keywords that limit no values; our validator does not check `format`."""
-_PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "array": (list,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-    "object": (dict,),
-    "string": (str,),
+_RULES: Final = {
+    "array": frozenset({"items", "minItems", "maxItems"}),
+    "object": frozenset({"properties", "required", "additionalProperties"}),
 }
-_RULES: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "minimum": lambda value, limit: value >= limit,
-    "maximum": lambda value, limit: value <= limit,
-    "exclusiveMinimum": lambda value, limit: value > limit,
-    "exclusiveMaximum": lambda value, limit: value < limit,
-    "minLength": lambda value, limit: len(value) >= limit,
-    "maxLength": lambda value, limit: len(value) <= limit,
-    "minItems": lambda value, limit: len(value) >= limit,
-    "maxItems": lambda value, limit: len(value) <= limit,
-    # With the type, because True equals 1.
-    "enum": lambda value, choices: any(type(choice) is type(value) and choice == value for choice in choices),
-    "pattern": lambda value, pattern: is_found(pattern, value),
-    "required": lambda value, names: all(name in value for name in names),
-}
-_TYPE_OF_RULE: Final = {
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), ("integer", "number")),
-    **dict.fromkeys(("minLength", "maxLength", "pattern"), ("string",)),
-    **dict.fromkeys(("minItems", "maxItems", "items"), ("array",)),
-    **dict.fromkeys(("properties", "required", "additionalProperties"), ("object",)),
-    "enum": ("string", "integer"),
-}
-"""The types whose values a keyword limits."""
+"""The supported keywords of values that contain values."""
 
 
 def is_plainly_valid(schema: JsonSchema, value: Any, definitions: Mapping[str, JsonSchema]) -> bool:
@@ -65,16 +41,19 @@ def _is_valid(schema: Any, value: Any, definitions: Mapping[str, JsonSchema]) ->
         target = definitions.get(rules["$ref"].removeprefix("#/$defs/"), {})
         return "$ref" not in target and _is_valid(target, value, definitions)
     kind = rules.pop("type", None)
-    if not isinstance(kind, str) or any(kind not in _TYPE_OF_RULE.get(keyword, ()) for keyword in rules):
-        return False
-    # `type`, because True is an instance of int.
-    if type(value) not in _PYTHON_TYPES[kind]:
-        return False
-    if not all(_RULES[keyword](value, rule) for keyword, rule in rules.items() if keyword in _RULES):
+    if not isinstance(kind, str) or kind not in _RULES:
+        check = value_check(schema)
+        return check is not None and check(value)
+    if rules.keys() - _RULES[kind]:
         return False
     if kind == "array":
-        return all(_is_valid(rules["items"], item, definitions) for item in value) if "items" in rules else not value
+        length = len(value) if type(value) is list else -1
+        return rules.get("minItems", 0) <= length <= rules.get("maxItems", length) and all(
+            _is_valid(rules.get("items"), item, definitions) for item in value
+        )
     properties = rules.get("properties", {})
-    return kind != "object" or all(
-        name in properties and _is_valid(properties[name], member, definitions) for name, member in value.items()
+    return (
+        type(value) is dict
+        and all(name in value for name in rules.get("required", ()))
+        and all(name in properties and _is_valid(properties[name], value[name], definitions) for name in value)
     )

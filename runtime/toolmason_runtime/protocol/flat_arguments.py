@@ -44,7 +44,7 @@ def flat_check(schema: Mapping[str, Any]) -> FlatCheck | None:
         return None
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = frozenset(schema.get("required", ()))
-    checks = {name: member for name, part in properties.items() if (member := _check(part)) is not None}
+    checks = {name: member for name, part in properties.items() if (member := value_check(part)) is not None}
     if schema.keys() - _IGNORED - _OBJECT_KEYWORDS or len(checks) < len(properties):
         return None
 
@@ -61,8 +61,11 @@ def flat_check(schema: Mapping[str, Any]) -> FlatCheck | None:
     return check
 
 
-def _check(schema: Any) -> Check | None:
-    """Return the check of one value; None if the schema has a rule that is not supported."""
+def value_check(schema: Any) -> Check | None:
+    """Return the check of one value or array of values; None if the schema has a rule that is not supported.
+
+    The check raises PatternTimeoutError.
+    """
     if not isinstance(schema, dict):
         return None
     kind = schema.get("type")
@@ -72,6 +75,8 @@ def _check(schema: Any) -> Check | None:
     if kind == "array":
         return _array_check(rules)
     types, choices = _PYTHON_TYPES[kind], rules.pop("enum", None)
+    # With the type, because True equals 1.
+    typed_choices = None if choices is None else [(type(choice), choice) for choice in choices]
     limits = [_LIMITS[keyword](rule) for keyword, rule in rules.items()]
     if any(abs(rule) > MAX_EXACT for rule in rules.values() if not isinstance(rule, str)):
         return None
@@ -80,14 +85,14 @@ def _check(schema: Any) -> Check | None:
 
     def check(value: Any) -> bool:
         # `type`, because True is an instance of int. NaN and infinity fail the limits of a number.
-        is_valid = type(value) in types and (choices is None or value in choices)
+        is_valid = type(value) in types and (typed_choices is None or (type(value), value) in typed_choices)
         return is_valid and all(is_within(value) for is_within in limits)
 
     return check
 
 
 def _array_check(rules: Mapping[str, Any]) -> Check | None:
-    item_check = _check(rules.get("items"))
+    item_check = value_check(rules.get("items"))
     shortest, longest = rules.get("minItems", 0), rules.get("maxItems")
     if item_check is None:
         return None
