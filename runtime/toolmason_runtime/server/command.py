@@ -45,6 +45,13 @@ INSTALL = "install"
 BUILT_IN = (SERVE, INSTALL)
 """Subcommands of every server."""
 _INSTALL_HELP = (INSTALL, "Add this server to the configuration of an MCP client")
+_AUTH = {
+    "issuer": "authorization server whose access tokens are accepted",
+    "audience": "audience of the access tokens",
+    "jwks_url": "public keys of the authorization server",
+    "resource": "public address of this server's endpoint, for clients",
+}
+"""The settings of authorization that a flag replaces."""
 USAGE_ERROR = 2
 MAX_PORT = 65_535
 
@@ -155,7 +162,7 @@ def main(
         if startup_check and not (opened and opened.is_checked):
             _schedule_startup_check(startup_check)
         if args.http:
-            return _serve_http(make_dispatcher, args, prog, shutdown)
+            return _serve_http(make_dispatcher, catalogue, args, prog, shutdown)
         _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
     return shutdown.exit()
 
@@ -188,7 +195,9 @@ def _server_maker(make_dispatcher: Callable[[], Any]) -> Callable[[], Any]:
     return make_server
 
 
-def _serve_http(make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown) -> int:
+def _serve_http(
+    make_dispatcher: Callable[[], Any], catalogue: Catalogue, args: argparse.Namespace, prog: str, shutdown: Shutdown
+) -> int:
     from toolmason_runtime.transports import http
     from toolmason_runtime.transports.http_access import AccessError
 
@@ -200,7 +209,8 @@ def _serve_http(make_dispatcher: Callable[[], Any], args: argparse.Namespace, pr
             " --allow-host NAME; clients need the bearer token of --token-file FILE, or of the file created for it",
         )
     try:
-        token, note = _token(prog, args.token_file, is_required=is_remote)
+        has_auth = "auth" in catalogue["server"]
+        token, note = _token(prog, args.token_file, is_required=is_remote and not has_auth)
         http.serve(
             _server_maker(make_dispatcher),
             shutdown,
@@ -209,6 +219,7 @@ def _serve_http(make_dispatcher: Callable[[], Any], args: argparse.Namespace, pr
             allowed_hosts=args.allow_host,
             allowed_origins=args.allow_origin,
             token=token,
+            authorize=_authorize(catalogue, args, token) if has_auth else None,
             note=note,
         )
     except AccessError as error:
@@ -216,6 +227,13 @@ def _serve_http(make_dispatcher: Callable[[], Any], args: argparse.Namespace, pr
     except OSError as error:
         return _usage_error(prog, f"cannot listen on {args.host}:{args.port}: {error.strerror}")
     return shutdown.exit()
+
+
+def _authorize(catalogue: Catalogue, args: argparse.Namespace, token: str) -> Any:
+    """Return the check of access tokens. Raises AccessError for an invalid setting."""
+    from toolmason_runtime.server.authorization import authorization
+
+    return authorization(catalogue, {key: getattr(args, f"auth_{key}") for key in _AUTH}, token=token)
 
 
 def _token(prog: str, path: str | None, *, is_required: bool) -> tuple[str, str]:
@@ -273,7 +291,10 @@ def _parser(
         help="allow debuggers and other processes of this user to read the memory and environment of the server",
     )
     _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
-    _add_http(parser.add_argument_group("http"))
+    http = parser.add_argument_group("http")
+    _add_http(http)
+    if "auth" in server:
+        _add_auth(http)
     if has_programs(catalogue):
         _add_commands(parser.add_argument_group("programs"))
     if options:
@@ -284,7 +305,7 @@ def _parser(
 def own_flags() -> frozenset[str]:
     """Return the flags of every server, without their dashes: `list-tools`, `policy`."""
     server: Any = {
-        "server": {"name": "", "title": ""},
+        "server": {"name": "", "title": "", "auth": {}},
         "discovery": {"style": ""},
         "categories": (),
         "clis": ("any",),
@@ -346,6 +367,16 @@ def _add_http(group: Any) -> None:
         metavar="FILE",
         help="file with the bearer token that every request needs (default: none on loopback, else a created file)",
     )
+
+
+def _add_auth(group: Any) -> None:
+    for key, meaning in _AUTH.items():
+        group.add_argument(
+            f"--auth-{key.replace('_', '-')}",
+            type=_non_empty,
+            metavar="AUDIENCE" if key == "audience" else "URL",
+            help=f"{meaning} (default: [server.auth] of the manifest)",
+        )
 
 
 def _add_commands(group: Any) -> None:

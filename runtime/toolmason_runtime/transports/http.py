@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.transports.http_access import (
     LOOPBACK_NAMES,
     AccessError,
+    Authorize,
     bracketed,
     guarded,
     host_values,
@@ -53,6 +54,7 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
     token: str = "",
+    authorize: Authorize | None = None,
     note: str = "",
     request_timeout_s: float = REQUEST_TIMEOUT_S,
 ) -> None:
@@ -66,6 +68,7 @@ def serve(
         allowed_hosts: `Host` headers that are allowed in addition to the loopback names (against DNS rebinding).
         allowed_origins: origins of web pages that are allowed.
         token: bearer token that every request needs; empty for none.
+        authorize: adds the check of access tokens, which replaces that of `token`.
         note: text after the printed address.
         request_timeout_s: seconds until an incomplete request is closed.
 
@@ -74,7 +77,7 @@ def serve(
             origin is malformed.
         OSError: the address is not available.
     """
-    if not is_loopback(host) and not (allowed_hosts and token):
+    if not is_loopback(host) and not (allowed_hosts and (token or authorize)):
         raise AccessError(f"{host} is reachable from other machines: allowed hosts and a token are required")
     origins = [origin_value(origin) for origin in allowed_origins]
     names = [*allowed_hosts, *((*LOOPBACK_NAMES, host) if is_loopback(host) else ())]
@@ -83,7 +86,8 @@ def serve(
         hosts = [value for name in names for value in host_values(name, number)]
         server = make_server()
         sessions = _sessions(server)
-        app = guarded(_only_at_path(sessions.handle_request), hosts=hosts, origins=origins, token=token)
+        app = _only_at_path(sessions.handle_request)
+        app = guarded(app, hosts=hosts, origins=origins, token=token, authorize=authorize)
         protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(
             app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
