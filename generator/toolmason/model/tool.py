@@ -151,6 +151,11 @@ class Tool:
     at: KeyPath
 
     @property
+    def fields(self) -> tuple[Property, ...]:
+        """Fields of its parameter model."""
+        return (*self.params, *(param.value for param in self.claims))
+
+    @property
     def has_lazy_params(self) -> bool:
         """Whether a server can check its arguments without its model: `input_schema` has every rule of `schema`."""
         has_no_handler = bool((self.command or self.http) and self.params_class and not self.claims)

@@ -60,8 +60,7 @@ def schemas(category: Category | SurfaceModule, package: str) -> dict[str, Any]:
     for tool in category.tools:
         if tool.params_class:
             description = f"Arguments of `{tool.name}`."
-            params = (*tool.params, *(param.value for param in tool.claims))
-            definitions[tool.params_class] = json_schema.object_schema(params, description, formats=False)
+            definitions[tool.params_class] = json_schema.object_schema(tool.fields, description, formats=False)
     imported = {_IMPORTED: dict.fromkeys(category.shared_types, f"{package}.types")} if category.shared_types else {}
     return {"$defs": definitions, **imported}
 
