@@ -92,6 +92,7 @@ def test_only_valid_tokens_of_this_issuer_for_this_audience_are_accepted(notes: 
         "another kind of token": jwt.encode(
             payload, issuer.keys["first"][1], "RS256", headers={"kid": "first", "typ": "logout+jwt"}
         ),
+        "nobody's": issuer.token(sub=None, client_id=None),
         "too long": issuer.token(padding="x" * 20_000),
     }
 
