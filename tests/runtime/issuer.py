@@ -59,7 +59,7 @@ class Issuer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def token(self, subject: str = "ada", scope: str = "notes", *, key: str = "", **claims: Any) -> str:
+    def token(self, subject: Any = "ada", scope: Any = "notes", *, key: Any = "", **claims: Any) -> str:
         """Return a valid token, except for `claims`; a claim that is None is left out. The last key signs it."""
         now = int(time.time())
         members = {

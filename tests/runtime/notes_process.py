@@ -36,7 +36,10 @@ class Notes:
 
     def call(self, token: str = "", tool: str = "whoami", /, **arguments: Any) -> httpx2.Response:
         """Call a tool in one request of 2026-07-28."""
-        params = {"name": tool, "arguments": arguments, "_meta": META}
+        return self.request(token, {"name": tool, "arguments": arguments})
+
+    def request(self, token: str, params: dict[str, Any]) -> httpx2.Response:
+        tool, params = params["name"], {**params, "_meta": META}
         headers = {"mcp-method": "tools/call", "mcp-name": tool, "mcp-protocol-version": "2026-07-28"}
         return self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, token, headers)
 
@@ -70,7 +73,7 @@ class Notes:
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
 }
 
 

@@ -19,13 +19,16 @@ MODERN = "2026-07-28"
 ERAS = ["legacy", MODERN]
 
 
+def result_of(response: httpx2.Response) -> Any:
+    assert response.status_code == 200, response.text
+    lines = [line.removeprefix("data: ") for line in response.text.splitlines() if line.startswith("data: {")]
+    return json.loads(lines[-1] if lines else response.text)["result"]
+
+
 def text(result: Any) -> str:
     """Return the text of a result, also of one in an HTTP response."""
     if isinstance(result, httpx2.Response):
-        assert result.status_code == 200, result.text
-        lines = [line.removeprefix("data: ") for line in result.text.splitlines() if line.startswith("data: {")]
-        content: str = json.loads(lines[-1] if lines else result.text)["result"]["content"][0]["text"]
-        return content
+        return str(result_of(result)["content"][0]["text"])
     return "\n".join(content.text for content in result.content if isinstance(content, TextContent))
 
 
@@ -208,6 +211,19 @@ async def test_a_session_belongs_to_its_principal(notes: Notes) -> None:
     assert text(notes.post(call, issuer.token("ada", "notes x"), session)) == "ada by ada-app: notes x"
     assert status(issuer.token("ada"), "DELETE") == 200
     assert status(issuer.token("ada")) == 404
+
+
+def test_the_question_of_a_call_is_answered_by_its_principal_alone(notes: Notes) -> None:
+    call: dict[str, Any] = {"name": "share_notes", "arguments": {}}
+    asked = result_of(notes.request(notes.issuer.token("ada"), call))
+    answered = {
+        **call,
+        "requestState": asked["requestState"],
+        "inputResponses": {key: {"action": "accept", "content": {}} for key in asked["inputRequests"]},
+    }
+
+    assert "accept" not in notes.request(notes.issuer.token("bob"), answered).text
+    assert text(notes.request(notes.issuer.token("ada"), answered)) == "accept by ada"
 
 
 def test_keys_are_fetched_once_and_again_when_they_are_rotated(fresh_notes: Notes) -> None:
