@@ -241,6 +241,7 @@ class Near:
     told: list[tuple[float, str]] = field(default_factory=list)
     operation_id: str = "1"
     is_local: bool = True
+    principal: None = None
     client_name: str = ""
     is_modern: bool = False
     answered: tuple[str, ...] = ()
