@@ -67,7 +67,7 @@ def inspect(arguments: tuple[str, ...], as_json: bool) -> None:
 
     This runs the project's code: use it only for projects you trust.
     """
-    from toolmason.audit.mcp_client import Launch, describe_server
+    from toolmason.audit.mcp_client import describe_server
     from toolmason.audit.server_lists import ServerError
     from toolmason.development.lists import lists_as_json, lists_as_text
 
@@ -75,7 +75,7 @@ def inspect(arguments: tuple[str, ...], as_json: bool) -> None:
     project = find_current_project(manifest)
     command = (sys.executable, "-m", "toolmason", "run", str(project.manifest), *server_arguments)
     try:
-        lists = describe_server(command, headers={}, timeout_s=60, launch=Launch(cwd=str(project.root)))
+        lists = describe_server(command, headers={}, timeout_s=60)
     except ServerError as error:
         raise CommandLineError("\n".join(filter(None, (f"the server: {error}", error.stderr_tail)))) from error
     click.echo(lists_as_json(lists) if as_json else lists_as_text(lists))
