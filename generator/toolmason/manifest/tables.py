@@ -309,9 +309,10 @@ class ParamTable(ValueTable):
     body: str = key(_WIRE_NAME, default="")
     """Name of the member in the body of the request. `.` is the whole body."""
     style: Literal["form", "comma", "space", "pipe", "deepObject"] = "form"
-    """Form of an array or object in the query.
+    """Form of an array or object in the query, or in a body of the kind `form`.
 
-    `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1`.
+    `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1` and
+    `a[0]=1`; only it and `form` are for a body.
     """
 
 

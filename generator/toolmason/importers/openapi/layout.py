@@ -1,0 +1,45 @@
+"""The text of an imported manifest, with one line for each parameter and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from toolmason.importers.manifest_writer import toml_text
+from toolmason.importers.server.layout import toml_key, toml_value
+
+_TABLES: Final = ("apis", "types", "tools")
+_LINES: Final = ("params", "fields")
+
+
+def manifest_text(data: Mapping[str, Any], comment: str) -> str:
+    """Return a manifest as TOML."""
+    head = {key: value for key, value in data.items() if key not in _TABLES}
+    lines = (
+        line
+        for kind in _TABLES
+        for name, table in data.get(kind, {}).items()
+        for line in table_lines(f"{kind}.{toml_key(name)}", table)
+    )
+    return toml_text(head, comment) + "".join(f"{line}\n" for line in lines)
+
+
+def table_lines(header: str, table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table after a blank line: `params.owner = { ... }` for each parameter."""
+    yield ""
+    yield f"[{header}]"
+    for key, value in table.items():
+        if key in _LINES and value:
+            yield from (f"{key}.{toml_key(name)} = {toml_value(inner)}" for name, inner in value.items())
+        elif key == "description" and "\n" in value:
+            yield f"{key} = {_multiline(value)}"
+        else:
+            yield f"{key} = {toml_value(value)}"
+
+
+def _multiline(text: str) -> str:
+    escaped = toml_value(text)[1:-1].replace("\\n", "\n").replace('\\"', '"')
+    # Only a backslash before `n` is an escaped line feed: an escaped backslash is doubled.
+    if "\\" in text or '"""' in text or text.endswith('"'):
+        return str(toml_value(text))
+    return f'"""\n{escaped}"""'
