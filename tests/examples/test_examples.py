@@ -96,3 +96,14 @@ def test_an_example_has_no_findings_and_its_handlers_have_types(project: Path) -
         environ = os.environ | {"MYPYPATH": os.pathsep.join(("handlers", "generated"))}
         run = subprocess.run(command, cwd=project, env=environ, capture_output=True, encoding="utf-8", check=False)
         assert run.returncode == 0, run.stdout
+
+
+def test_an_import_of_the_same_document_keeps_the_edits_of_the_manifest(tmp_path: Path) -> None:
+    root = tmp_path / "imported"
+    shutil.copytree(EXAMPLES / "imported", root, ignore=shutil.ignore_patterns("generated"))
+    manifest = root / "manifest" / "tracker.toml"
+    before = manifest.read_bytes()
+
+    toolmason(root, "import", "openapi", "tracker.openapi.yaml", "-o", "manifest/tracker.toml")
+
+    assert manifest.read_bytes() == before
