@@ -114,11 +114,19 @@ class InputRequired(BaseException):
 class ToolCall:
     """One call of a tool: progress, log, client requests and the state of the server.
 
+    Example:
+        async def count_lines(params: CountLinesParams, call: ToolCall) -> LineCount:
+            await call.progress(0, message="reading")
+            return call.state(Archive).count_lines(params.name)
+
     A handler that is a plain `def` runs in a worker thread. There, `anyio.from_thread.run(call.progress, 1, 2)` awaits
     a method, and `anyio.from_thread.check_cancelled()` ends the work if the call was cancelled.
     """
 
     __slots__ = ("_client_roots", "_context", "_state", "_tool_timeouts", "tool")
+
+    tool: str
+    """Name of the tool."""
 
     def __init__(
         self,
@@ -227,6 +235,11 @@ class ToolCall:
 
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
         """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.
+
+        Example:
+            answer = await call.elicit("Which branch?", {"type": "object", "properties": {"branch": {"type": "string"}}})
+            if answer["action"] != "accept":
+                raise ToolError("the user did not choose a branch")
 
         The handler may run again from its start after this, so everything before it must be safe to repeat.
 
