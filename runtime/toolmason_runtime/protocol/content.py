@@ -24,7 +24,9 @@ class Image:
     """An image: its bytes and their media type.
 
     Example:
+        ```python
         return Image(chart.to_png(), "image/png")
+        ```
     """
 
     data: bytes
@@ -40,7 +42,9 @@ class Audio:
     """Audio data: its bytes and their media type.
 
     Example:
+        ```python
         return Audio(speech, "audio/wav")
+        ```
     """
 
     data: bytes
@@ -56,7 +60,9 @@ class Resource:
     """An embedded resource with its text or bytes, which clients can show as a file.
 
     Example:
+        ```python
         return ["The report:", Resource("report://2026", report, "text/markdown")]
+        ```
     """
 
     uri: str
@@ -74,7 +80,9 @@ class ResourceLink:
     """A link to a resource that the client can read; the content is not part of the result.
 
     Example:
+        ```python
         return ResourceLink("notes://today", "Notes of today", "text/markdown")
+        ```
     """
 
     uri: str
@@ -102,7 +110,9 @@ class Message:
     """A message of a prompt.
 
     Example:
+        ```python
         return [Message("Is this a haiku?"), Message("It has 5, 7 and 5 syllables.", role="assistant")]
+        ```
     """
 
     content: str | Block
@@ -120,7 +130,9 @@ class Reply:
     """Content that can be marked as an error.
 
     Example:
+        ```python
         return Reply([log, Image(screenshot, "image/png")], is_error=True)
+        ```
     """
 
     content: Content

@@ -27,7 +27,9 @@ class ToolError(Exception):
     Any other exception is a bug: it is logged, and its text is never sent.
 
     Example:
+        ```python
         raise ToolError(f"no book has the number {params.book}: call find_books first", code="NOT_FOUND")
+        ```
 
     Args:
         message: the problem and a better call; the model sees nothing else.
