@@ -54,7 +54,7 @@ def render() -> str:
     shown = _PROGRESS.sub("", terminal_output()).rstrip()
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(f"$ toolmason {COMMAND[0]}\n{shown}"))
-    return _FONT.sub("", console.export_svg(title="toolmason", theme=MONOKAI, unique_id="diagnostics")) + "\n"
+    return _FONT.sub("", console.export_svg(title="toolmason", theme=MONOKAI, unique_id="diagnostics")).strip() + "\n"
 
 
 def texts(picture: str) -> list[str]:

@@ -84,7 +84,8 @@ def test_shown_files_of_clients_are_generated_and_shown_manifests_are_toml() -> 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_and_named_files_of_a_page_exist(page: str) -> None:
     text = read(page).text
-    anchors = [anchor(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    anchors = [anchor(heading) for heading in headings]
     assert len(set(anchors)) == len(anchors)
     for path, heading in re.findall(r"(?<!`)\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", text):
         assert (ROOT / page).parent.joinpath(path).exists(), path
