@@ -121,6 +121,8 @@ async def test_no_page_scrolls_sideways_on_a_phone_or_a_desktop(site: Path, tmp_
     with served(site) as address:
         async with chromium(tmp_path) as browser:
             page = await browser.open(f"{address}/index.html", *DESKTOP)
+            await page.send("Animation.enable")
+            await page.send("Animation.setPlaybackRate", playbackRate=100)
             for path in pages_of(site):
                 name = path.relative_to(site).as_posix()
                 await page.send("Page.navigate", url=f"{address}/{name}")
