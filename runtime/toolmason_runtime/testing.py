@@ -27,7 +27,9 @@ def ask(
     import path of this process and the variables of `environment`.
 
     Example:
-        `ask("my_server", lambda client: client.call_tool("count_words", {"text": "to be"}))`
+        ```python
+        ask("my_server", lambda client: client.call_tool("count_words", {"text": "to be"}))
+        ```
     """
     from mcp import Client, StdioServerParameters
 

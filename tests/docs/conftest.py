@@ -1,4 +1,4 @@
-"""Make the helpers of this directory, docs/source, the stand-ins for Gemini and the pseudo-terminal importable."""
+"""Make the helpers of this directory, docs/source, the stand-ins for models and the pseudo-terminal importable."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,7 @@ ROOT = Path(__file__).parents[2]
 for path in (
     "tests/docs/support",
     "docs/source",
+    "tests/clients/support",
     "tests/workbench/research/support",
     "tests/workbench/editing/surfaces/support",
 ):

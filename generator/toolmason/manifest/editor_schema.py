@@ -169,7 +169,7 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
 
 def manifest_schema() -> dict[str, Any]:
     """Return the schema of all tables and keys, described by their docstrings, in the order of the classes."""
-    documentation = _docstrings(inspect.getsource(tables))
+    documentation = class_docstrings(inspect.getsource(tables))
     root = _object(ManifestTables, documentation)
     root["properties"]["edition"]["const"] = EDITION
     definitions = {table.__name__: _object(table, documentation) for table in _inner_tables(ManifestTables, set())}
@@ -181,7 +181,7 @@ def manifest_schema() -> dict[str, Any]:
     }
 
 
-def _docstrings(source: str) -> dict[str, str]:
+def class_docstrings(source: str) -> dict[str, str]:
     """Collect the docstrings of classes (`ToolTable`) and of their attributes (`ToolTable.summary`)."""
     docstrings: dict[str, str] = {}
     for node in ast.parse(source).body:

@@ -114,11 +114,21 @@ class InputRequired(BaseException):
 class ToolCall:
     """One call of a tool: progress, log, client requests and the state of the server.
 
+    Example:
+        ```python
+        async def count_lines(params: CountLinesParams, call: ToolCall) -> LineCount:
+            await call.progress(0, message="reading")
+            return call.state(Archive).count_lines(params.name)
+        ```
+
     A handler that is a plain `def` runs in a worker thread. There, `anyio.from_thread.run(call.progress, 1, 2)` awaits
     a method, and `anyio.from_thread.check_cancelled()` ends the work if the call was cancelled.
     """
 
     __slots__ = ("_client_roots", "_context", "_state", "_tool_timeouts", "tool")
+
+    tool: str
+    """Name of the tool."""
 
     def __init__(
         self,
@@ -195,8 +205,10 @@ class ToolCall:
         """Cut a text that may be too long for one answer; `fetch_chunk` returns the parts after the first for an hour.
 
         Example:
+            ```python
             kept = await call.keep(report)
             return Reply([kept.first, f"[part 1 of {kept.total}: {kept.next_call} returns the next]"])
+            ```
 
         Args:
             text: the whole text.
@@ -227,6 +239,14 @@ class ToolCall:
 
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
         """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.
+
+        Example:
+            ```python
+            schema = {"type": "object", "properties": {"branch": {"type": "string"}}}
+            answer = await call.elicit("Which branch?", schema)
+            if answer["action"] != "accept":
+                raise ToolError("the user did not choose a branch")
+            ```
 
         The handler may run again from its start after this, so everything before it must be safe to repeat.
 
