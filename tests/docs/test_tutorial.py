@@ -24,7 +24,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walkthrough]:
 
 
 def test_every_command_of_the_tutorial_prints_its_output(shelf: Walkthrough) -> None:
-    assert shelf.done == [command for command, _ in PAGE.sessions()]
+    assert list(shelf.done) == [command for command, _ in PAGE.sessions()]
 
 
 def test_codex_found_the_tool_and_got_the_books_of_the_answer(shelf: Walkthrough) -> None:

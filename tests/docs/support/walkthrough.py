@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,8 +47,8 @@ class Walkthrough:
     directory: Path
     programs: Path
     variables: Mapping[str, str]
-    done: list[str] = field(default_factory=list)
-    """The commands that were run."""
+    done: dict[str, float] = field(default_factory=dict)
+    """The commands that were run, with their times in seconds."""
 
     def follow(self, page: Text) -> None:
         """Write the files and run the commands of a page in their order."""
@@ -67,11 +68,18 @@ class Walkthrough:
 
     def run(self, command: str, expected: str) -> None:
         """Run a command, and compare its output."""
-        self.done.append(command)
+        started = time.monotonic()
+        self._run(command, expected)
+        self.done[command] = round(time.monotonic() - started, 2)
+
+    def _run(self, command: str, expected: str) -> None:
         if command.startswith(INSTALLATION):
             self._install(command.removeprefix(INSTALLATION))
         elif command.startswith("cd "):
             self.directory /= command.removeprefix("cd ")
+        elif command.startswith("export "):
+            name, value = command.removeprefix("export ").split("=")
+            self.variables = {**self.variables, name: value}
         else:
             result = run(command, self.directory, {**self.variables, "PATH": path_with(self.programs)})
             assert matches(expected, result.stdout), f"$ {command}\n{result.stdout}{result.stderr}"

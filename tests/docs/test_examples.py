@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,21 +14,11 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult, TextContent
+from pages import ROOT
 from pytest_regressions.data_regression import DataRegressionFixture
 
-EXAMPLES: Final = Path(__file__).parents[2] / "examples"
+EXAMPLES: Final = ROOT / "examples"
 NAMES: Final = sorted(path.parents[1].name for path in EXAMPLES.glob("*/manifest/*.toml"))
-
-
-@pytest.fixture
-def tracker() -> Iterator[dict[str, str]]:
-    """Start the issue tracker, and yield the variables with its URL and token."""
-    command = [sys.executable, str(EXAMPLES / "issues" / "tracker.py"), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[0]
-        yield {"TRACKER_URL": url, "TRACKER_TOKEN": "demo"}
-        process.terminate()
 
 
 @pytest.fixture
