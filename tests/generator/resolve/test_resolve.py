@@ -129,10 +129,11 @@ def test_types_are_written_out_up_to_a_size(use: str, types: str, expected: list
     assert codes(manifest(use + types)) == expected
 
 
-def test_a_recursive_type_may_be_a_result_and_no_parameter_whatever_its_size() -> None:
+def test_a_recursive_type_may_be_a_result_and_a_parameter_up_to_a_size() -> None:
     types = chain(3, 1, last="T0[]")
     assert codes(manifest('returns = "T0"\n' + types)) == []
-    assert codes(manifest('params.a = { type = "T0" }\n' + types)) == ["TM307"]
+    assert codes(manifest('params.a = { type = "T0" }\n' + types)) == []
+    assert codes(manifest('params.a = { type = "T0" }\n' + chain(3, 1, last="map<T0>"))) == ["TM307"]
     assert codes(manifest('returns = "T0"\n' + chain(8, 4, last="T0[]"))) == ["TM321"]
 
 
