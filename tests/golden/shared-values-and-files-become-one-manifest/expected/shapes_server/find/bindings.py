@@ -15,7 +15,7 @@ from shapes_server.find import contract, models
 
 PRINTER_PROGRAM: Final = Program(
     name="printer",
-    command=("lp",),
+    command=("echo",),
     timeout_s=30,
 )
 
@@ -38,4 +38,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 57d5eef5b6348b7918f8964346318d8f
+# toolmason: sha256 8cf766e0f2b57dfc4e57e0e9ad1e533c
