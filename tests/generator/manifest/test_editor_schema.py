@@ -147,7 +147,7 @@ def test_a_mistake_is_refused(old: str, new: str, told: str) -> None:
         ("[types.Book]", "[types.book]"),
         ("[types.Book]", "[types.Book_Two]"),
         ("[types.Book]", '[types.Color]\nenum = ["red"]\nfields.a = { type = "string" }\n[types.Book]'),
-        ("[types.Book]", '[types.Nothing]\n[types.Book]'),
+        ("[types.Book]", "[types.Nothing]\n[types.Book]"),
         ("[types.Book]", '[types.Item]\none_of = ["Book", "Map"]\n[types.Book]'),
         ("[types.Book]", '[params."the page"]\ntype = "integer"\n[types.Book]'),
         ("[types.Book]", '[params.page]\ndescription = "Page"\n[types.Book]'),

@@ -223,7 +223,8 @@ def test_own_keys_of_a_shared_parameter_win(tmp_path: Path) -> None:
     server, problems = resolved(
         tmp_path,
         PARAMS + '[tools.log]\nsummary = "Log"\ncli = "git"\nparams.file = "path"\n'
-        '[tools.show]\nsummary = "Show"\ncli = "git"\nparams.path = { use = "path", description = "Any", default = "a" }\n',
+        '[tools.show]\nsummary = "Show"\ncli = "git"\n'
+        'params.path = { use = "path", description = "Any", default = "a" }\n',
     )
     assert problems == []
     (file,), (path,) = (tool.params for tool in tools_of(server).values())
