@@ -1,5 +1,7 @@
 """Named enumerations, unions and recursive types of a manifest in a generated server, its schemas and its types."""
 
+# ruff: noqa: ARG001  callbacks and fixtures are given what they may not need
+
 from __future__ import annotations
 
 import importlib
@@ -44,8 +46,8 @@ def imported(project: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-async def client(imported: None) -> AsyncIterator[Client]:  # noqa: ARG001 - a fixture cannot use `usefixtures`
-    async def approve(_context: ClientRequestContext, _params: ElicitRequestParams) -> ElicitResult:
+async def client(imported: None) -> AsyncIterator[Client]:
+    async def approve(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         return ElicitResult(action="accept", content={"approve": True})
 
     server = importlib.import_module("shapes_server.server").build_server(Selection("search-call", all_tools=True))

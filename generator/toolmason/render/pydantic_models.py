@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolmason.model import json_schema
+from toolmason.model.identifiers import member_names
 from toolmason.model.prompt import SurfaceModule
 from toolmason.model.python_text import docstring
 from toolmason.model.server import Category, Server
@@ -64,7 +65,8 @@ def _definitions(types: Sequence[DeclaredType]) -> dict[str, Any]:
 def _definition(declared: DeclaredType) -> dict[str, Any]:
     match declared:
         case EnumType(choices=choices):
-            return {"type": "string", "enum": list(choices), "x-enum-field-as-literal": False}
+            extensions = {"x-enum-field-as-literal": False, "x-enum-varnames": list(member_names(choices))}
+            return {"type": "string", "enum": list(choices), **extensions}
         case UnionType(members=members, discriminator=discriminator):
             mapping = {value: f"#/$defs/{name}" for name, value in members.items()}
             union = {

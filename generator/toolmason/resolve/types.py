@@ -312,10 +312,21 @@ def _with_names_as(ref: TypeRef, replacements: Mapping[str, TypeRef]) -> TypeRef
             return ref
 
 
+def _has_literal(ref: TypeRef) -> bool:
+    """Return whether a generated model can contain a default of an enumeration's type."""
+    return isinstance(ref.item if isinstance(ref, ArrayType) else ref, NamedType)
+
+
+def _enums(context: ResolveContext, ref: TypeRef) -> dict[str, EnumType]:
+    """Return the enumerations that a type refers to directly."""
+    declared = {name: context.types.get(name) for name in names(ref)}
+    return {name: item for name, item in declared.items() if isinstance(item, EnumType)}
+
+
 def with_plain_enums(context: ResolveContext, value: Property) -> Property:
     """Return a parameter with named enumerations replaced by strings, as command lines and requests contain them."""
-    enums = {name: item for name, item in context.types.items() if isinstance(item, EnumType)}
-    if not names(value.type) & enums.keys():
+    enums = _enums(context, value.type)
+    if not enums:
         return value
     constraints = dict(value.constraints)
     if isinstance(value.type, NamedType):
@@ -334,7 +345,12 @@ def _check_default(context: ResolveContext, value: Property) -> bool:
         hint = "set defaults on the fields of the type and remove this one; an empty list or map is allowed"
         context.error("TM309", message, at, hint=hint)
         return False
-    enums = {name: item for name, item in context.types.items() if isinstance(item, EnumType)}
+    enums = _enums(context, value.type)
+    if enums and value.default and not _has_literal(value.type):
+        message = f"default of `{value.name}` contains values of `{', '.join(sorted(enums))}`"
+        hint = "only a value or an array of them can be a default"
+        context.error("TM309", message, (*value.at, "default"), hint=hint)
+        return False
     objects = dict.fromkeys(names(value.type) - enums.keys(), PrimitiveType("object"))
     value = replace(value, type=_with_names_as(value.type, objects))
     problems = SchemaChecker(definitions(tuple(enums.values()))).find_problems(property_schema(value), value.default)

@@ -160,15 +160,12 @@ class ArgumentValidator:
     def _without_tags(self, location: Path) -> Path:
         """Return a location of an error without the values of discriminators."""
         return tuple(
-            step
-            for index, step in enumerate(location)
-            if step not in self._tags(self._schema_at(location[:index]))
+            step for index, step in enumerate(location) if step not in self._tags(self._schema_at(location[:index]))
         )
 
     def _tags(self, schema: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the reference to each type of a union in the model's schema by its value of the discriminator."""
-        tags: Mapping[str, str] = schema["discriminator"]["mapping"] if self._model and "discriminator" in schema else {}
-        return tags
+        return schema["discriminator"]["mapping"] if self._model and "discriminator" in schema else {}
 
     def _validate_schema(self, arguments: dict[str, Any]) -> list[Problem]:
         problems: dict[tuple[Path, str], Problem] = {}
