@@ -1,4 +1,4 @@
-"""Parameters whose types contain themselves: every target of the generated schemas must accept them.
+"""Parameters whose types contain themselves: every target of schemas must accept them.
 
 A target accepts a recursive type by a reference, or by copies of it inside itself. A server checks every level.
 """
@@ -21,7 +21,6 @@ from toolmason.model.types import (
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.unions import inner_names
 from toolmason.schema import Severity, Target, pointer_parts
-from toolmason.schema.providers import providers
 
 _ARRAY_HINT = "use an array of `{0}`, or the type `object`, for `{1}`"
 
@@ -57,7 +56,7 @@ def _problems(context: ResolveContext, param: Property) -> Iterator[tuple[str, s
             if field.constraints.get("uniqueItems"):
                 yield f"the server cannot check `unique_items` of `{name}.{field.name}` at every level", "remove it"
     schema = json_schema.with_definitions(json_schema.object_schema((param,)), context.definitions)
-    for target in _targets(context):
+    for target in Target:
         for finding in context.projections.project(schema, target, store=False).findings:
             # Copies of the type end at some level in every schema without references.
             if finding.severity is Severity.NOTE or finding.pattern == "recursion":
@@ -67,16 +66,6 @@ def _problems(context: ResolveContext, param: Property) -> Iterator[tuple[str, s
                     place = f"`{owner.name}.{field.name}`"
                     hint = _ARRAY_HINT.format(next(iter(sorted(names(field.type)))), f"{owner.name}.{field.name}")
                     yield f"the target `{target}` does not accept {place}: {finding.message}", hint
-
-
-def _targets(context: ResolveContext) -> list[Target]:
-    """Return the targets of the generated schemas; clients get that of `mcp` in any case."""
-    omitted = context.tables.outputs.omit
-    return [
-        target
-        for target, dialect in providers().dialects.items()
-        if target is Target.MCP or not {"schemas", f"schemas/{dialect.file}"} & {path.rstrip("/") for path in omitted}
-    ]
 
 
 def _reachable(types: Mapping[str, DeclaredType], start: frozenset[str]) -> set[str]:
