@@ -48,14 +48,14 @@ def read(
 ) -> LoadedManifest | None:
     """Load the manifest of `project` and resolve it to the model. `store` has results of earlier runs."""
     # Imported late: a run without changes uses the cache and none of these stages.
-    from toolmason.manifest.document import load
+    from toolmason.manifest.files import load_manifest
     from toolmason.manifest.validate import validate
     from toolmason.resolve import resolve
     from toolmason.schema.projections import Projections
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
-    document = load(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
+    document = load_manifest(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
     tables = validate(document, diagnostics=diagnostics)

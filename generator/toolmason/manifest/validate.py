@@ -8,11 +8,11 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import Problem, kind_of, table_name
+from toolmason_runtime.toml.problems import Kind, Problem, kind_of, table_name
 from toolmason_runtime.toml.reader import TableCheck, TableContext, read
 from toolmason_runtime.toml.tables import Table
 
-from toolmason.diagnostics import Diagnostics
+from toolmason.diagnostics import Diagnostics, Location
 from toolmason.manifest.document import Document
 from toolmason.manifest.function_names import check_function_name, import_name_problem
 from toolmason.manifest.tables import (
@@ -30,6 +30,7 @@ from toolmason.manifest.tables import (
     ServerTable,
     SubcommandTable,
     ToolTable,
+    TypeTable,
     UpstreamArgumentTable,
     UpstreamTable,
     ValueTable,
@@ -45,6 +46,7 @@ from toolmason.manifest.validate_clis import (
     check_value,
 )
 from toolmason.manifest.validate_prompts import check_argument, check_message, check_prompt, check_resource
+from toolmason.manifest.validate_types import check_type
 from toolmason.manifest.validate_upstreams import check_upstream, check_upstream_argument, check_upstream_tool
 
 EDITION: Final = 1
@@ -63,10 +65,25 @@ def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables 
     if not _has_supported_edition(document, diagnostics):
         return None
 
+    reported: set[tuple[str, Location]] = set()
+
     def report(problem: Problem) -> None:
-        diagnostics.add(document.diagnostic(problem))
+        diagnostic = document.diagnostic(problem)
+        key = diagnostic.code, diagnostic.location
+        is_repeated = document.origin(problem.path) != problem.path and key in reported
+        if not (is_repeated or _is_unresolved(document, problem)):
+            reported.add(key)
+            diagnostics.add(diagnostic)
 
     return read(ManifestTables, document, report=report, checks=TABLE_CHECKS)
+
+
+def _is_unresolved(document: Document, problem: Problem) -> bool:
+    """Return whether a problem is that of a parameter that is the name of a shared one: it was reported before."""
+    match problem.path:
+        case "tools", tool, "params", name if problem.kind == Kind.TYPE:
+            return isinstance(document.data["tools"][tool]["params"][name], str)
+    return False
 
 
 def _has_supported_edition(document: Document, diagnostics: Diagnostics) -> bool:
@@ -273,6 +290,7 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         UpstreamTable: check_upstream,
         UpstreamArgumentTable: check_upstream_argument,
         ToolTable: _check_tool,
+        TypeTable: check_type,
         ValueTable: check_value,
         ParamTable: check_param,
         PromptTable: check_prompt,

@@ -15,7 +15,7 @@ from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.tool import CliBinding, Handler, Icon, Tool
-from toolmason.model.types import ClassName, Identifier, ObjectType
+from toolmason.model.types import ClassName, DeclaredType, Identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Category:
     has_json_errors: bool
     """Whether errors are JSON."""
     tools: tuple[Tool, ...]
-    types: tuple[ObjectType, ...]
+    types: tuple[DeclaredType, ...]
     """Types of its tools, in the order of the manifest."""
     shared_types: tuple[ClassName, ...]
     """Those of `types` that other categories use as well, sorted."""
@@ -324,8 +324,8 @@ class Server:
     clis: tuple[Cli, ...]
     apis: tuple[HttpApi, ...]
     upstreams: tuple[UpstreamServer, ...]
-    types: tuple[ObjectType, ...]
-    shared_types: tuple[ObjectType, ...]
+    types: tuple[DeclaredType, ...]
+    shared_types: tuple[DeclaredType, ...]
     """Those of `types` that several categories use; `types.py` defines their classes."""
     prompts: tuple[Prompt, ...]
     """Prompts of the manifest, then one for each slash command."""

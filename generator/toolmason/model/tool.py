@@ -108,6 +108,7 @@ class Tool:
     use_cases: tuple[str, ...]
     complexity: str
     tier: str
+    tags: tuple[str, ...] = ()
     requires_codebase: bool
     hints: Hints
     related: tuple[str, ...]

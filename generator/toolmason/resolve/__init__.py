@@ -45,7 +45,8 @@ def resolve(
     directory `handlers`; without it they are not checked. `projections` are those of the run.
     """
     context = ResolveContext(tables, document, root, diagnostics, projections or Projections())
-    context.types = types.object_types(context)
+    types.resolve_types(context)
+    types.values(context, tables.params)
     context.types |= apis.list_types(context)
     _load_scripts(context)
     check_categories(context)

@@ -18,7 +18,7 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import AllowTable, ManifestTables
 from toolmason.model.tool import Handler, Hints
-from toolmason.model.types import Identifier, JsonSchema, ObjectType
+from toolmason.model.types import DeclaredType, Identifier, JsonSchema
 from toolmason.schema.projections import Projections
 
 
@@ -31,7 +31,7 @@ class ResolveContext:
     root: Path
     diagnostics: Diagnostics
     projections: Projections
-    types: dict[str, ObjectType] = field(default_factory=dict)
+    types: dict[str, DeclaredType] = field(default_factory=dict)
     definitions: dict[str, JsonSchema] = field(default_factory=dict)
     """The types as `$defs`."""
     programs: dict[str, Program] = field(default_factory=dict)
