@@ -30,7 +30,19 @@ from toolmason.resolve.handlers import HandlerIndex
 from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 RESERVED_MODULES: Final = frozenset(
-    {"catalogue", "prompts", "resources", "server", "types", "__init__", "__main__", "__pycache__", "search_index"}
+    {
+        "catalogue",
+        "hooks",
+        "options",
+        "prompts",
+        "resources",
+        "server",
+        "types",
+        "__init__",
+        "__main__",
+        "__pycache__",
+        "search_index",
+    }
 )
 """Modules of the generated package that a category must not hide."""
 FILE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
