@@ -194,7 +194,7 @@ class Option:
     @property
     def is_checked(self) -> bool:
         """Whether a server checks it before it answers."""
-        return self.required or self.type != "string"
+        return self.required or bool(self.env and self.type != "string")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
