@@ -172,11 +172,12 @@ class Option:
     """Name in the class `Options`."""
 
     @property
-    def placeholder(self) -> str:
-        """The value after the flag in the documentation: `DIR`, or `[DIR]` if it may be left out."""
-        if self.type == "boolean":
-            return ""
-        return f"[{self.metavar}]" if self.implicit else self.metavar
+    def usage(self) -> tuple[str, ...]:
+        """The flag in the documentation with its value, in brackets if that may be left out; empty for a secret."""
+        if self.secret:
+            return ()
+        value = f"[{self.metavar}]" if self.implicit else self.metavar
+        return (self.flag,) if self.type == "boolean" else (self.flag, value)
 
     @property
     def annotation(self) -> str:
