@@ -101,8 +101,9 @@ def missing_functions(project: Project) -> list[Stub]:
     """Return the functions of the handlers that the manifest names and nobody has written; none for an invalid one."""
     missing: list[Stub] = []
     store = content_cache(project)
-    read(project, diagnostics=Diagnostics(), store=store, missing=missing, handlers=project.handler_directory)
-    return missing
+    diagnostics, directory = Diagnostics(), project.handler_directory
+    manifest = read(project, diagnostics=diagnostics, store=store, missing=missing, handlers=directory)
+    return missing if manifest else []
 
 
 def read_and_lint(
