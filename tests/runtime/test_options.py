@@ -77,8 +77,8 @@ from desk_server.options import Options
 
 
 @asynccontextmanager
-async def lifespan(options: Options) -> AsyncIterator[Options]:
-    yield options
+async def lifespan(options: Options) -> AsyncIterator[int]:
+    yield options.limit
 
 
 async def show(params: ShowParams, call: ToolCall) -> str:
