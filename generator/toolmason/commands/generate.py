@@ -68,7 +68,7 @@ def generate(  # noqa: PLR0917 - click passes options by name
 
     def task() -> ExitCode:
         if stubs:
-            _write_stubs(run)
+            add_missing_functions(run)
         return run.generate(discard_edits=discard_edits)
 
     if watch:
@@ -104,7 +104,8 @@ def check(show_diff: bool, upstreams: bool, only: str | None, layout: Layout, ma
     exit_with(Run(find_current_project(manifest), layout, only, show_diff=show_diff).check())
 
 
-def _write_stubs(run: Run) -> None:
+def add_missing_functions(run: Run) -> None:
+    """Write the missing functions of the handlers and print them."""
     from toolmason.scaffold.stubs import write_stubs
 
     for change in write_stubs(run.project):
