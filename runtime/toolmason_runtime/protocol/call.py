@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
+from toolmason_runtime.protocol.secrets import mask
+
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.text_store import KeptText
 
@@ -187,7 +189,7 @@ class ToolCall:
         return self._context.answered if self._context.is_modern else ()
 
     def state(self, kind: type[State]) -> State:
-        """Return the object of type `kind` that the server's lifespan yielded.
+        """Return the object of type `kind` that the server's lifespan yielded, or the `Options`.
 
         Raises:
             LookupError: it yielded none, which is a bug in the server.
@@ -224,8 +226,8 @@ class ToolCall:
         await self._context.progress(done, total, message)
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client. It is not shown to the model."""
-        await self._context.log(level, data, logger)
+        """Send a log message to the client. It is not shown to the model. Secret options are masked in a text."""
+        await self._context.log(level, mask(data) if isinstance(data, str) else data, logger)
 
     def can_elicit(self, mode: ElicitationMode) -> bool:
         """Return whether the client can ask its user with a form, or by opening a page."""
