@@ -27,9 +27,7 @@ _CHOICES: Final = ("ci", "pre-commit", "docker", "registry", "bundle")
 @click.option("--docker", is_flag=True, help="Generate a Dockerfile.")
 @click.option("--registry", metavar="NAMESPACE", help="Generate server.json for the MCP Registry: io.github.USER.")
 @click.option("--bundle", is_flag=True, help="Generate an .mcpb bundle for Claude Desktop.")
-def init(
-    directory: Path, name: str | None, ci: str | None, pre_commit: bool, docker: bool, registry: str | None, bundle: bool
-) -> None:
+def init(directory: Path, name: str | None, ci: str | None, registry: str | None, **wanted: bool) -> None:
     """Create a project in DIR, with a working server and its tests.
 
     On a terminal and without the options for further files, it asks which of them to add.
@@ -40,9 +38,7 @@ def init(
     working_directory()
     try:
         names = project_names(name or directory.resolve().name)
-        publishing = Publishing(
-            ci=bool(ci), pre_commit=pre_commit, docker=docker, bundle=bundle, namespace=registry or ""
-        )
+        publishing = Publishing(ci=ci is not None, namespace=registry or "", **wanted)
         if publishing == Publishing() and sys.stdin.isatty() and sys.stdout.isatty():
             require_empty(directory)
             publishing = _ask()
