@@ -50,6 +50,8 @@ def init(directory: Path, name: str | None, ci: str | None, registry: str | None
     click.echo(
         f"{directory}: created the server `{names.server}`\n\n"
         f"  cd {shlex.quote(str(directory))}\n"
+        '  toolmason call count_words \'{"text": "to be"}\'\n'
+        "  toolmason dev        serve, and again after each change\n"
         "  nox                  check, lint, tests, types\n"
         f"  edit manifest/{names.server}.toml, then nox -s generate"
     )
