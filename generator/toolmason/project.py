@@ -29,8 +29,13 @@ class Project:
     @property
     def handlers(self) -> Path | None:
         """Directory of hand-written packages; None if missing next to a manifest outside `manifest/`."""
-        directory = self.root / "handlers"
+        directory = self.handler_directory
         return directory if directory.is_dir() or self.manifest.parent != self.root else None
+
+    @property
+    def handler_directory(self) -> Path:
+        """Directory of hand-written packages, which may not exist."""
+        return self.root / "handlers"
 
     @property
     def postings(self) -> Path:

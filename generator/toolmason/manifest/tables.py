@@ -57,16 +57,25 @@ class IconTable(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionTable(Table):
-    """`[server.options.NAME]`: a setting of the running server: `--name` or an environment variable."""
+    """`[server.options.NAME]`: a setting of the running server: `--name` or an environment variable.
+
+    The lifespan receives all options as an object of the generated class `Options`.
+    """
 
     description: str = key(one_line())
     """Help text of the flag."""
+    type: Literal["string", "integer", "number", "boolean"] = "string"
+    """Type of the value. A boolean has the flags `--name` and `--no-name`."""
     env: str = ""
     """Environment variable used without the flag. Several values are separated as in `PATH`."""
+    required: bool = False
+    """Whether the server refuses to start without a value."""
+    secret: bool = False
+    """Whether the value is a password or a key: it has no flag, only `env`, and is masked in the log and in errors."""
     many: bool = False
-    """Whether the flag can be repeated."""
-    default: str = ""
-    """Value without flag and variable."""
+    """Whether the flag can be repeated. Only for strings."""
+    default: JsonValue = None
+    """Value without flag and variable. By default a boolean is false, and the others are `None`."""
     implicit: str = key(one_line(), default="")
     """Value of the flag without one: with `implicit = "**"`, `--allow` is `--allow '**'`. By default it needs one."""
     metavar: str = key(one_line(), default="")

@@ -23,6 +23,7 @@ from toolmason.manifest.tables import (
     CliTable,
     ManifestTables,
     MessageTable,
+    OptionTable,
     PaginateTable,
     ParamTable,
     PromptTable,
@@ -179,6 +180,48 @@ def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
             message = f"options `{name}` and `{flags[flag]}` both become `--{flag}`"
             context.error("TM306", message, "options", name, hint="rename one", value=False)
         flags.setdefault(flag, name)
+    for name, table in options.items():
+        negation = f"no-{name.replace('_', '-')}"
+        if isinstance(table, dict) and table.get("type") == "boolean" and negation in {*builtin_flags, *flags}:
+            message = f"the boolean option `{name}` also becomes `--{negation}`, which exists"
+            context.error("TM306", message, "options", name, hint="rename one", value=False)
+
+
+_PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+
+
+def _check_option(context: TableContext) -> None:
+    """Report keys of an option that contradict each other."""
+    data = context.data
+    kind, is_secret = data.get("type", "string"), data.get("secret") is True
+    if data.get("required") is True and "default" in data:
+        message = f"{table_name(context.at)} is required, so its default is never used"
+        context.error("TM213", message, "required", hint="remove `required` or `default`", value=False)
+    default, types = data.get("default", ""), _PYTHON_TYPES.get(kind, ()) if isinstance(kind, str) else ()
+    if "default" in data and types and type(default) not in types:
+        message = f"the default of {table_name(context.at)} must be {_AN_OPTION[kind]}, not {kind_of(default)}"
+        context.error("TM238", message, "default", hint="change it, or set `type`")
+    if kind != "string":
+        for key in ("many", "implicit", "secret"):
+            if data.get(key):
+                message = f"`{key}` is only for options of type `string`"
+                context.error("TM238", message, key, hint=f"remove `{key}` or `type`", value=False)
+    if is_secret:
+        for key in ("default", "implicit", "many", "metavar"):
+            if key in data:
+                message = f"a secret has no flag and one value, so `{key}` cannot be combined with `secret`"
+                context.error("TM238", message, key, hint=f"remove `{key}`", value=False)
+        if not data.get("env"):
+            hint = 'add `env = "..."`: other processes can read a command line, so a secret has no flag'
+            context.error("TM238", "a secret needs an environment variable", "secret", hint=hint, value=False)
+
+
+_AN_OPTION: Final = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
 
 
 def _check_subcommands(context: TableContext, subcommands: Mapping[str, Any]) -> None:
@@ -265,6 +308,7 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         ManifestTables: check_cli_names,
         ServerTable: _check_server,
         SubcommandTable: _check_subcommand,
+        OptionTable: _check_option,
         CliTable: check_cli,
         CliParamTable: check_cli_param,
         ApiTable: check_api,

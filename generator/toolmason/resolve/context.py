@@ -19,6 +19,7 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.tables import AllowTable, ManifestTables
 from toolmason.model.tool import Handler, Hints
 from toolmason.model.types import Identifier, JsonSchema, ObjectType
+from toolmason.resolve.stubs import Stub
 from toolmason.schema.projections import Projections
 
 
@@ -42,6 +43,9 @@ class ResolveContext:
 
     scripts: frozenset[str] = frozenset()
     """The commands that the project installs."""
+
+    missing: list[Stub] = field(default_factory=list)
+    """Functions to write: the manifest names them, and the modules of the handlers do not define them."""
 
     def raw_table(self, *path: str) -> Mapping[str, Any]:
         """Return the table at `path` in the document, with the parts that `validate` has left out; empty if absent."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
+from toolmason_runtime.protocol.secrets import mask
+
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.text_store import KeptText
 
@@ -212,8 +214,8 @@ class ToolCall:
         await self._context.progress(done, total, message)
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client. It is not shown to the model."""
-        await self._context.log(level, data, logger)
+        """Send a log message to the client. It is not shown to the model. Secret options are masked in a text."""
+        await self._context.log(level, mask(data) if isinstance(data, str) else data, logger)
 
     def can_elicit(self, mode: ElicitationMode) -> bool:
         """Return whether the client can ask its user with a form, or by opening a page."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
+from toolmason_runtime.protocol.secrets import protect
 
 if TYPE_CHECKING:
     import asyncio
 
-Options = Mapping[str, str | tuple[str, ...]]
-"""The values of the manifest's options, by name."""
+Options = TypeVar("Options")
+"""The class of the options: the generated `Options`."""
 LifespanFactory = Callable[[Options], AbstractAsyncContextManager[object]]
 """A function of the handlers, usually with `@asynccontextmanager`, that yields one object or a tuple of them."""
 
@@ -25,13 +27,16 @@ _log = logging.getLogger(__name__)
 class Lifespan:
     """Enters the context manager of `target` (`module:function`, or empty for none) once, at its first use.
 
+    It gets `options`, or what `load_options` makes of them.
+
     Invariant: one task enters and exits the context manager, as cancel scopes require, and that task is independent of
     every request, so that no cancelled request ends the state of the others.
     """
 
-    def __init__(self, target: str, options: Options) -> None:
+    def __init__(self, target: str, options: object, load_options: Callable[[Any], object] | None = None) -> None:
         self._target = target
         self._options = options
+        self._load_options = load_options
         self._entered: asyncio.Future[tuple[object, ...]] | None = None
         self._closing: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
@@ -93,8 +98,12 @@ class Lifespan:
 
     def _manager(self) -> AbstractAsyncContextManager[object]:
         module, _, function = self._target.partition(":")
-        factory: LifespanFactory = getattr(importlib.import_module(module), function)
-        manager: object = factory(self._options)
+        factory: Callable[[object], object] = getattr(importlib.import_module(module), function)
+        options = self._load_options(self._options) if self._load_options else self._options
+        if is_dataclass(options):
+            # `Options` does not print its secrets.
+            protect(getattr(options, field.name) for field in fields(options) if not field.repr)
+        manager = factory(options)
         if not isinstance(manager, AbstractAsyncContextManager):
             kind = type(manager).__name__
             raise TypeError(

@@ -11,6 +11,8 @@ import traceback
 from pathlib import Path
 from typing import Any, Final
 
+from toolmason_runtime.protocol.secrets import mask
+
 FIELDS: Final = "log_fields"
 """Attribute of a log record with additional fields, by name."""
 
@@ -52,7 +54,7 @@ class LogLines(logging.Formatter):
             line.setdefault(name, value)
         if record.exc_text or record.exc_info:
             line["exception"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return mask(json.dumps(line, ensure_ascii=False, default=str))
 
 
 class TextLines(logging.Formatter):
@@ -66,7 +68,7 @@ class TextLines(logging.Formatter):
         line = f"{timestamp} {level:5} {record.getMessage()}{fields}"
         if record.exc_info and record.exc_info[1]:
             line += "\n" + own_traceback(record.exc_info[1])
-        return line
+        return mask(line)
 
 
 def own_traceback(error: BaseException) -> str:
