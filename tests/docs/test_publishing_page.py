@@ -54,7 +54,7 @@ def test_the_workflow_with_the_job_of_the_page_fits_the_schema_of_github(project
     text = workflow.read_text(encoding="utf-8").replace("branches: [main]", 'branches: [main]\n    tags: ["v*"]')
     workflow.write_text(f"{text}\n{PAGE.block('yaml')}", encoding="utf-8")
     program = Path(sys.executable).with_name("check-jsonschema")
-    command = [program, "--builtin-schema", "vendor.github-workflows", workflow]
+    command = [str(program), "--builtin-schema", "vendor.github-workflows", str(workflow)]
     result = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
 
     assert result.returncode == 0, result.stdout
