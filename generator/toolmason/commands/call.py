@@ -66,7 +66,7 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         value = json.loads(sys.stdin.read() if text == "-" else text)
     except ValueError as error:
-        example = "write them as '{\"text\": \"to be\"}'"
+        example = 'write them as \'{"text": "to be"}\''
         raise click.UsageError(f"the arguments are not JSON: {error}; {example}") from error
     if not isinstance(value, dict):
         raise click.UsageError('the arguments are a JSON object, such as \'{"text": "to be"}\'')
