@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings from the command line, the environment and the manifest. The lifespan receives them."""
+    """Settings from the command line, the environment and the manifest. The lifespan and `call.state(Options)` have them."""
 
     root: tuple[str, ...] = ()
     """Directory that the tools may read, and change after a review"""
@@ -20,4 +20,4 @@ class Options:
     """Time until an unanswered review expires, such as 90m, 24h or 7d"""
 
 
-# toolmason: sha256 e743694fd99575ace6328f6f7db67485
+# toolmason: sha256 a3082e138d13118e0d31d4cc3274d4dc

@@ -18,6 +18,7 @@ from toolmason.commands.options import (
 from toolmason.model.parts import PARTS
 
 if TYPE_CHECKING:
+    from toolmason.commands.pipeline_run import Run
     from toolmason.diagnostics.terminal import Layout
     from toolmason.project import Project
 
@@ -67,7 +68,7 @@ def generate(  # noqa: PLR0917 - click passes options by name
 
     def task() -> ExitCode:
         if stubs:
-            _write_stubs(run.project)
+            add_missing_functions(run)
         return run.generate(discard_edits=discard_edits)
 
     if watch:
@@ -103,11 +104,12 @@ def check(show_diff: bool, upstreams: bool, only: str | None, layout: Layout, ma
     exit_with(Run(find_current_project(manifest), layout, only, show_diff=show_diff).check())
 
 
-def _write_stubs(project: Project) -> None:
+def add_missing_functions(run: Run) -> None:
+    """Write the missing functions of the handlers and print them."""
     from toolmason.scaffold.stubs import write_stubs
 
-    for change in write_stubs(project):
-        click.echo(str(change), err=True)
+    for change in write_stubs(run.project):
+        click.echo(str(change), err=bool(change.problem) or run.layout != "text")
 
 
 def _watch(project: Project, task: Callable[[], ExitCode]) -> None:

@@ -59,7 +59,7 @@ class IconTable(Table):
 class OptionTable(Table):
     """`[server.options.NAME]`: a setting of the running server: `--name` or an environment variable.
 
-    The lifespan receives all options as an object of the generated class `Options`.
+    The lifespan receives all options as an object of the generated class `Options`; handlers use `call.state(Options)`.
     """
 
     description: str = key(one_line())

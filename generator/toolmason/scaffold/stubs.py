@@ -67,7 +67,7 @@ def _change_module(project: Project, module: str, stubs: Sequence[Stub]) -> Modu
         if is_new:
             _create(project, path, new_module(module, stubs))
         else:
-            _replace(path, with_functions(read_input(path, project.root, max_bytes=MAX_MODULE_BYTES), stubs))
+            _replace(path.resolve(), with_functions(read_input(path, project.root, max_bytes=MAX_MODULE_BYTES), stubs))
     except (StubError, OSError, SyntaxError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         return ModuleChange(shown, functions, is_new, reason)

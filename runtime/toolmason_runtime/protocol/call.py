@@ -179,7 +179,7 @@ class ToolCall:
         return self._context.answered if self._context.is_modern else ()
 
     def state(self, kind: type[State]) -> State:
-        """Return the object of type `kind` that the server's lifespan yielded.
+        """Return the object of type `kind` that the server's lifespan yielded, or the `Options`.
 
         Raises:
             LookupError: it yielded none, which is a bug in the server.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,7 +12,7 @@ MASK: Final = "[secret]"
 
 _secrets: set[str] = set()
 """The secrets of this process. Global, as the log is."""
-_forms: tuple[str, ...] = ()
+_pattern: re.Pattern[str] | None = None
 
 
 def secret_forms(secrets: Iterable[str]) -> tuple[str, ...]:
@@ -25,22 +26,27 @@ def secret_forms(secrets: Iterable[str]) -> tuple[str, ...]:
     forms = {
         form
         for secret in long_enough
-        for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret))
+        for form in (
+            secret,
+            json.dumps(secret)[1:-1],
+            json.dumps(secret, ensure_ascii=False)[1:-1],
+            quote(secret, safe=""),
+            quote_plus(secret),
+        )
     }
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
 def protect(secrets: Iterable[object]) -> None:
     """Mask these texts in this process from now on. Values that are not texts are ignored."""
-    global _forms  # noqa: PLW0603  one list for the process
+    global _pattern  # noqa: PLW0603  one for the process
     new = {secret for secret in secrets if isinstance(secret, str)}
     if not new <= _secrets:
         _secrets.update(new)
-        _forms = secret_forms(_secrets)
+        forms = secret_forms(_secrets)
+        _pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
 
 
 def mask(text: str) -> str:
     """Return a text without the secrets of this process."""
-    for form in _forms:
-        text = text.replace(form, MASK)
-    return text
+    return _pattern.sub(MASK, text) if _pattern else text

@@ -243,7 +243,7 @@ class Dispatcher:
     async def _new_call(self, name: str, context: Context) -> ToolCall:
         if self.before_handler is not None:
             self.before_handler()
-        state = (*self._state, self.updates, self._chunks, *await self._lifespan.state())
+        state = (*self._state, self.updates, self._chunks, *await self._lifespan.state(), self._lifespan.options)
         if "apis" in self._catalogue:
             state = (*state, self._apis)
         if "upstreams" in self._catalogue:

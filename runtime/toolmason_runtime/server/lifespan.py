@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
@@ -35,7 +36,7 @@ class Lifespan:
 
     def __init__(self, target: str, options: object, load_options: Callable[[Any], object] | None = None) -> None:
         self._target = target
-        self._options = options
+        self._given_options = options
         self._load_options = load_options
         self._entered: asyncio.Future[tuple[object, ...]] | None = None
         self._closing: asyncio.Event | None = None
@@ -45,6 +46,15 @@ class Lifespan:
     def modules(self) -> tuple[str, ...]:
         """The module that the first use imports; empty without a lifespan."""
         return (self._target.partition(":")[0],) if self._target else ()
+
+    @cached_property
+    def options(self) -> object:
+        """The object that the context manager receives. Its secrets are masked from now on."""
+        options = self._load_options(self._given_options) if self._load_options else self._given_options
+        if is_dataclass(options):
+            # `Options` does not print its secrets.
+            protect(getattr(options, field.name) for field in fields(options) if not field.repr)
+        return options
 
     async def state(self) -> tuple[object, ...]:
         """Enter the context manager unless it is open; return the objects that it yielded.
@@ -99,11 +109,7 @@ class Lifespan:
     def _manager(self) -> AbstractAsyncContextManager[object]:
         module, _, function = self._target.partition(":")
         factory: Callable[[object], object] = getattr(importlib.import_module(module), function)
-        options = self._load_options(self._options) if self._load_options else self._options
-        if is_dataclass(options):
-            # `Options` does not print its secrets.
-            protect(getattr(options, field.name) for field in fields(options) if not field.repr)
-        manager = factory(options)
+        manager = factory(self.options)
         if not isinstance(manager, AbstractAsyncContextManager):
             kind = type(manager).__name__
             raise TypeError(
