@@ -190,16 +190,31 @@ def wheel(session: nox.Session) -> None:
     # Not session.create_tmp(): the tests would create their own directories in it, inside this project.
     directory = Path(session.virtualenv.location).resolve() / "wheels"
     shutil.rmtree(directory, ignore_errors=True)
-    # The tests of the wheel create their environments with uv.
-    session.install("build", "uv", *_group("tests"))
+    session.install("build")
     session.run("python", "-m", "build", "--wheel", "--outdir", str(directory), ".")
-    built = next(directory.glob("*.whl"))
+    _test_wheel(session, next(directory.glob("*.whl")))
+    session.run("pytest", *PARALLEL, *(session.posargs or PACKAGED))
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build the sdist, and the wheel from it, into dist/; check their metadata, and test the wheel elsewhere."""
+    directory = ROOT / "dist"
+    shutil.rmtree(directory, ignore_errors=True)
+    session.install("build", "twine")
+    session.run("python", "-m", "build", "--outdir", str(directory), ".")
+    session.run("twine", "check", "--strict", *map(str, sorted(directory.iterdir())))
+    _test_wheel(session, next(directory.glob("*.whl")))
+
+
+def _test_wheel(session: nox.Session, built: Path) -> None:
+    """Install the wheel, and run the tests that install it in fresh environments of their own, which uv creates."""
+    session.install("uv", *_group("tests"))
     # `--force-reinstall`, because an installed wheel of the same version would be kept.
     session.install("--force-reinstall", "--no-deps", str(built))
     session.install(f"{built}[toolkit,workbench]")
     _install_npm_packages(session)
     session.run("pytest", "tests/wheel", env={"TOOLMASON_WHEEL": str(built)})
-    session.run("pytest", *PARALLEL, *(session.posargs or PACKAGED))
 
 
 @nox.session

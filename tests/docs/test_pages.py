@@ -41,7 +41,10 @@ IN_REPOSITORY: Final = [
     for session in read(page).sessions()
     if session not in {*INSTALLING, *RESEARCH.sessions(), *REVIEWING.sessions()}
 ]
-ELSEWHERE: Final = {"docs/debugging.md", "docs/tutorial.md", "docs/upstreams.md", "docs/wrap-a-program.md"}
+ELSEWHERE: Final = {
+    f"docs/{name}.md"
+    for name in ("debugging", "development", "publishing", "tutorial", "upstreams", "wrap-a-program")
+}
 """Pages whose commands depend on each other: below, or in tests of their own."""
 IN_DOCS: Final = [
     (page, *session)

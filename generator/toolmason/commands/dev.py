@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 from contextlib import nullcontext
 from typing import NoReturn
 
@@ -31,6 +33,7 @@ def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]
     from toolmason.development.server_process import ServerProcess
     from toolmason.watch import run_on_changes
 
+    _require_free(port)
     manifest, server_arguments = split_manifest(arguments)
     run = Run(find_current_project(manifest), "text", None)
     server = ServerProcess(run.project, port, server_arguments)
@@ -56,6 +59,15 @@ def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]
         raise CommandLineError(str(error)) from error
     finally:
         server.stop()
+
+
+def _require_free(port: int) -> None:
+    """Exit if another program listens on the port."""
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise CommandLineError(f"port {port}: {reason}; choose another with --port") from error
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.settings import POLICY
@@ -152,6 +153,10 @@ class UpstreamServer:
     """Environment variables of our server that it receives, or that its command line and headers use."""
 
 
+_SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")
+"""Names of variables that look like those of secrets."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """A setting of the running server. `name` is the key in the manifest, `flag` includes the dashes."""
@@ -196,6 +201,16 @@ class Option:
     def is_checked(self) -> bool:
         """Whether a server checks it before it answers."""
         return self.required or bool(self.env and self.type != "string")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A secret that a server reads from the variable `env`, for bundles and registries."""
+
+    name: str
+    env: str
+    description: str
+    required: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,17 +409,27 @@ class Server:
         )
 
     @property
-    def required_secrets(self) -> tuple[Option, ...]:
-        """Secrets without which the server does not start."""
-        return tuple(option for option in self.options if option.secret and option.required)
+    def secrets(self) -> tuple[Secret, ...]:
+        """Secret options, then variables of no option whose names look like those of secrets."""
+        of_options = [
+            Secret(name=option.name, env=option.env, description=option.description, required=option.required)
+            for option in self.options
+            if option.secret
+        ]
+        taken = {option.env for option in self.options}
+        others = [
+            Secret(name=name, env=name, description=f"Environment variable {name}", required=False)
+            for name in self.variables
+            if name not in taken and _SECRET_NAME.search(name)
+        ]
+        return (*of_options, *others)
 
     @property
     def variable_facts(self) -> Mapping[str, Mapping[str, object]]:
         """Facts about each variable for the registry of servers."""
-        secrets: dict[str, Mapping[str, object]] = {
-            option.env: {"description": option.description, "isRequired": option.required, "isSecret": True}
-            for option in self.options
-            if option.secret
+        secrets = {
+            secret.env: {"description": secret.description, "isRequired": secret.required, "isSecret": True}
+            for secret in self.secrets
         }
         return {name: secrets.get(name, {}) for name in self.variables}
 

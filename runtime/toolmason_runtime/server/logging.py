@@ -19,8 +19,13 @@ FIELDS: Final = "log_fields"
 _LEVELS: Final = {logging.WARNING: "warn", logging.CRITICAL: "error"}
 _NOISY_LOGGERS: Final = ("mcp", "sse_starlette")
 """Loggers that on `debug` log whole requests and results."""
-_CALLERS: Final = ("toolmason_runtime", "asyncio", "concurrent.futures", "threading", "anyio", "mcp", "starlette")
+_CALLERS: Final = (
+    *("toolmason_runtime", "asyncio", "concurrent.futures", "threading", "anyio", "mcp", "starlette"),
+    "importlib",
+)
 """Packages and modules whose frames precede those of a handler."""
+_IMPORT_SYSTEM: Final = "<frozen importlib"
+"""Beginning of the file names in frames of the import system."""
 
 
 def log_to_stderr(level: str, layout: str | None) -> None:
@@ -72,7 +77,7 @@ def own_traceback(error: BaseException) -> str:
     A traceback without such a frame keeps all of them.
     """
     shown = traceback.TracebackException.from_exception(error)
-    callers = tuple(_directory(name) for name in _CALLERS if name in sys.modules)
+    callers = (_IMPORT_SYSTEM, *(_directory(name) for name in _CALLERS if name in sys.modules))
     chain: traceback.TracebackException | None = shown
     while chain is not None:
         first = next((i for i, frame in enumerate(chain.stack) if not frame.filename.startswith(callers)), 0)

@@ -156,6 +156,18 @@ def test_a_signal_ends_the_server_as_well(development: Development) -> None:
         socket.create_connection(("127.0.0.1", development.port)).close()
 
 
+def test_a_port_in_use_is_refused_with_the_option_for_another(project: Project) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        command = [sys.executable, "-m", "toolmason", "dev", "--port", port]
+        result = subprocess.run(command, cwd=project.root, capture_output=True, encoding="utf-8", check=False)
+
+    assert (result.returncode, result.stderr) == (
+        2,
+        f"Error: port {port}: Address already in use; choose another with --port\n",
+    )
+
+
 def test_the_inspector_is_refused_where_its_version_of_node_is_missing(project: Project, tmp_path: Path) -> None:
     node = tmp_path / "bin" / "node"
     node.parent.mkdir()
