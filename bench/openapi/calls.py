@@ -92,10 +92,9 @@ async def _listed(client: Client) -> set[str]:
 class _Checker:
     """Calls one tool."""
 
-    def __init__(
-        self, client: Client, api: Api, name: str, manifest: Mapping[str, Any], method: str, path: str
-    ) -> None:
-        self.client, self.api, self.name, self.method, self.path = client, api, name, method, path
+    def __init__(self, client: Client, api: Api, manifest: Mapping[str, Any], name: str, key: str) -> None:
+        self.client, self.api, self.name = client, api, name
+        self.method, _, self.path = key.partition(" ")
         self.table = manifest["tools"][name]
         self.types = manifest.get("types", {})
         self.entry = manifest["apis"][self.table["api"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -50,6 +50,11 @@ class Losses:
         lost = self._lost.get(about, {})
         for kind, detail in [item for item in lost if item[0] in kinds and item[1].startswith(prefix)]:
             del lost[kind, detail]
+
+    def keep_only(self, names: Container[str]) -> None:
+        """Remove the losses of other operations and types."""
+        for about in [about for about in self._lost if about not in names]:
+            del self._lost[about]
 
     def merge(self, about: str, source: str) -> None:
         """Add the losses of one part to another."""

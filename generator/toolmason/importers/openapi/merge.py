@@ -125,7 +125,7 @@ def with_unselected(imported: Imported, record: Record) -> dict[str, Any]:
         for key, name in record.tools.items()
         if name and key in imported.document_operations and key not in imported.tools
     }
-    for name in kept & record.data["tools"].keys():
+    for name in sorted(kept & record.data["tools"].keys()):
         data["tools"][name] = record.data["tools"][name]
     if kept:
         for kind in ("categories", "apis", "types"):
@@ -156,10 +156,11 @@ class Merge:
         return merged
 
     def _value(self, base: Any, current: Any, new: Any, path: Path_) -> Any:
+        if path in _GROUPS:
+            tables = ({} if table is _MISSING else table for table in (base, current, new))
+            return self.merge(*tables, path) or _MISSING
         if isinstance(current, dict) and isinstance(new, dict):
             return self.merge(base, current, new, path)
-        if path in _GROUPS and isinstance(new, dict) and current is _MISSING:
-            return self.merge(base, {}, new, path) or _MISSING
         if new in (current, base):
             return current
         if current is _MISSING and base is _MISSING:

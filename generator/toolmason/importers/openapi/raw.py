@@ -17,11 +17,9 @@ from toolmason.resolve.raw_schema_error import RawSchemaError
 MAX_CHARACTERS: Final = 8_000
 """Maximum length of an `input_schema` as JSON; a longer one is imported as `params`."""
 
-_COPIED: Final = frozenset(
-    {
-        *("type", "enum", "const", "format", "title", "required", "minProperties", "maxProperties"),
-        *("minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
-    }
+_COPIED: Final = (
+    *("type", "title", "format", "enum", "const", "minimum", "maximum", "multipleOf", "minLength", "maxLength"),
+    *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required"),
 )
 _SCHEMAS: Final = ("items", "additionalProperties", "not")
 _LISTS: Final = ("allOf", "oneOf", "anyOf", "prefixItems")
