@@ -31,6 +31,11 @@ from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
 
 FIXTURES = Path(__file__).parent / "fixtures"
+ANY_BODY = {
+    "content": {
+        "application/json": {"schema": {"properties": {"a": {"oneOf": [{"type": "string"}, {"type": "object"}]}}}}
+    }
+}
 SHOP = FIXTURES / "shop.yaml"
 NOTES = FIXTURES / "notes.json"
 
@@ -268,21 +273,24 @@ def _summary(text: str) -> Callable[[dict[str, Any]], object]:
             ["[tools.new_one]"],
             "tools.new_one: added",
         ),
+        (
+            ("required = false, body", 'required = false, description = "Mine", body'),
+            lambda document: document["paths"]["/v1/notes"]["patch"].update(requestBody=ANY_BODY),
+            ['description = "Mine"'],
+            "tools.notes_patch.params: your edit is kept; the document now needs `input_schema`",
+        ),
     ],
     ids=[
-        *(
-            "both changed a key",
-            "only the document changed",
-            "a removed parameter stays removed",
-            "an edited parameter is gone",
-        ),
-        *(
-            "an unedited parameter is gone",
-            "a renamed tool",
-            "a commented tool is gone",
-            "an unedited tool is gone",
-            "a new tool",
-        ),
+        "both changed a key",
+        "only the document changed",
+        "a removed parameter stays removed",
+        "an edited parameter is gone",
+        "an unedited parameter is gone",
+        "a renamed tool",
+        "a commented tool is gone",
+        "an unedited tool is gone",
+        "a new tool",
+        "another form of arguments",
     ],
 )
 def test_an_update_keeps_edits_and_reports_differences(

@@ -147,6 +147,8 @@ class Merge:
     def merge(self, base: Any, current: Mapping[str, Any], new: Mapping[str, Any], at: Path_ = ()) -> dict[str, Any]:
         """Return the merged table: changes of the document, except where the author has edited."""
         base = base if isinstance(base, Mapping) else {}
+        if at[:1] == ("tools",) and len(at) == 2:
+            new = self._with_edited_arguments(base, current, new, at)
         merged: dict[str, Any] = {}
         for key in [*current, *(key for key in new if key not in current)]:
             path = (*at, key)
@@ -154,6 +156,24 @@ class Merge:
             if value is not _MISSING:
                 merged[key] = value
         return merged
+
+    def _with_edited_arguments(
+        self, base: Mapping[str, Any], current: Mapping[str, Any], new: Mapping[str, Any], at: Path_
+    ) -> Mapping[str, Any]:
+        """Return the new table of a tool with the arguments in the form that the author has edited.
+
+        A tool has either `params` or `input_schema`.
+        """
+        for mine, theirs in (("params", "input_schema"), ("input_schema", "params")):
+            is_edited = mine in current and current[mine] != base.get(mine)
+            if is_edited and mine not in new and theirs in new:
+                self.conflicts += 1
+                self._say(
+                    (*at, mine), f"your edit is kept; the document now needs `{theirs}`: import it elsewhere to compare"
+                )
+                new = {key: value for key, value in new.items() if key != theirs}
+                new |= {mine: base[mine]} if mine in base else {}
+        return new
 
     def _value(self, base: Any, current: Any, new: Any, path: Path_) -> Any:
         if path in _GROUPS:
