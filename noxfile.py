@@ -282,6 +282,13 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "bench", *session.posargs)
 
 
+@nox.session
+def openapi(session: nox.Session) -> None:
+    """Measure imports of large OpenAPI documents: the figures of docs/openapi.md. Takes names: `-- vercel adyen`."""
+    session.install(EVERYTHING, "hypothesis>=6.100", "openapi-schema-validator>=0.9")
+    session.run("python", "-m", "bench.openapi", *session.posargs)
+
+
 def _group(name: str) -> tuple[str, ...]:
     return nox.project.dependency_groups(PYPROJECT, name)
 

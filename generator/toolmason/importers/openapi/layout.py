@@ -31,10 +31,21 @@ def table_lines(header: str, table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key in _LINES and value:
             yield from (f"{key}.{toml_key(name)} = {toml_value(inner)}" for name, inner in value.items())
+        elif key == "input_schema":
+            yield from _schema_lines(value)
         elif key == "description" and "\n" in value:
             yield f"{key} = {_multiline(value)}"
         else:
             yield f"{key} = {toml_value(value)}"
+
+
+def _schema_lines(schema: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in schema.items():
+        name = f"input_schema.{toml_key(key)}"
+        if key in ("properties", "$defs") and value:
+            yield from (f"{name}.{toml_key(inner)} = {toml_value(part)}" for inner, part in value.items())
+        else:
+            yield f"{name} = {toml_value(value)}"
 
 
 def _multiline(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -45,6 +45,17 @@ class Losses:
         """Return the losses of an operation or a type as JSON objects."""
         return [{"kind": kind, "detail": detail} for kind, detail in self._lost.get(about, ())]
 
+    def discard(self, about: str, kinds: tuple[str, ...], prefix: str) -> None:
+        """Remove losses of some kinds whose detail starts with `prefix`."""
+        lost = self._lost.get(about, {})
+        for kind, detail in [item for item in lost if item[0] in kinds and item[1].startswith(prefix)]:
+            del lost[kind, detail]
+
+    def keep_only(self, names: Container[str]) -> None:
+        """Remove the losses of other operations and types."""
+        for about in [about for about in self._lost if about not in names]:
+            del self._lost[about]
+
     def merge(self, about: str, source: str) -> None:
         """Add the losses of one part to another."""
         if source in self._lost:
@@ -54,7 +65,7 @@ class Losses:
         """Return the notes, then one line for each kind of loss with the first names."""
         by_kind: dict[str, dict[str, None]] = defaultdict(dict)
         for about, losses in self._lost.items():
-            for kind, _ in losses:
+            for kind, _ in losses or ():
                 by_kind[kind][about] = None
         lines = [
             f"{message} ({len(by_kind[kind])}): {some(list(by_kind[kind]))}"

@@ -216,6 +216,7 @@ class _Importer:
         for key in self.tools:
             for type_name in self.types.reached([value["type"] for value in params.get(key, {}).values()]):
                 self.losses.merge(key, type_name)
+        self.losses.keep_only({**self.tools, **reached})
         types = {name: entry for name, entry in self.types.tables.items() if name in reached}
         data = {
             "edition": 1,

@@ -125,7 +125,7 @@ def with_unselected(imported: Imported, record: Record) -> dict[str, Any]:
         for key, name in record.tools.items()
         if name and key in imported.document_operations and key not in imported.tools
     }
-    for name in kept & record.data["tools"].keys():
+    for name in sorted(kept & record.data["tools"].keys()):
         data["tools"][name] = record.data["tools"][name]
     if kept:
         for kind in ("categories", "apis", "types"):
@@ -147,6 +147,8 @@ class Merge:
     def merge(self, base: Any, current: Mapping[str, Any], new: Mapping[str, Any], at: Path_ = ()) -> dict[str, Any]:
         """Return the merged table: changes of the document, except where the author has edited."""
         base = base if isinstance(base, Mapping) else {}
+        if at[:1] == ("tools",) and len(at) == 2:
+            new = self._with_edited_arguments(base, current, new, at)
         merged: dict[str, Any] = {}
         for key in [*current, *(key for key in new if key not in current)]:
             path = (*at, key)
@@ -155,11 +157,30 @@ class Merge:
                 merged[key] = value
         return merged
 
+    def _with_edited_arguments(
+        self, base: Mapping[str, Any], current: Mapping[str, Any], new: Mapping[str, Any], at: Path_
+    ) -> Mapping[str, Any]:
+        """Return the new table of a tool with the arguments in the form that the author has edited.
+
+        A tool has either `params` or `input_schema`.
+        """
+        for mine, theirs in (("params", "input_schema"), ("input_schema", "params")):
+            is_edited = mine in current and current[mine] != base.get(mine)
+            if is_edited and mine not in new and theirs in new:
+                self.conflicts += 1
+                self._say(
+                    (*at, mine), f"your edit is kept; the document now needs `{theirs}`: import it elsewhere to compare"
+                )
+                new = {key: value for key, value in new.items() if key != theirs}
+                new |= {mine: base[mine]} if mine in base else {}
+        return new
+
     def _value(self, base: Any, current: Any, new: Any, path: Path_) -> Any:
+        if path in _GROUPS:
+            tables = ({} if table is _MISSING else table for table in (base, current, new))
+            return self.merge(*tables, path) or _MISSING
         if isinstance(current, dict) and isinstance(new, dict):
             return self.merge(base, current, new, path)
-        if path in _GROUPS and isinstance(new, dict) and current is _MISSING:
-            return self.merge(base, {}, new, path) or _MISSING
         if new in (current, base):
             return current
         if current is _MISSING and base is _MISSING:

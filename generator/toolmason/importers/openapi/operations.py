@@ -12,6 +12,7 @@ from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
 from toolmason.importers.names import snake, unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
 from toolmason.importers.openapi.losses import Losses
+from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
 from toolmason.importers.openapi.texts import description_of, plain, summary_from, title_of
 from toolmason.importers.openapi.values import Types, Value
@@ -24,6 +25,10 @@ _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObjec
 _IGNORED_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
 """Header parameters that OpenAPI ignores."""
 _FORMS: Final = {"application/x-www-form-urlencoded": "form", "multipart/form-data": "multipart"}
+
+
+INEXACT: Final = ("any", "recursive")
+"""Kinds of losses that an `input_schema` avoids."""
 
 
 class LeftOutError(ValueError):
@@ -45,6 +50,8 @@ class ToolBuilder:
     _taken: set[tuple[str, str]] = field(default_factory=set)
     _body: str = ""
     _path: str = ""
+    _schemas: dict[str, Any] = field(default_factory=dict)
+    """Schemas of the parameters in the path and of the members of the body."""
 
     def table(self, api: str, category: str) -> dict[str, Any]:
         """Return the table of the tool.
@@ -67,9 +74,25 @@ class ToolBuilder:
         entry["http"] = f"{operation.method} {self._path}"
         if self._body in ("form", "multipart"):
             entry["body"] = self._body
-        if self.params:
+        if schema := self._raw_schema():
+            entry["input_schema"] = schema
+            self.losses.discard(operation.key, INEXACT, "body")
+        elif self.params:
             entry["params"] = self.params
         return entry
+
+    def _raw_schema(self) -> dict[str, Any] | None:
+        """Return an `input_schema` if `params` cannot express a JSON body and default places suffice."""
+        is_placed = all(not {"query", "header", "body"} & param.keys() for param in self.params.values())
+        if self._body != "json" or self.operation.method not in _BODY_METHODS or not is_placed:
+            return None
+        lost = [item for item in self.losses.of(self.operation.key) if item["detail"].startswith("body")]
+        for name in self.types.reached([param["type"] for param in self.params.values()]):
+            lost += self.losses.of(name)
+        if not any(item["kind"] in INEXACT for item in lost):
+            return None
+        required = [name for name, param in self.params.items() if param.get("required", True)]
+        return RawSchema(self.types.document).convert(self._schemas, required)
 
     def _texts(self) -> dict[str, Any]:
         data = self.operation.data
@@ -148,6 +171,7 @@ class ToolBuilder:
             or (wire == "path" and self._path.endswith("/{path}"))
         )
         name = self._add(name, "path", wire, self._entry(parameter, shape, value), is_required=True)
+        self._schemas[name] = {"description": parameter.get("description"), **table(parameter.get("schema"))}
         self._path = self._path.replace(f"{{{wire}}}", f"{{+{name}}}" if has_slashes else f"{{{name}}}")
 
     def _check_path(self) -> None:
@@ -261,7 +285,8 @@ class ToolBuilder:
             if self._body != "json":
                 entry.pop("nullable", None)
                 self._encode(key, member, entry, table(encoding.get(key)))
-            self._add(key, "body", key, entry, is_required and key in shape.required)
+            name = self._add(key, "body", key, entry, is_required and key in shape.required)
+            self._schemas[name] = schema_
 
     def _members(self, shape: Shape) -> dict[str, tuple[Any, Shape]]:
         reduced = {

@@ -97,7 +97,7 @@ class Shapes:
         return Shape(
             type=kind,
             data=data,
-            properties=dict(table(schema.get("properties"))),
+            properties={name: part for name, part in table(schema.get("properties")).items() if part is not False},
             required=frozenset(text(name) for name in items(schema.get("required"))),
             nullable=nullable,
         )

@@ -153,7 +153,12 @@ class Types:
                 continue
             fields[key] = self.field_value(schema, inner, value, required=key in shape.required)
         self._open.pop()
-        description = value_description(text(shape.data.get("description")))
+        own = (
+            table(table(self.document.components.get("schemas")).get(shape.component))
+            if shape.component
+            else shape.data
+        )
+        description = value_description(text(own.get("description")))
         self.tables[name] = {**({"description": description} if description else {}), "fields": fields}
 
     def shrink(self, tools: Mapping[str, Mapping[str, Value]]) -> None:
