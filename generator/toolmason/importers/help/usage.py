@@ -12,7 +12,7 @@ _USAGE: Final = re.compile(r"\s*usage:?\s*(?P<rest>.*)$", re.IGNORECASE)
 _OR: Final = re.compile(r"\s*or:\s*(?P<rest>.*)$", re.IGNORECASE)
 _TOKEN: Final = re.compile(r"--\[no-\][\w-]+|<[^<>]*>|\.\.\.|[\[\]()|]|[^\s\[\]()|<>]+")
 """A token of a usage line: `--[no-]color`, `<file>`, `...`, a bracket, `|`, or a word."""
-_OPTIONS: Final = re.compile(r"(?:[\w-]*[_-])?(?:options?|opts?|flags?|switches)", re.IGNORECASE)
+_OPTIONS: Final = re.compile(r"(?:[\w -]*[_ -])?(?:options?|opts?|flags?|switches)", re.IGNORECASE)
 _COMMAND: Final = re.compile(r"(?:sub-?|management )?commands?", re.IGNORECASE)
 _ARGUMENTS: Final = re.compile(r"arg(?:ument)?s?", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z][\w .:/+-]*")
