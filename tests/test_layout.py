@@ -43,7 +43,8 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "pipeline", "watch", "scaffold", "audit", "development", "evaluation", "importers", "commands", "__main__"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "development", "evaluation", "importers"),
+    *("commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from pages import ROOT
 
-OURS: Final = re.compile(r"toolmason(\[(toolkit|workbench)(,(toolkit|workbench|semantic))?\])?")
+OURS: Final = re.compile(r"toolmason(\[(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[(jq|telemetry)\])?")
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?")
 OTHERS: Final = {"climax-mcp==0.5.0", "nox", "uv"}
 """Packages of others that our texts install."""

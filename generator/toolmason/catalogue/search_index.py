@@ -91,7 +91,9 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
         "keywords": " ".join(entry["keywords"]),
         "use_cases": " ".join(entry["use_cases"]),
         "examples": " ".join(example["description"] for example in entry["examples"]),
-        "category": " ".join((entry["category"], *tags, *(entry.get(key, "") for key in ("cli", "api", "upstream")))),
+        "category": " ".join(
+            (entry["category"], *tags, *(str(entry.get(key, "")) for key in ("cli", "api", "upstream")))
+        ),
         "category_texts": " ".join(dict.fromkeys(group_texts)),
         "parameters": " ".join(name for name, _ in _parameters(schema)),
         "parameter_texts": " ".join(str(part.get("description", "")) for _, part in _parameters(schema)),

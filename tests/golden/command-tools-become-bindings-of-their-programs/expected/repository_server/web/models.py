@@ -10,6 +10,16 @@ from typing import Literal
 from toolmason_runtime.serving import Model
 
 
+class Issue(Model):
+    number: int
+    title: str
+    assignee: str | None = None
+
+
+class IssueList(Model):
+    issues: list[Issue]
+
+
 class ForgeRequestParams(Model):
     """Arguments of `forge_request`."""
 
@@ -21,4 +31,13 @@ class ForgeRequestParams(Model):
     """Overwrite what is there"""
 
 
-# toolmason: sha256 f23c821e3d548daced52acd909b8498b
+class ForgeIssuesParams(Model):
+    """Arguments of `forge_issues`."""
+
+    fields: dict[str, str] = {"state": "open"}
+    """Values of fields"""
+    labels: dict[str, str] | None = None
+    """Labels"""
+
+
+# toolmason: sha256 a37162d152907998aecba54a432889a4
