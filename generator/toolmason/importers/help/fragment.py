@@ -105,9 +105,7 @@ def _tool(subcommand: Subcommand, cli: str, argv: Sequence[str], risk: str) -> P
     params = tool_params(help_)
     if deprecated := drop_deprecated(params):
         comments.append(f"left out, since they are deprecated: {', '.join(deprecated)}")
-    return ProposedTool(
-        table=tool_table(cli, argv, help_.summary or fallback, risk), params=params, comments=comments
-    )
+    return ProposedTool(table=tool_table(cli, argv, help_.summary or fallback, risk), params=params, comments=comments)
 
 
 def _tables(command: Sequence[str], cli: str, tools: Mapping[str, ProposedTool], name: str) -> dict[str, Any]:

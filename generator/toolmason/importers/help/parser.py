@@ -320,7 +320,8 @@ def _split_choices(text: str, separator: str) -> tuple[str, ...]:
 
 _HEADING: Final = re.compile(r"(?P<title>\S[^:]*):?\s*$")
 _ENTRY: Final = re.compile(
-    r" {1,12}(?P<name>[<\[]{0,2}[A-Za-z][\w.:-]*[>\]]{0,2}(?:\.\.\.)?[\]]?)(?:, [a-z][\w-]*)*(?:[*]?:)?(?: {2,}| - |\t)(?P<text>\S.*)$"
+    r" {1,12}(?P<name>[<\[]{0,2}[A-Za-z][\w.:-]*[>\]]{0,2}(?:\.\.\.)?[\]]?)(?:, [a-z][\w-]*)*(?:[*]?:)?"
+    r"(?: {2,}| - |\t)(?P<text>\S.*)$"
 )
 """An entry of a list: a name, perhaps aliases, and a description, such as `  build, b  Compile the package`."""
 _NAME_ALONE: Final = re.compile(r" {1,12}[<\[](?P<name>[A-Za-z][\w.:-]*)[>\]](?:\.\.\.)?")

@@ -40,10 +40,11 @@ _MANUAL_ADVANTAGE: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The parsed help of a program and the option that printed it, or the command line that did in `source`."""
+    """The parsed help of a program, its text, and the option that printed it, or in `source` the command line."""
 
     help: Help
     option: str
+    text: str = ""
     source: str = ""
 
 
@@ -88,9 +89,9 @@ def program_help(command: Sequence[str], *, runs: Runs, is_subcommand: bool = Fa
     for option in ("--help", "-h"):
         text = _run((*command, option), runs)
         if is_manual(text):
-            manual = Answer(help=parse_manual(text, command), option=option)
+            manual = Answer(help=parse_manual(text, command), option=option, text=text)
             continue
-        answer = Answer(help=parse_help(text, command), option=option)
+        answer = Answer(help=parse_help(text, command), option=option, text=text)
         if best is None or answer.help.weight > best.help.weight:
             best = answer
         if answer.help.weight or (is_subcommand and answer.help.usage.lines):
@@ -110,7 +111,9 @@ def _manual_page(command: Sequence[str], runs: Runs) -> Answer | None:
         return None
     argv = ("man", "-P", "cat", name)
     text = _run(argv, runs)
-    return Answer(help=parse_manual(text, command), option="", source=" ".join(argv)) if is_manual(text) else None
+    if not is_manual(text):
+        return None
+    return Answer(help=parse_manual(text, command), option="", text=text, source=" ".join(argv))
 
 
 def _better(help_: Answer | None, manual: Answer | None) -> Answer | None:

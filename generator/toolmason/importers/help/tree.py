@@ -35,7 +35,7 @@ class _Group:
 
     command: tuple[str, ...]
     answer: Answer
-    above: tuple[Help, ...]
+    above: tuple[str, ...]
     levels: int
 
 
@@ -72,7 +72,7 @@ class Explorer:
 
     def _below(self, group: _Group) -> Iterator[Subcommand]:
         """Yield the subcommands of a group whose help is not available, and append the others to the pending ones."""
-        above = (*group.above, group.answer.help)
+        above = (*group.above, group.answer.text)
         for name, text in group.answer.help.commands:
             command = (*group.command, name)
             if name in _SKIPPED:
@@ -87,7 +87,7 @@ class Explorer:
                 is_limit = isinstance(error, OutOfRunsError)
                 yield Subcommand(command=command, summary=text, problem=str(error), is_beyond_limit=is_limit)
             else:
-                if answer.help in above:
+                if answer.text in above:
                     yield Subcommand(command=command, summary=text, problem="it has no help of its own")
                 else:
                     summary = answer.help.summary or text

@@ -28,6 +28,8 @@ def _tool_lines(name: str, table: Mapping[str, Any]) -> Iterator[str]:
     yield f"[tools.{inline_key(name)}.input_schema]"
     for key, value in schema.items():
         if key == "properties" and isinstance(value, dict) and value:
-            yield from (f"properties.{inline_key(argument)} = {inline_value(inner)}" for argument, inner in value.items())
+            yield from (
+                f"properties.{inline_key(argument)} = {inline_value(inner)}" for argument, inner in value.items()
+            )
         else:
             yield f"{inline_key(key)} = {inline_value(value)}"
