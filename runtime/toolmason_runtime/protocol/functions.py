@@ -59,7 +59,7 @@ class ImportedFunction:
             name: (Annotated[hint, self._defaults[name]] if name in self._defaults else hint)
             for name, hint in hints.items()
         }
-        return {name: TypeAdapter(hint) for name, hint in fields.items() if name != "return"}
+        return {name: TypeAdapter[Any](hint) for name, hint in fields.items() if name != "return"}
 
     @cached_property
     def _defaults(self) -> dict[str, FieldInfo]:

@@ -79,7 +79,7 @@ def program_help(command: Sequence[str], *, runs: Runs, is_subcommand: bool = Fa
     """Return the help of a program or subcommand: of its options, or of its manual page if that lists far more.
 
     Raises:
-        ImporterError: the program cannot be run, or its help is empty; for a subcommand, not even a usage is known.
+        ImporterError: the program cannot be run, or its help is empty; for a subcommand, it has not even a usage.
     """
     _check_words(command)
     if shutil.which(command[0]) is None:
@@ -96,12 +96,13 @@ def program_help(command: Sequence[str], *, runs: Runs, is_subcommand: bool = Fa
             best = answer
         if answer.help.weight or (is_subcommand and answer.help.usage.lines):
             break
-    if manual is None and (best is None or not any(known.description for known in best.help.options)):
+    is_described = best and any(option.description for option in best.help.options)
+    if manual is None and not (is_described or (is_subcommand and best and best.help.usage.lines)):
         manual = _manual_page(command, runs)
-    answer = _better(best, manual)
-    if answer is None or not (answer.help.weight or (is_subcommand and answer.help.usage.lines)):
+    better = _better(best, manual)
+    if better is None or not (better.help.weight or (is_subcommand and better.help.usage.lines)):
         raise ImporterError(f"{quoted(' '.join(command))} shows no options with --help or -h")
-    return answer
+    return better
 
 
 def _manual_page(command: Sequence[str], runs: Runs) -> Answer | None:

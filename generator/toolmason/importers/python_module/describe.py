@@ -101,8 +101,8 @@ def _listed(names: Sequence[str] | Mapping[str, Any]) -> str:
 def _server_tools(module: ModuleType, server: Any) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the tools of a server, and the reasons for those that are refused."""
     # The SDK lists its tools with their functions in its manager, `fastmcp` in `list_tools`.
-    manager = getattr(server, "_tool_manager", None)
-    listed = manager.list_tools() if hasattr(manager, "list_tools") else asyncio.run(_list_tools(server))
+    manager = getattr(server, "_tool_manager", server)
+    listed = asyncio.run(_resolved(manager.list_tools()))
     described, refused = [], {}
     for tool in listed:
         try:
@@ -112,11 +112,8 @@ def _server_tools(module: ModuleType, server: Any) -> tuple[list[dict[str, Any]]
     return described, refused
 
 
-async def _list_tools(server: Any) -> list[Any]:
-    if hasattr(server, "list_tools"):
-        return list(await server.list_tools())
-    tools = await server.get_tools()
-    return list(tools.values())
+async def _resolved(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
 
 
 def _server_tool(module: ModuleType, tool: Any) -> dict[str, Any]:
@@ -212,7 +209,8 @@ def _arguments_schema(signature: inspect.Signature, hints: Mapping[str, Any], do
     for name, parameter in signature.parameters.items():
         fields[name] = _field(parameter, hints, documented.params.get(name, ""))
     model = create_model("Arguments", __config__=ConfigDict(arbitrary_types_allowed=False), **fields)
-    return model.model_json_schema(by_alias=False)
+    schema: dict[str, Any] = model.model_json_schema(by_alias=False)
+    return schema
 
 
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any], description: str) -> tuple[Any, Any]:
@@ -241,8 +239,8 @@ def _field(parameter: inspect.Parameter, hints: Mapping[str, Any], description: 
     default = parameter.default
     if isinstance(default, FieldInfo):
         return hint, default
-    more = {"description": description} if description else {}
-    return hint, Field(default=PydanticUndefined if default is parameter.empty else default, **more)
+    value = PydanticUndefined if default is parameter.empty else default
+    return hint, Field(default=value, description=description) if description else Field(default=value)
 
 
 def _returns_schema(hint: Any) -> dict[str, Any] | None:
