@@ -22,7 +22,7 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.importers.help.fragment import fragment
 from toolmason.importers.help.parser import Help, Option, parse_help
 from toolmason.importers.help.runner import Answer, Runs, program_help
-from toolmason.importers.help.tree import Explorer, Subcommand, is_group
+from toolmason.importers.help.tree import Subcommand, is_group
 from toolmason.importers.help.usage import Positional, parse_usage
 from toolmason.importers.notes import ImporterError
 from toolmason.manifest.document import load

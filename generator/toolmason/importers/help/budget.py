@@ -88,8 +88,8 @@ def _drop(params: dict[str, Param], tool: WireTool, max_tokens: int) -> list[str
 def _use(params: Mapping[str, Param]) -> dict[str, float]:
     """Return an estimate of each flag's use.
 
-    Flags with a letter or an alias and those that the help mentions elsewhere are used more often than negations and
-    flags that all subcommands share. Unless the help is sorted by name, frequent flags come first.
+    Flags with a letter or an alias, those of one word, and those that the help mentions elsewhere are used more often
+    than negations and flags that all subcommands share. Unless the help is sorted by name, frequent flags come first.
     """
     names = [name for name, param in params.items() if param.option]
     pairs = list(pairwise(names))
@@ -100,6 +100,7 @@ def _use(params: Mapping[str, Param]) -> dict[str, float]:
         has_letter = any(len(flag) == 2 for flag in option.flags)
         start = 0 if is_sorted else 2 * (1 - position / len(params))
         bonus = has_letter + min(len(option.flags) - 1, 1) / 2 + min(option.mentions, 4) / 4 + start
+        bonus -= min(name.count("_"), 2) / 4 + min(len(name), 12) / 48
         use[name] = bonus - 3 * name.startswith("no_") - 6 * option.inherited
     return use
 

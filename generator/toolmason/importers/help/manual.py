@@ -26,7 +26,7 @@ def parse_manual(text: str, command: Sequence[str]) -> Help:
     sections = dict(_sections(text))
     synopsis = [line.strip() for line in sections.get("SYNOPSIS", []) if line.strip()]
     usage = [f"usage: {synopsis[0]}", *(f"   {line}" for line in synopsis[1:])] if synopsis else []
-    name = " ".join(line.strip() for line in sections.get("NAME", []))
+    name = " ".join(line.strip() for line in sections.get("NAME", []) if line)
     described = [line for title, lines in sections.items() if title not in _NO_OPTIONS for line in (title, *lines)]
     parsed = parse_help("\n".join([*usage, "", *described]), command)
     summary = re.split(r"\s[-\u2010-\u2014]+\s", name, maxsplit=1)[-1]

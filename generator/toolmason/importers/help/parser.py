@@ -109,8 +109,8 @@ _FLAG: Final = re.compile(r"--?(?:\[no-\])?[A-Za-z0-9?@#.][\w.+-]*")
 """A flag: `-n`, `--max-count`, `--[no-]color`."""
 _METAVAR: Final = re.compile(
     r"""(?P<joint>\[=|=|\[|[ ])?
-        (?P<metavar> <[^<>]+> | \{[^{}]+\} | \[[^\[\]]+\] | \([^()]+\) | '[^']+' | "[^"]+" | \.\.\.
-                   | [A-Z][A-Z0-9_|.:/+?*-]* (?![a-z]) | (?P<word>[a-z][\w|:/-]*) )
+        (?P<metavar> <[^<>]+> | \{[^{}]+\} | \[[^\[\]]+\][A-Z/_]* | \([^()]+\) | '[^']+' | "[^"]+" | \.\.\.
+                   | [A-Z][A-Z0-9_|.:/+?*-]* (?![a-z]) | (?P<word>[a-z][\w|:/=-]*) | (?<==)[0-9][\w.]* )
         (?P<close>\])?""",
     re.VERBOSE,
 )
@@ -171,7 +171,7 @@ def _option(spec: str, text: str) -> Option:
     value = _PFLAG_VALUE.search(spec)
     option = _parse_spec(spec[: value.start()] if value else spec)
     if value and value["value"] not in ("true", "false"):
-        option = replace(option, metavar="VALUE", joined=True)
+        option = replace(option, metavar="VALUE", joined=True, several=value["value"] == "[]")
     # The rest of the specification is the start of the description.
     return _add_description(option, f"{option.description} {text}".strip())
 
@@ -220,7 +220,7 @@ def _is_value(value: re.Match[str], spec: str) -> bool:
 
 
 def _is_optional(metavar: str) -> bool:
-    return metavar.startswith("[") and "|" not in metavar
+    return metavar.startswith("[") and metavar.endswith("]") and "|" not in metavar
 
 
 _VALUE: Final = re.compile(r"\[(?:-\w\|)?(?P<flag>--[\w-]+)[ =](?P<metavar><[^<>]+>)(?P<dots> ?\.\.\.)?")
@@ -303,6 +303,8 @@ def _add_description(option: Option, text: str) -> Option:
 
 def _choices(metavar: str) -> tuple[str, ...]:
     inner = metavar.strip("<>{}[]()'\"")
+    if inner in ("true", "false"):
+        return ("true", "false")
     if metavar.startswith("{"):
         return _split_choices(inner, r"[,|]")
     # `<SPEC|PATH>` and `COMMAND|URL` are kinds of values; lower-case words are values.
@@ -363,13 +365,19 @@ def _commands(lines: Sequence[str], usage: Usage) -> Iterator[tuple[str, str]]:
     """Yield subcommands below headings such as `Commands:`, or below any heading if the usage takes a command."""
     for title, body in _sections(lines):
         is_commands = re.search(r"\b(?:sub-?)?commands?\b", title, re.IGNORECASE) is not None
-        is_other = re.search(r"usage|option|flag|argument|environment|example", title, re.IGNORECASE) is not None
+        is_other = (
+            re.search(r"usage|option|flag|argument|environment|example|topic|alias|learn", title, re.IGNORECASE)
+            is not None
+        )
         if not (is_commands or (usage.takes_command and title)) or (is_other and not is_commands):
             continue
         for number, line in enumerate(body):
             entry = _ENTRY.match(line)
             if entry and re.fullmatch(r"[a-z][a-z0-9_:.-]*", entry["name"]):
-                yield entry["name"], " ".join([entry["text"], *_continued(body[number + 1 :], entry.start("text"))])
+                yield (
+                    entry["name"].rstrip(":"),
+                    " ".join([entry["text"], *_continued(body[number + 1 :], entry.start("text"))]),
+                )
         listed = [line for line in body if line]
         if "," in "".join(listed[:1]) and all(_NAMES.fullmatch(line) for line in listed):
             yield from ((name, "") for line in listed for name in re.findall(r"[^\s,]+", line))

@@ -60,7 +60,7 @@ def tool_params(help_: Help) -> dict[str, Param]:
         follows = index + 1 < len(positionals)
         params[name] = _positional(positional, help_, positionals[:index], follows=follows)
     for option in help_.options:
-        if _IGNORED_FLAGS.isdisjoint(option.flags):
+        if option.flag not in _IGNORED_FLAGS:
             name = unique(snake(option.flag.lstrip("-"), "option")[:_MAX_NAME_LENGTH], params)
             params[name] = _option(option, name, help_)
     return params

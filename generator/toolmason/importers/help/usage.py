@@ -236,9 +236,13 @@ def _is_flag_or_sign(text: str) -> bool:
 def _count_program_tokens(tokens: Sequence[str], command: Sequence[str]) -> int:
     """Return the number of leading tokens that name the program and its subcommands."""
     known = {*command, PurePath(command[0]).name, "python", "python3"}
-    for index, token in enumerate(tokens):
-        if index and token not in known:
+    index = 1
+    while index < len(tokens):
+        # `terraform [global options] plan`: options may precede a subcommand.
+        after = _end(tokens, index) + 1 if tokens[index] == "[" else index
+        if after >= len(tokens) or tokens[after] not in (command[1:] if after > index else known):
             return index
+        index = after + 1
     return len(tokens)
 
 

@@ -71,7 +71,10 @@ class _Import:
         name, reason = self.names.add(snake(original, "tool"), group=self.category)
         if name != original:
             self.note(original, f"renamed to `{name}`, {reason}")
-        table: dict[str, Any] = self._texts(tool, name) | {"category": self.category, "handler": f"{HANDLERS_MODULE}:{name}"}
+        table: dict[str, Any] = self._texts(tool, name) | {
+            "category": self.category,
+            "handler": f"{HANDLERS_MODULE}:{name}",
+        }
         table["hints"] = _hints(tool.get("annotations") or {})
         table |= self._arguments(original, tool["schema"])
         result, is_wrapped = self._result(original, name, tool["returns"])
