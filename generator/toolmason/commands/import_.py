@@ -205,6 +205,7 @@ def write_all(targets: dict[Path, str], *, force: bool) -> None:
     show_default=True,
     help="Risk of all tools.",
 )
+@click.option("--completion", metavar="FILE", type=FILE, help="Completion script for fish that lists more values.")
 @click.option("--name", default="", help="Write a whole manifest of a server with this name, not a part of one.")
 @click.option("-o", "--output", metavar="FILE", type=FILE, help="Write to FILE instead of stdout.")
 @force_option
@@ -216,6 +217,7 @@ def help_(
     max_runs: int,
     max_seconds: int,
     timeout: int,
+    completion: Path | None,
     output: Path | None,
     force: bool,
     **options: Any,
@@ -229,6 +231,7 @@ def help_(
     Exit codes: 0 success, 1 no help found, 2 wrong command line, 4 refused to overwrite.
     """
     from toolmason.diagnostics.terminal import progress
+    from toolmason.importers.help.completion import read_completions
     from toolmason.importers.help.fragment import FragmentOptions, fragment
     from toolmason.importers.help.runner import Runs
     from toolmason.importers.help.tree import Explorer
@@ -238,8 +241,9 @@ def help_(
         refuse_existing((output,), force=force)
     runs = Runs(timeout_s=timeout, max_runs=max_runs, max_seconds=max_seconds)
     try:
+        completions = read_completions(completion, Path(command[0]).name) if completion else None
         with progress() as show:
-            subcommands = Explorer(runs, show).explore(command, depth=depth if recursive else 0)
+            subcommands = Explorer(runs, show, completions).explore(command, depth=depth if recursive else 0)
         proposal = fragment(command, subcommands, FragmentOptions(**options))
     except ImporterError as error:
         fail_import(error, Notes(), is_json=False)

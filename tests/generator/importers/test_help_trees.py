@@ -17,8 +17,9 @@ from toolmason.catalogue.table import catalogue
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.importers.help.budget import drop_deprecated, shorten
+from toolmason.importers.help.completion import read_completions
 from toolmason.importers.help.manual import is_manual, parse_manual
-from toolmason.importers.help.parser import Help, Option
+from toolmason.importers.help.parser import Help, Option, parse_help
 from toolmason.importers.help.runner import Runs
 from toolmason.importers.help.tools import tool_params
 from toolmason.importers.help.tree import Explorer
@@ -294,3 +295,42 @@ def test_deprecated_flags_are_left_out() -> None:
 )
 def test_texts_are_shortened_by_sentences_then_words(text: str, length: int, short: str) -> None:
     assert shorten(text, length) == short
+
+
+# Completion scripts
+
+
+def test_a_completion_script_fills_the_gaps_of_the_help(replay: Replay) -> None:
+    replay.add(
+        "pack",
+        {
+            "": "Usage: pack [OPTIONS] COMMAND\n\nPack files into one.\n\n  -c, --color WHEN  Control colors\n",
+            "make": "Usage: pack make FILE\n\nMake a package of a file.\n",
+            "list": "Usage: pack list\n\nList the packages here.\n\n  --all  Show all\n",
+        },
+    )
+    tools = tools_of(import_help("-r", "--completion", str(FIXTURES / "pack.fish"), "--", "pack"))
+    assert tools["pack_make"]["params"] == {
+        "file": {"type": "string", "description": "File", "positional": True},
+        "level": {"type": "string", "description": "Compression", "enum": ["low", "high"], "required": False},
+        "target": {"type": "string", "description": "Directory", "required": False},
+    }
+    assert list(tools["pack_list"]["params"]) == ["all"]
+
+
+def test_values_are_added_to_flags_and_hidden_flags_are_not() -> None:
+    completions = read_completions(FIXTURES / "pack.fish", "pack")
+    help_ = parse_help("Usage: pack [OPTIONS]\n\n  -c, --color WHEN  Control colors\n", ["pack"])
+    (color,) = completions.add_to(help_, ()).options
+    assert color.choices == ("auto", "never")
+    assert completions.options[()][0].description == "Control the user's colors"
+    assert completions.commands == {(): {"make": "Make a package", "list": "List packages"}}
+    assert completions.options[("list",)][0].flags == ("--long",)
+
+
+@pytest.mark.parametrize(
+    ("file", "error"), [("absent.fish", "cannot be read"), ("gnu.txt", "is not a completion script")]
+)
+def test_files_without_completions_are_reported(file: str, error: str) -> None:
+    result = import_help("--completion", str(FIXTURES / file), "--", "git")
+    assert (result.exit_code, error in result.stderr) == (1, True)

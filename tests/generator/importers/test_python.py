@@ -114,7 +114,7 @@ def test_output_of_the_module_is_not_taken_for_the_description(
 def test_the_handlers_are_formatted(tmp_path: Path) -> None:
     import_python(tmp_path, "catalog")
     handlers = tmp_path / "handlers" / "catalog_tools"
-    ruff = [sys.executable, "-m", "ruff", "format", "--isolated", "--check", str(handlers)]
+    ruff = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "120", "--check", str(handlers)]
     checked = subprocess.run(ruff, capture_output=True, encoding="utf-8", check=False)
     assert checked.returncode == 0, checked.stdout
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from toolmason.importers.help.completion import Completions
 from toolmason.importers.help.parser import Help
 from toolmason.importers.help.runner import Answer, OutOfRunsError, Runs, program_help
 from toolmason.importers.notes import ImporterError
@@ -46,10 +47,11 @@ def is_group(help_: Help) -> bool:
 
 @dataclass(slots=True)
 class Explorer:
-    """Runs a program for the help of its subcommands. `show` reports each."""
+    """Runs a program for the help of its subcommands. `show` reports each; `completions` fill the gaps of the help."""
 
     runs: Runs
     show: Callable[[str], None] = lambda _: None
+    completions: Completions | None = None
     _pending: deque[_Group] = field(default_factory=deque)
 
     def explore(self, command: Sequence[str], *, depth: int) -> list[Subcommand]:
@@ -59,7 +61,7 @@ class Explorer:
             ImporterError: the program cannot be run, or its help is empty.
         """
         found: dict[tuple[str, ...], Subcommand] = {}
-        self._pending.append(_Group(tuple(command), program_help(command, runs=self.runs), (), depth))
+        self._pending.append(_Group(tuple(command), self._help(command), (), depth))
         while self._pending:
             group = self._pending.popleft()
             help_ = group.answer.help
@@ -69,6 +71,12 @@ class Explorer:
             if is_group(help_):
                 found |= {subcommand.command: subcommand for subcommand in self._below(group)}
         return list(found.values())
+
+    def _help(self, command: Sequence[str], *, is_subcommand: bool = False) -> Answer:
+        answer = program_help(command, runs=self.runs, is_subcommand=is_subcommand)
+        if self.completions is None:
+            return answer
+        return replace(answer, help=self.completions.add_to(answer.help, command[1:]))
 
     def _below(self, group: _Group) -> Iterator[Subcommand]:
         """Yield the subcommands of a group whose help is not available, and append the others to the pending ones."""
@@ -82,7 +90,7 @@ class Explorer:
                 continue
             self.show(" ".join(command))
             try:
-                answer = program_help(command, runs=self.runs, is_subcommand=True)
+                answer = self._help(command, is_subcommand=True)
             except ImporterError as error:
                 is_limit = isinstance(error, OutOfRunsError)
                 yield Subcommand(command=command, summary=text, problem=str(error), is_beyond_limit=is_limit)

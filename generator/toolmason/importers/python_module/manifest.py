@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolmason_runtime.toml.positions import Position
@@ -25,6 +26,7 @@ from toolmason.importers.python_module.handlers import ImportedTool, handlers_te
 from toolmason.importers.python_module.values import NoFormError, SchemaReader, Types
 from toolmason.importers.server.tools import clean_text
 from toolmason.model.identifiers import class_name
+from toolmason.render.format_python import format_python
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import project_names
 
@@ -169,9 +171,14 @@ def import_module(target: str, described: Mapping[str, Any], notes: Notes, *, na
     files = {
         f"handlers/{handlers}/__init__.py": f'"""Handlers of `{names.server}`."""\n',
         f"handlers/{handlers}/py.typed": "",
-        f"handlers/{handlers}/{HANDLERS_MODULE}.py": handlers_text(module, models, tools),
+        f"handlers/{handlers}/{HANDLERS_MODULE}.py": _formatted(handlers_text(module, models, tools)),
     }
     return ImportedModule(name=names.server, text=_manifest_text(data, module), handlers=files, tools=len(tools))
+
+
+def _formatted(code: str) -> str:
+    path = PurePosixPath(f"{HANDLERS_MODULE}.py")
+    return format_python({path: code})[path]
 
 
 def _hints(annotations: Mapping[str, Any]) -> dict[str, bool]:
