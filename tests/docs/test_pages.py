@@ -65,9 +65,10 @@ def test_command_prints_the_output_on_the_page_in_this_repository(page: str, com
 
 @pytest.mark.parametrize(("page", "command", "expected"), IN_DOCS, ids=first_line)
 def test_command_prints_the_output_on_the_page(page: str, command: str, expected: str, tmp_path: Path) -> None:
-    for language in ("toml", "yaml"):
+    for language in ("toml", "yaml", "python"):
         for block in read(page).blocks(language):
             if name := re.match(r"# (\S+\.\w+)\n", block):
+                (tmp_path / name[1]).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / name[1]).write_text(block, encoding="utf-8")
     check(command, expected, tmp_path)
 

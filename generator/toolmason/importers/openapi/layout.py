@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from toolmason.importers.manifest_writer import toml_text
-from toolmason.importers.server.layout import toml_key, toml_value
+from toolmason.importers.inline_toml import inline_key, inline_value
 
 _TABLES: Final = ("apis", "types", "tools")
 _LINES: Final = ("params", "fields")
@@ -19,7 +19,7 @@ def manifest_text(data: Mapping[str, Any], comment: str) -> str:
         line
         for kind in _TABLES
         for name, table in data.get(kind, {}).items()
-        for line in table_lines(f"{kind}.{toml_key(name)}", table)
+        for line in table_lines(f"{kind}.{inline_key(name)}", table)
     )
     return toml_text(head, comment) + "".join(f"{line}\n" for line in lines)
 
@@ -30,27 +30,27 @@ def table_lines(header: str, table: Mapping[str, Any]) -> Iterator[str]:
     yield f"[{header}]"
     for key, value in table.items():
         if key in _LINES and value:
-            yield from (f"{key}.{toml_key(name)} = {toml_value(inner)}" for name, inner in value.items())
+            yield from (f"{key}.{inline_key(name)} = {inline_value(inner)}" for name, inner in value.items())
         elif key == "input_schema":
             yield from _schema_lines(value)
         elif key == "description" and "\n" in value:
             yield f"{key} = {_multiline(value)}"
         else:
-            yield f"{key} = {toml_value(value)}"
+            yield f"{key} = {inline_value(value)}"
 
 
 def _schema_lines(schema: Mapping[str, Any]) -> Iterator[str]:
     for key, value in schema.items():
-        name = f"input_schema.{toml_key(key)}"
+        name = f"input_schema.{inline_key(key)}"
         if key in ("properties", "$defs") and value:
-            yield from (f"{name}.{toml_key(inner)} = {toml_value(part)}" for inner, part in value.items())
+            yield from (f"{name}.{inline_key(inner)} = {inline_value(part)}" for inner, part in value.items())
         else:
-            yield f"{name} = {toml_value(value)}"
+            yield f"{name} = {inline_value(value)}"
 
 
 def _multiline(text: str) -> str:
-    escaped = toml_value(text)[1:-1].replace("\\n", "\n").replace('\\"', '"')
+    escaped = inline_value(text)[1:-1].replace("\\n", "\n").replace('\\"', '"')
     # Only a backslash before `n` is an escaped line feed: an escaped backslash is doubled.
     if "\\" in text or '"""' in text or text.endswith('"'):
-        return str(toml_value(text))
+        return str(inline_value(text))
     return f'"""\n{escaped}"""'

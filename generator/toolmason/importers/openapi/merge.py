@@ -21,7 +21,7 @@ from toolmason_runtime.toml.positions import dotted, scan_keys
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.layout import table_lines
 from toolmason.importers.openapi.manifest import Imported, Options
-from toolmason.importers.server.layout import toml_key
+from toolmason.importers.inline_toml import inline_key
 
 _MISSING: Final = object()
 _BLOCKS: Final = ("categories", "apis", "types", "tools")
@@ -232,7 +232,7 @@ def merged_text(text: str, merge: Merge, merged: Mapping[str, Any]) -> str:
         text = _edited(text, inner, removals)
     for path in blocks:
         text = _without_block(text, path)
-    lines = [line for path, value in added for line in table_lines(f"{path[0]}.{toml_key(path[1])}", value)]
+    lines = [line for path, value in added for line in table_lines(f"{path[0]}.{inline_key(path[1])}", value)]
     if lines:
         text = text.rstrip("\n") + "\n" + "\n".join(lines) + "\n"
     try:
