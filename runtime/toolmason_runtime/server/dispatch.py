@@ -110,6 +110,8 @@ class Dispatcher:
         """The announcements of changed resources."""
         self.before_handler: Callable[[], None] | None = None
         """Called before a handler of a tool, prompt or resource runs; its exception ends the request."""
+        self.on_tool: Callable[[str], None] | None = None
+        """Called with the name of each tool that runs, also through a meta-tool."""
 
     @property
     def server(self) -> ServerEntry:
@@ -220,6 +222,8 @@ class Dispatcher:
         """Run a tool, for direct calls and for calls through a meta-tool."""
         entry = self._entry(name)
         as_json = self._has_json_errors(entry)
+        if self.on_tool is not None:
+            self.on_tool(name)
         if not is_enabled(entry):
             return error_result(disabled(name))
         work = self._execute(name, entry, arguments, context, as_json=as_json)
