@@ -182,6 +182,18 @@ class Subcommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAuth:
+    """The authorization server of `[server.auth]`, with its variables unexpanded."""
+
+    issuer: str
+    audience: str
+    jwks_url: str
+    resource: str
+    scopes: tuple[str, ...]
+    algorithms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
     """Prefixes of names. `command_prefix_env` is the environment variable that replaces the first one at run time."""
 
@@ -314,6 +326,7 @@ class Server:
     """Check that returns warnings once the server runs."""
     chunk_store: str
     page_size: int
+    auth: ServerAuth | None
     options: tuple[Option, ...]
     pass_env: tuple[str, ...]
     """Environment variables that its handlers read."""

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from toolmason_runtime.protocol.principal import Principal
     from toolmason_runtime.protocol.text_store import KeptText
 
 State = TypeVar("State")
@@ -72,6 +73,11 @@ class Context(Protocol):
     @property
     def is_local(self) -> bool:
         """Whether the client started this server; see `ToolCall.is_local`."""
+        ...
+
+    @property
+    def principal(self) -> Principal | None:
+        """The owner of the access token; see `ToolCall.principal`."""
         ...
 
     @property
@@ -170,6 +176,15 @@ class ToolCall:
         True over stdio and in one process, false over HTTP, where every program that reaches the port can call.
         """
         return self._context.is_local
+
+    @property
+    def principal(self) -> Principal | None:
+        """The owner of the request's access token: subject, scopes and claims.
+
+        None over stdio and in one process, and over HTTP without `[server.auth]`. The bearer token of `--token-file`
+        belongs to a principal without subject and claims that has every scope of the manifest.
+        """
+        return self._context.principal
 
     @property
     def answered(self) -> Collection[str]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.server.command import AUTH_SETTINGS
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.sdk import sdk_server
 from toolmason_runtime.server.telemetry import instrument
 from toolmason_runtime.transports.bearer_token import read_token
 from toolmason_runtime.transports.http import served_mcp
-from toolmason_runtime.transports.http_access import LOOPBACK_NAMES, AccessError, host_values, origin_value
+from toolmason_runtime.transports.http_access import LOOPBACK_NAMES, AccessError, Authorize, host_values, origin_value
 from toolmason_runtime.transports.http_app import HEALTH_PATH, Extras, Middleware, Routes, http_app
 from toolmason_runtime.transports.http_settings import HttpSettings, http_settings, variable
 
@@ -29,10 +31,24 @@ def http_server(dispatcher: Dispatcher, settings: HttpSettings) -> Any:
     return server
 
 
+def authorize(catalogue: Catalogue, flags: Mapping[str, Any], token: str) -> Authorize | None:
+    """Return the check of access tokens; None for a server without `[server.auth]`.
+
+    Raises:
+        AccessError: a setting is invalid.
+    """
+    if "auth" not in catalogue["server"]:
+        return None
+    from toolmason_runtime.server.authorization import authorization
+
+    return authorization(catalogue, {key: flags.get(f"auth_{key}") for key in AUTH_SETTINGS}, token=token)
+
+
 class AsgiApp:
     """The application of a server. Its lifespan, which the ASGI server must run, opens and closes the server.
 
     Args:
+        catalogue: the tools and settings of the server.
         build_dispatcher: returns what answers the requests.
         command: command of the server, with which the variables of its settings begin.
         routes: returns the author's routes.
@@ -41,12 +57,14 @@ class AsgiApp:
 
     def __init__(
         self,
+        catalogue: Catalogue,
         build_dispatcher: Callable[[], Dispatcher],
         *,
         command: str,
         routes: Routes | None = None,
         middleware: Middleware | None = None,
     ) -> None:
+        self._catalogue = catalogue
         self._build_dispatcher = build_dispatcher
         self._command = command
         self._routes = routes
@@ -78,6 +96,7 @@ class AsgiApp:
     def _open(self) -> AbstractAsyncContextManager[None]:
         settings = http_settings(self._command)
         token = read_token(Path(settings.token_file)) if settings.token_file else ""
+        check = authorize(self._catalogue, {}, token)
         served = served_mcp(http_server(self._build_dispatcher(), settings), settings.state_keys)
         names = (*settings.allowed_hosts, *LOOPBACK_NAMES)
         app = http_app(
@@ -86,9 +105,10 @@ class AsgiApp:
             hosts=[host_values(name, _NO_PORT)[0] for name in names],
             origins=[origin_value(origin) for origin in settings.allowed_origins],
             token=token,
+            authorize=check,
             any_port=True,
         )
-        self._app = app if token else _only_local(app, variable(self._command, "TOKEN_FILE"))
+        self._app = app if token or check else _only_local(app, variable(self._command, "TOKEN_FILE"))
         return served.run(app)
 
 

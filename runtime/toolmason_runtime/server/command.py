@@ -46,6 +46,13 @@ INSTALL = "install"
 BUILT_IN = (SERVE, INSTALL)
 """Subcommands of every server."""
 _INSTALL_HELP = (INSTALL, "Add this server to the configuration of an MCP client")
+AUTH_SETTINGS = {
+    "issuer": "authorization server whose access tokens are accepted",
+    "audience": "audience of the access tokens",
+    "jwks_url": "public keys of the authorization server",
+    "resource": "public address of this server's endpoint, for clients",
+}
+"""The settings of authorization that a flag replaces."""
 USAGE_ERROR = 2
 MAX_PORT = 65_535
 
@@ -160,7 +167,8 @@ def main(
         if startup_check and not (opened and opened.is_checked) and WORKER not in os.environ:
             _schedule_startup_check(startup_check)
         if args.http:
-            return _serve_http(make_dispatcher, args, prog, shutdown, {"routes": routes, "middleware": middleware})
+            hooks = {"routes": routes, "middleware": middleware}
+            return _serve_http(make_dispatcher, catalogue, args, prog=prog, shutdown=shutdown, hooks=hooks)
         _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
     return shutdown.exit()
 
@@ -195,7 +203,9 @@ def _server_maker(make_dispatcher: Callable[[], Any]) -> Callable[[], Any]:
 
 def _serve_http(
     make_dispatcher: Callable[[], Any],
+    catalogue: Catalogue,
     args: argparse.Namespace,
+    *,
     prog: str,
     shutdown: Shutdown,
     hooks: Mapping[str, str],
@@ -205,7 +215,7 @@ def _serve_http(
 
     loaded = {name: _load(target) for name, target in hooks.items() if target}
     try:
-        code = serve_http(make_dispatcher, vars(args), prog, shutdown, loaded)
+        code = serve_http(make_dispatcher, catalogue, vars(args), prog=prog, shutdown=shutdown, hooks=loaded)
     except AccessError as error:
         return _usage_error(prog, str(error))
     except OSError as error:
@@ -252,7 +262,10 @@ def _parser(
         help="allow debuggers and other processes of this user to read the memory and environment of the server",
     )
     _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
-    _add_http(parser.add_argument_group("http"))
+    http = parser.add_argument_group("http")
+    _add_http(http)
+    if "auth" in server:
+        _add_auth(http)
     if has_programs(catalogue):
         _add_commands(parser.add_argument_group("programs"))
     if options:
@@ -263,7 +276,7 @@ def _parser(
 def own_flags() -> frozenset[str]:
     """Return the flags of every server, without their dashes: `list-tools`, `policy`."""
     server: Any = {
-        "server": {"name": "", "title": ""},
+        "server": {"name": "", "title": "", "auth": {}},
         "discovery": {"style": ""},
         "categories": (),
         "clis": ("any",),
@@ -335,6 +348,16 @@ def _add_http(group: Any) -> None:
     group.add_argument(
         "--call-timeout", type=_positive, metavar="SECONDS", help="maximum time of a call (default: none)"
     )
+
+
+def _add_auth(group: Any) -> None:
+    for key, meaning in AUTH_SETTINGS.items():
+        group.add_argument(
+            f"--auth-{key.replace('_', '-')}",
+            type=_non_empty,
+            metavar="AUDIENCE" if key == "audience" else "URL",
+            help=f"{meaning} (default: [server.auth] of the manifest)",
+        )
 
 
 def _add_commands(group: Any) -> None:

@@ -232,11 +232,14 @@ class Dispatcher:
     async def _execute(
         self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context, *, as_json: bool
     ) -> WireResult:
+        notes: Sequence[str] = ()
+        if "scopes" in entry or "claims" in entry:
+            arguments, notes = _authorized(entry, arguments, context)
         tool = self._tools.get(name) or self._load_tool(name, entry)
         validated = tool.arguments.validate(arguments)
         work = self._handle(tool, name, validated.value, context)
         # Errors get the notes too, because an ignored argument is often their cause.
-        return with_notes(await _as_result(name, work, as_json=as_json), validated.notes)
+        return with_notes(await _as_result(name, work, as_json=as_json), (*notes, *validated.notes))
 
     async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
         return tool.results.to_wire(await tool.binding.result(arguments, await self._new_call(name, context)))
@@ -303,6 +306,14 @@ class Dispatcher:
             f"{self.server['package']}.{module}.bindings"
         ).BINDINGS
         return bindings[name]
+
+
+def _authorized(entry: ToolEntry, arguments: dict[str, Any], context: Context) -> tuple[dict[str, Any], Sequence[str]]:
+    """Return the arguments with the values of claims, and notes; raise ToolError if the caller lacks a scope."""
+    from toolmason_runtime.protocol.principal import check_scopes, with_claims
+
+    check_scopes(entry, context)
+    return with_claims(entry, arguments, context.principal) if "claims" in entry else (arguments, ())
 
 
 async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = False) -> WireResult:

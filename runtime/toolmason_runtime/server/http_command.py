@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolmason_runtime.server.asgi import http_server
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.server.asgi import authorize, http_server
 from toolmason_runtime.server.workers import run_workers, this_worker
 from toolmason_runtime.transports import http
 from toolmason_runtime.transports.bearer_token import own_token, read_token
@@ -19,7 +20,9 @@ from toolmason_runtime.transports.shutdown import Shutdown
 
 def serve_http(
     make_dispatcher: Callable[[], Any],
+    catalogue: Catalogue,
     flags: Mapping[str, Any],
+    *,
     prog: str,
     shutdown: Shutdown,
     hooks: Mapping[str, Callable[..., Any]],
@@ -28,6 +31,7 @@ def serve_http(
 
     Args:
         make_dispatcher: returns what answers the requests.
+        catalogue: the tools and settings of the server.
         flags: the command line.
         prog: name of the command.
         shutdown: handles the signals.
@@ -45,10 +49,11 @@ def serve_http(
             f"--host {host} is reachable from other machines: list the host names of the server with"
             " --allow-host NAME; clients need the bearer token of --token-file FILE, or of the file created for it"
         )
-    token, note = _token(prog, settings.token_file, is_required=is_remote)
+    has_auth = "auth" in catalogue["server"]
+    token, note = _token(prog, settings.token_file, is_required=is_remote and not has_auth)
     worker = this_worker() if count > 1 else None
     if count > 1 and worker is None:
-        return _supervise(count, host, port, prog, note, shutdown)
+        return _supervise(count, (host, port), variable(prog, "STATE_KEY"), note, shutdown)
     if worker is not None:
         worker.end_with_supervisor()
     http.serve(
@@ -59,6 +64,7 @@ def serve_http(
         allowed_hosts=settings.allowed_hosts,
         allowed_origins=settings.allowed_origins,
         token=token,
+        authorize=authorize(catalogue, flags, token),
         note=note,
         extras=Extras(**hooks, max_requests=settings.max_requests),
         state_keys=settings.state_keys,
@@ -67,13 +73,13 @@ def serve_http(
     return 0
 
 
-def _supervise(count: int, host: str, port: int, prog: str, note: str, shutdown: Shutdown) -> int:
+def _supervise(count: int, place: tuple[str, int], state_key: str, note: str, shutdown: Shutdown) -> int:
     if sys.platform == "win32":
         raise AccessError("--workers needs Unix; on Windows, start several servers behind a balancer")
-    with http.listen(host, port) as listener:
-        url = http.address(host, listener.getsockname()[1])
+    with http.listen(*place) as listener:
+        url = http.address(place[0], listener.getsockname()[1])
         print(f"serving MCP at {url}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
-        return run_workers(count, listener, shutdown, state_key_variable=variable(prog, "STATE_KEY"))
+        return run_workers(count, listener, shutdown, state_key_variable=state_key)
 
 
 def _token(prog: str, path: str, *, is_required: bool) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 import anyio
 from mcp import types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -29,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.call import Level
 from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
+from toolmason_runtime.protocol.principal import Principal
 from toolmason_runtime.protocol.request_context import RequestContext, malformed_answer, refused_by_client
 from toolmason_runtime.protocol.requests import DEFAULT_LEVEL
 from toolmason_runtime.server.dispatch import Dispatcher
@@ -189,6 +191,8 @@ class SdkContext(RequestContext):
     def __init__(self, ctx: ServerRequestContext[Any, Any], level: Level) -> None:
         super().__init__(ctx.params, level, is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
         self._ctx = ctx
+        if ctx.request is not None:
+            self.principal = principal_of(ctx.request.scope.get("user"))
 
     @cached_property
     def capabilities(self) -> Mapping[str, Any]:
@@ -231,6 +235,19 @@ class SdkContext(RequestContext):
         except ValidationError as error:
             raise malformed_answer(method) from error
         return response.model_dump(mode="json")
+
+
+def principal_of(user: object) -> Principal | None:
+    """Return the principal of an ASGI scope's `user`; None unless the SDK has verified an access token."""
+    if not isinstance(user, AuthenticatedUser):
+        return None
+    token = user.access_token
+    return Principal(
+        subject=token.subject or "",
+        scopes=frozenset(token.scopes),
+        claims=token.claims or {},
+        client_id=token.client_id,
+    )
 
 
 _HANDSHAKE: Final = "2025-11-25"

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from toolmason_runtime.transports.http_access import (
     LOOPBACK_NAMES,
     AccessError,
+    Authorize,
     bracketed,
     host_values,
     origin_value,
@@ -53,6 +54,7 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
     token: str = "",
+    authorize: Authorize | None = None,
     note: str = "",
     request_timeout_s: float = REQUEST_TIMEOUT_S,
     extras: Extras = NO_EXTRAS,
@@ -69,6 +71,7 @@ def serve(
         allowed_hosts: `Host` headers that are allowed in addition to the loopback names (against DNS rebinding).
         allowed_origins: origins of web pages that are allowed.
         token: bearer token that every request needs; empty for none.
+        authorize: adds the check of access tokens, which replaces that of `token`.
         note: text after the printed address.
         request_timeout_s: seconds until an incomplete request is closed.
         extras: routes and middleware of the author, and the limit of concurrent requests.
@@ -80,7 +83,7 @@ def serve(
             origin is malformed.
         OSError: the address is not available.
     """
-    if not is_loopback(host) and not (allowed_hosts and token):
+    if not is_loopback(host) and not (allowed_hosts and (token or authorize)):
         raise AccessError(f"{host} is reachable from other machines: allowed hosts and a token are required")
     origins = [origin_value(origin) for origin in allowed_origins]
     names = [*allowed_hosts, *((*LOOPBACK_NAMES, host) if is_loopback(host) else ())]
@@ -89,7 +92,7 @@ def serve(
         number = listening.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
         served = served_mcp(make_server(), state_keys)
-        app = http_app(served.endpoint, extras, hosts=hosts, origins=origins, token=token)
+        app = http_app(served.endpoint, extras, hosts=hosts, origins=origins, token=token, authorize=authorize)
         protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(
             app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False

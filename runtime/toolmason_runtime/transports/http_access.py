@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -57,16 +57,29 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
 
 
+Authorize = Callable[[ASGIApp], ASGIApp]
+"""Returns an app behind a check of access tokens."""
+
+
 def guarded(
-    app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), token: str = "", any_port: bool = False
+    app: ASGIApp,
+    *,
+    hosts: Sequence[str],
+    origins: Sequence[str] = (),
+    token: str = "",
+    authorize: Authorize | None = None,
+    any_port: bool = False,
 ) -> ASGIApp:
     """Return `app` behind all three checks.
 
     `hosts` are the allowed `Host` headers in lower case; this check prevents DNS rebinding. A request without `Origin`
     comes from a program and passes; any other must come from a page of the same host, or of one of `origins`. Every
-    request needs `token`, unless it is empty. With `any_port`, `hosts` are compared without ports.
+    request needs `token`, unless it is empty. `authorize` replaces this check. With `any_port`, `hosts` are compared
+    without ports.
     """
-    if token:
+    if authorize:
+        app = authorize(app)
+    elif token:
         app = _WithToken(app, token)
     if origins:
         # A preflight request has no token, so it is answered before the token check.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
-from toolmason_runtime.transports.http_access import guarded
+from toolmason_runtime.transports.http_access import Authorize, guarded
 from toolmason_runtime.transports.limits import MAX_REQUESTS, limited
 
 PATH: Final = "/mcp"
@@ -49,6 +50,7 @@ def http_app(
     hosts: Sequence[str],
     origins: Sequence[str] = (),
     token: str = "",
+    authorize: Authorize | None = None,
     any_port: bool = False,
 ) -> ASGIApp:
     """Return the application that serves MCP with `endpoint` at `/mcp`.
@@ -59,6 +61,7 @@ def http_app(
         hosts: allowed `Host` headers, in lower case.
         origins: allowed origins of web pages.
         token: bearer token that every request needs, except those of public routes; empty for none.
+        authorize: adds the check of access tokens, which replaces that of `token`.
         any_port: compare the hosts without their ports.
 
     Raises:
@@ -69,11 +72,11 @@ def http_app(
     app: ASGIApp = _only_at_path(endpoint, Router(routes, default=_not_found))
     if extras.middleware:
         app = extras.middleware(app)
-    protected = guarded(app, hosts=hosts, origins=origins, token=token, any_port=any_port)
+    guard = partial(guarded, app, hosts=hosts, origins=origins, any_port=any_port)
+    protected = guard(token=token, authorize=authorize)
     open_routes = [route for route in routes if isinstance(route, Route) and _is_public(route)]
-    if open_routes and token:
-        unprotected = guarded(app, hosts=hosts, origins=origins, any_port=any_port)
-        protected = _split(open_routes, unprotected, protected)
+    if open_routes:
+        protected = _split(open_routes, guard(), protected)
     return _with_health(limited(protected, extras.max_requests))
 
 

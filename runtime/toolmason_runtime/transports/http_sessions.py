@@ -53,7 +53,7 @@ _METHODS: Final = {
 }
 """The private methods of the SDK that are called or replaced here, with their parameters."""
 _ATTRIBUTES: Final = {
-    StreamableHTTPSessionManager: {"_server_instances"},
+    StreamableHTTPSessionManager: {"_server_instances", "_session_owners"},
     StreamableHTTPServerTransport: {"_request_streams", "_read_stream_writer"},
 }
 
@@ -90,13 +90,16 @@ class Sessions(SdkSessions):
         else:
             await super()._handle_request(scope, receive, send)
 
-    def _admit_session(self, requestor: Any) -> StreamableHTTPServerTransport | None:  # noqa: ARG002  there are no users
+    def _admit_session(self, requestor: Any) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= MAX_SESSIONS:
             return None
         identity = self._peers.new_id() if self._peers else uuid4().hex
         session = _Session(
             identity, event_store=RecentEvents(), retry_interval=RETRY_MS, idle_timeout=self.session_idle_timeout
         )
+        if requestor is not None:
+            # The SDK answers requests of other principals with 404.
+            self._session_owners[identity] = requestor
         self._server_instances[identity] = session
         return session
 

@@ -28,7 +28,7 @@ class HttpSettings:
     call_timeout_s: float | None
     """Maximum seconds of one call; None for no limit."""
     state_keys: tuple[str, ...]
-    """Keys that several processes share. The first one seals; the others are accepted, so that a key can be replaced."""
+    """Keys that several processes share. The first one seals, all are accepted: so a key can be replaced."""
 
 
 def variable(command: str, name: str) -> str:
