@@ -163,6 +163,10 @@ class ServerTable(PartialTable):
 
     It takes no arguments and returns a list of warnings, which are logged.
     """
+    routes: str = key(_FUNCTION, default="")
+    """`module:function` under `handlers`: returns the Starlette routes that the server has over HTTP beside `/mcp`."""
+    middleware: str = key(_FUNCTION, default="")
+    """`module:function` under `handlers`: wraps the ASGI application, behind the access checks."""
     chunk_store: str = key(_VARIABLE, default="")
     """Environment variable with the URL of a Redis server in which processes share long texts for `fetch_chunk`.
 

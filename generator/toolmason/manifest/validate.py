@@ -108,7 +108,7 @@ def _check_registry_name(context: TableContext) -> None:
         context.error("TM405", message, "registry_name", hint=hint)
 
 
-_FUNCTION_KEYS: Final = ("lifespan", "guard", "startup_check")
+_FUNCTION_KEYS: Final = ("lifespan", "guard", "startup_check", "routes", "middleware")
 """Keys of `[server]` that name a function in the package `handlers`."""
 
 

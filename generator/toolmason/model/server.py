@@ -324,6 +324,10 @@ class Server:
     """Check of the arguments of each command line."""
     startup_check: Handler | None
     """Check that returns warnings once the server runs."""
+    routes: Handler | None
+    """Routes beside that of MCP, over HTTP."""
+    middleware: Handler | None
+    """Wrapper of the ASGI application."""
     chunk_store: str
     page_size: int
     auth: ServerAuth | None
@@ -355,6 +359,11 @@ class Server:
     """Paths below `generated/` whose files are not written."""
     postings: str = ""
     """Content of `semantic.postings`; empty if the project has none."""
+
+    @property
+    def http_modules(self) -> tuple[str, ...]:
+        """The modules of `routes` and `middleware`."""
+        return tuple(sorted({hook.module for hook in (self.routes, self.middleware) if hook}))
 
     @property
     def skill(self) -> str:

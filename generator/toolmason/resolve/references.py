@@ -30,7 +30,10 @@ from toolmason.resolve.handlers import HandlerIndex
 from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 RESERVED_MODULES: Final = frozenset(
-    {"catalogue", "prompts", "resources", "server", "types", "__init__", "__main__", "__pycache__", "search_index"}
+    {
+        *("asgi", "catalogue", "prompts", "resources", "server", "types", "search_index"),
+        *("__init__", "__main__", "__pycache__"),
+    }
 )
 """Modules of the generated package that a category must not hide."""
 FILE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -240,6 +243,8 @@ _FUNCTION_HINTS: Final = {
     "lifespan": "write an async context manager that takes the options and yields one object or a tuple of objects",
     "guard": "write an async function that takes a CommandTool, its values and the ToolCall",
     "startup_check": "write a function that takes no arguments and returns warnings",
+    "routes": "write a function that takes no arguments and returns a list of Starlette routes",
+    "middleware": "write a function that takes an ASGI application and returns one",
 }
 """Signature of each function that [server] names."""
 

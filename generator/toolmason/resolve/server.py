@@ -75,6 +75,8 @@ def resolve_server(
         lifespan=context.handler(table.lifespan) if table.lifespan else None,
         guard=_guard(context),
         startup_check=context.handler(table.startup_check) if table.startup_check else None,
+        routes=context.handler(table.routes) if table.routes else None,
+        middleware=context.handler(table.middleware) if table.middleware else None,
         page_size=table.page_size,
         auth=_auth(context),
         options=_options(context),

@@ -222,6 +222,30 @@ class ToolCall:
         store = self.state(TextStore)  # type: ignore[type-abstract]  # a lookup makes no instance
         return await store.keep(text, max_part_bytes=max_part_bytes)
 
+    async def once(
+        self,
+        key: str,
+        work: Callable[[], Awaitable[str]],
+        *,
+        keep_s: float,
+        on_wanted: Callable[[], None] = lambda: None,
+    ) -> str:
+        """Return the text of `work`, of which equal calls in other processes of this server wait for the text.
+
+        It is for work that is slow or costs money, on a server with several processes and a `chunk_store`. The text is
+        stored for `keep_s` seconds, so it is not lost if this process is killed. Alone, a process just calls `work`.
+
+        Args:
+            key: identifies the work among those of this tool; it must contain everything that the text depends on.
+            work: returns the text; its errors are not shared.
+            keep_s: seconds that the text is stored, for calls that are repeated.
+            on_wanted: called from time to time while another process waits for the text.
+        """
+        from toolmason_runtime.protocol.text_store import TextStore
+
+        store = self.state(TextStore)  # type: ignore[type-abstract]  # a lookup makes no instance
+        return await store.once(f"{self.tool}\0{key}", work, keep_s=keep_s, on_wanted=on_wanted)
+
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Send progress to the client; `done` must increase with each call."""
         await self._context.progress(done, total, message)

@@ -26,6 +26,7 @@ _NO_PORT: Final = 0
 
 def http_server(dispatcher: Dispatcher, settings: HttpSettings) -> Any:
     """Return the SDK's server for HTTP."""
+    dispatcher.state_key = next(iter(settings.state_keys), "")
     server = sdk_server(dispatcher, state_keys=settings.state_keys, call_timeout_s=settings.call_timeout_s)
     instrument(server, dispatcher)
     return server

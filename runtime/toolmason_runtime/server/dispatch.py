@@ -112,6 +112,8 @@ class Dispatcher:
         """Called before a handler of a tool, prompt or resource runs; its exception ends the request."""
         self.on_tool: Callable[[str], None] | None = None
         """Called with the name of each tool that runs, also through a meta-tool."""
+        self.state_key = ""
+        """Key of the processes that are one server behind a balancer; empty if this process is alone."""
 
     @property
     def server(self) -> ServerEntry:
@@ -263,6 +265,7 @@ class Dispatcher:
             self.server.get("chunk_store", ""),
             server=self.server["name"],
             show_call=lambda arguments: self._style.call_text(FETCH_CHUNK_ENTRY, arguments),
+            state_key=self.state_key,
         )
 
     @cached_property
