@@ -88,7 +88,7 @@ def test_question_of_one_process_is_answered_to_the_other(is_killed: bool) -> No
     """2026-07-28: the answers so far come back with each request, sealed with the key of both processes."""
     with serving(env=SHARED) as (process, first), serving(env=SHARED) as (_, second), ExitStack() as stack:
         params: dict[str, Any] = {"name": "ask", "arguments": {}}
-        capabilities = {"clientCapabilities": {"elicitation": {"form": {}}}}
+        capabilities: dict[str, Any] = {"clientCapabilities": {"elicitation": {"form": {}}}}
         clients = [Raw(address, MODERN, stack) for address in (first, second, second)]
         answers = ({"name": {"name": "Ann"}}, {"city": {"city": "Rome"}})
         message: dict[str, Any] = {}
@@ -165,7 +165,9 @@ async def test_each_call_is_answered_or_fails_and_succeeds_when_repeated_though_
             await done.wait()
             processes[0].kill()
 
-        *failures, _ = await asyncio.gather(*(work(number) for number in range(4)), kill_one())
+        killing = asyncio.create_task(kill_one())
+        failures = await asyncio.gather(*map(work, range(4)))
+        await killing
 
     assert max(failures) <= 4, "only calls of the moment fail"
 

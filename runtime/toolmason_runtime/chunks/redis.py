@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 import anyio
 import anyio.to_thread
 from toolmason_runtime.chunks.memory import MemoryStore
+from toolmason_runtime.chunks.shared_work import MAX_SHARED_BYTES, SharedWork, UnavailableError
 from toolmason_runtime.chunks.text import LongText, Part, check_index, decode, expired, is_key, iso
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 5.0
 """Seconds Redis has for one answer, to connect included."""
-MAX_SHARED_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of the longest text that is sent to Redis, or read from it."""
 
 _SCHEMES: Final = ("redis", "rediss", "unix")
 _MAX_CONNECTIONS: Final = 8
@@ -35,10 +34,6 @@ _MAX_DIGITS: Final = 9
 _IN_THIS_PROCESS: Final = "kept in the memory of this process alone"
 
 _log = logging.getLogger(__name__)
-
-
-class UnavailableError(Exception):
-    """Redis did not do what was asked; the text is the reason, and contains nothing that Redis sent."""
 
 
 class RedisStore:
@@ -91,8 +86,6 @@ class RedisStore:
         self, name: str, work: Callable[[], Awaitable[str]], *, keep_s: float, on_wanted: Callable[[], None]
     ) -> str:
         """See `ChunkStore.once`."""
-        from toolmason_runtime.chunks.shared_work import SharedWork
-
         shared = SharedWork(self._redis, f"{self._prefix}work:")
         return await shared.once(name, work, keep_s=keep_s, on_wanted=on_wanted)
 

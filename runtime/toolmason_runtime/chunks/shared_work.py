@@ -13,17 +13,21 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime.chunks.redis import MAX_SHARED_BYTES, UnavailableError
-
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
+MAX_SHARED_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the longest text that is sent to Redis, or read from it."""
 LEASE_S: Final = 6.0
 """Seconds until the work of a dead process may start again."""
 BEAT_S: Final = 1.0
 """Seconds between renewals of a lease, and between looks of those who wait."""
 
 _log = logging.getLogger(__name__)
+
+
+class UnavailableError(Exception):
+    """Redis did not do what was asked; the text is the reason, and contains nothing that Redis sent."""
 
 
 class SharedWork:
@@ -54,17 +58,20 @@ class SharedWork:
         """Return the stored text, as soon as there is one; return None with the lease if nobody works on it."""
         while True:
             async with self._redis() as client:
-                if text := await client.get(self._key(name, "text")):
-                    return bytes(text).decode()
+                if text := await self._text(client, name):
+                    return text
                 # The lease is taken before the second look: its last owner may have stored the text in between.
                 if await client.set(self._key(name, "lease"), own, nx=True, px=_ms(LEASE_S)):
-                    text = await client.get(self._key(name, "text"))
-                    if not text:
+                    if not (text := await self._text(client, name)):
                         return None
                     await client.delete(self._key(name, "lease"))
-                    return bytes(text).decode()
+                    return text
                 await client.set(self._key(name, "wanted"), b"1", px=_ms(3 * BEAT_S))
             await asyncio.sleep(BEAT_S)
+
+    async def _text(self, client: Redis, name: str) -> str:
+        data: Any = await client.get(self._key(name, "text"))
+        return (data or b"").decode("utf-8", "surrogatepass")
 
     @asynccontextmanager
     async def _renewed(self, name: str, own: bytes, on_wanted: Callable[[], None]) -> AsyncIterator[None]:

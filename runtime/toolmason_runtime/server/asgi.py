@@ -11,7 +11,6 @@ from typing import Any, Final
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.server.command import AUTH_SETTINGS
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.sdk import sdk_server
 from toolmason_runtime.server.telemetry import instrument
@@ -32,8 +31,8 @@ def http_server(dispatcher: Dispatcher, settings: HttpSettings) -> Any:
     return server
 
 
-def authorize(catalogue: Catalogue, flags: Mapping[str, Any], token: str) -> Authorize | None:
-    """Return the check of access tokens; None for a server without `[server.auth]`.
+def authorize(catalogue: Catalogue, flags: Mapping[str, str | None], token: str) -> Authorize | None:
+    """Return the check of access tokens; None for a server without `[server.auth]`, whose keys `flags` replace.
 
     Raises:
         AccessError: a setting is invalid.
@@ -42,7 +41,7 @@ def authorize(catalogue: Catalogue, flags: Mapping[str, Any], token: str) -> Aut
         return None
     from toolmason_runtime.server.authorization import authorization
 
-    return authorization(catalogue, {key: flags.get(f"auth_{key}") for key in AUTH_SETTINGS}, token=token)
+    return authorization(catalogue, flags, token=token)
 
 
 class AsgiApp:

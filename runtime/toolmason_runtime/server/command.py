@@ -39,14 +39,12 @@ LOG_FORMATS = ("text", "json")
 DEFAULT_LOG_LEVEL = "warning"
 STARTUP_CHECK_DELAY_S = 1.0
 """Seconds until the startup check runs; clients have their first responses by then."""
-WORKER = "TOOLMASON_WORKER"
-"""Environment variable of a process of `--workers`; only the supervisor runs the startup check."""
 SERVE = "serve"
 INSTALL = "install"
 BUILT_IN = (SERVE, INSTALL)
 """Subcommands of every server."""
 _INSTALL_HELP = (INSTALL, "Add this server to the configuration of an MCP client")
-AUTH_SETTINGS = {
+_AUTH = {
     "issuer": "authorization server whose access tokens are accepted",
     "audience": "audience of the access tokens",
     "jwks_url": "public keys of the authorization server",
@@ -164,9 +162,13 @@ def main(
     if not args.http and sys.stdin is not None and sys.stdin.isatty():
         print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     with nullcontext((0, 1)) if args.http else reserved_streams() as streams:
-        if startup_check and not (opened and opened.is_checked) and WORKER not in os.environ:
+        if startup_check and not (opened and opened.is_checked) and not args.http:
             _schedule_startup_check(startup_check)
         if args.http:
+            from toolmason_runtime.server.workers import is_worker
+
+            if startup_check and not is_worker():
+                _schedule_startup_check(startup_check)
             hooks = {"routes": routes, "middleware": middleware}
             return _serve_http(make_dispatcher, catalogue, args, prog=prog, shutdown=shutdown, hooks=hooks)
         _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
@@ -351,7 +353,7 @@ def _add_http(group: Any) -> None:
 
 
 def _add_auth(group: Any) -> None:
-    for key, meaning in AUTH_SETTINGS.items():
+    for key, meaning in _AUTH.items():
         group.add_argument(
             f"--auth-{key.replace('_', '-')}",
             type=_non_empty,

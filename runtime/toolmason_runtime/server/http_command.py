@@ -64,13 +64,17 @@ def serve_http(
         allowed_hosts=settings.allowed_hosts,
         allowed_origins=settings.allowed_origins,
         token=token,
-        authorize=authorize(catalogue, flags, token),
+        authorize=authorize(catalogue, _auth_flags(flags), token),
         note=note,
         extras=Extras(**hooks, max_requests=settings.max_requests),
         state_keys=settings.state_keys,
         listener=worker.listener if worker else None,
     )
     return 0
+
+
+def _auth_flags(flags: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name.removeprefix("auth_"): value for name, value in flags.items() if name.startswith("auth_")}
 
 
 def _supervise(count: int, place: tuple[str, int], state_key: str, note: str, shutdown: Shutdown) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -53,7 +54,11 @@ def _export(name: str, version: str) -> None:
     provider = TracerProvider(resource=Resource.create({**own, "service.version": version}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
-    exit_hooks.append(lambda: provider.force_flush(FLUSH_MS))
+    exit_hooks.append(partial(_flush, provider))
+
+
+def _flush(provider: Any) -> None:
+    provider.force_flush(FLUSH_MS)
 
 
 def _name_span(tool: str) -> None:

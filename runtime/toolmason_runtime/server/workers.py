@@ -20,9 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from toolmason_runtime.server.command import USAGE_ERROR, WORKER
 from toolmason_runtime.transports.shutdown import Shutdown
 
+WORKER: Final = "TOOLMASON_WORKER"
+"""Environment variable of a worker: its number, and the descriptors of the socket and of the supervisor's pipe."""
+_USAGE_ERROR: Final = 2
+"""Exit code of a worker whose settings are invalid: it is not started again."""
 _SHORT_S: Final = 2.0
 """A worker that lives for less ends at its start."""
 _MAX_SHORT_LIVES: Final = 5
@@ -49,11 +52,13 @@ class Worker:
         threading.Thread(target=wait, daemon=True).start()
 
 
-def this_worker() -> Worker | None:
-    """Return this process as a worker; None if no supervisor started it.
+def is_worker() -> bool:
+    """Return whether a supervisor started this process, which runs the startup check itself."""
+    return WORKER in os.environ
 
-    The variable contains its number, and the descriptors of the socket and of the supervisor's pipe.
-    """
+
+def this_worker() -> Worker | None:
+    """Return this process as a worker; None if no supervisor started it."""
     setting = os.environ.pop(WORKER, "")
     if not setting:
         return None
@@ -116,7 +121,7 @@ class _Supervisor:
     def _replace(self, number: int, code: int, lived_s: float) -> int:
         """Start another worker; stop all, and return the exit code, if that is useless."""
         self._short_lives = self._short_lives + 1 if lived_s < _SHORT_S else 0
-        if code == USAGE_ERROR or self._short_lives >= _MAX_SHORT_LIVES:
+        if code == _USAGE_ERROR or self._short_lives >= _MAX_SHORT_LIVES:
             _log.error("workers end at their start, with exit code %d", code)
             self.stop()
             return code if code > 0 else 1

@@ -150,7 +150,7 @@ async def test_pending_review_of_a_killed_process_is_decided_and_written_by_the_
     shared: dict[str, str], fake: MakeFake, project: Path, tmp_path: Path
 ) -> None:
     (project / "notes.txt").write_text("old\n", encoding="utf-8")
-    proposal = {"path": str(project / "notes.txt"), "match_text": "old", "new_string": "new"}
+    proposal: dict[str, Any] = {"path": str(project / "notes.txt"), "match_text": "old", "new_string": "new"}
     with together(environment(tmp_path / "home", fake("gemini", answered()), **shared), project) as servers:
         proposed = asyncio.create_task(servers.call("propose_and_review", process=0, **proposal))
         pending: list[Any] = []
