@@ -12,7 +12,8 @@ from toolmason.manifest.validate_clis import table_of
 
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 """`scope-token` of RFC 6749, section 3.3."""
-_CLAIM_TYPES: Final = ("string", "integer", "number", "boolean", "string[]")
+CLAIM_TYPES: Final = ("string", "integer", "number", "boolean", "string[]")
+"""Types of a parameter with `claim`."""
 
 
 def check_server_auth(context: TableContext) -> None:
@@ -25,10 +26,10 @@ def check_tool_authorization(context: TableContext) -> None:
     _check_scopes(context)
     for name, param in table_of(context.data, "params").items():
         kind = table_of(context.data["params"], name).get("type")
-        if isinstance(param, dict) and "claim" in param and isinstance(kind, str) and kind not in _CLAIM_TYPES:
+        if isinstance(param, dict) and "claim" in param and isinstance(kind, str) and kind not in CLAIM_TYPES:
             where = table_name((*context.at, "params", name))
             message = f"`claim` cannot be combined with the type {quoted(kind)} in {where}"
-            context.error("TM261", message, "params", name, "type", hint=f"write one of {', '.join(_CLAIM_TYPES)}")
+            context.error("TM261", message, "params", name, "type", hint=f"write one of {', '.join(CLAIM_TYPES)}")
 
 
 def _check_scopes(context: TableContext) -> None:

@@ -70,7 +70,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         name=name,
         title=table.title,
         summary=table.summary,
-        description=table.description.strip() or table.summary,
+        description=_description(table),
         category=clis.category_of(context.tables, table),
         keywords=table.keywords,
         use_cases=table.use_cases,
@@ -118,6 +118,16 @@ def _check_authorization(context: ResolveContext, table: ToolTable) -> None:
     for at, key in users:
         hint = "add the table with `issuer`, `audience` and `jwks_url`"
         context.error("TM361", f"`{key}` requires [server.auth]", at, hint=hint, value=False)
+
+
+def _description(table: ToolTable) -> str:
+    """Return the description for models, with the scopes that a call needs."""
+    description = table.description.strip() or table.summary
+    if not table.scopes:
+        return description
+    noun = "scope" if len(table.scopes) == 1 else "scopes"
+    scopes = ", ".join(f"`{scope}`" for scope in table.scopes)
+    return f"{description}{' ' if description.endswith('.') else '. '}Needs the {noun} {scopes}."
 
 
 def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) -> Projection:

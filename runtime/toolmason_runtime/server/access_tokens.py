@@ -61,12 +61,17 @@ class AccessTokens(TokenVerifier):
         except jwt.PyJWTError as error:
             _log.info("refused an access token: %s", error)
             return None
+        subject, client_id = _text(claims, "sub"), _text(claims, "client_id") or _text(claims, "azp")
+        if not (subject or client_id):
+            # All such tokens would share their sessions.
+            _log.info("refused an access token: it names neither a subject nor a client")
+            return None
         return AccessToken(
             token="",
-            client_id=_text(claims, "client_id") or _text(claims, "azp"),
+            client_id=client_id,
             scopes=sorted(_scopes(claims)),
             expires_at=int(claims["exp"]),
-            subject=_text(claims, "sub") or None,
+            subject=subject or None,
             claims=dict(claims),
         )
 

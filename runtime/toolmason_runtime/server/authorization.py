@@ -22,9 +22,10 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.programs.argv import expand_variables
+from toolmason_runtime.protocol.authorization import insufficient_scope, missing_scopes
 from toolmason_runtime.protocol.catalogue import AuthEntry, Catalogue, ToolEntry
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.principal import Principal, insufficient_scope, missing_scopes
+from toolmason_runtime.protocol.principal import Principal
 from toolmason_runtime.protocol.selection import is_enabled
 from toolmason_runtime.server.access_tokens import AccessTokens, TokenRules
 from toolmason_runtime.server.jwks import KeySet

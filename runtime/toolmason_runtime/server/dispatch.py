@@ -313,7 +313,7 @@ class Dispatcher:
 
 def _authorized(entry: ToolEntry, arguments: dict[str, Any], context: Context) -> tuple[dict[str, Any], Sequence[str]]:
     """Return the arguments with the values of claims, and notes; raise ToolError if the caller lacks a scope."""
-    from toolmason_runtime.protocol.principal import check_scopes, with_claims
+    from toolmason_runtime.protocol.authorization import check_scopes, with_claims
 
     check_scopes(entry, context)
     return with_claims(entry, arguments, context.principal) if "claims" in entry else (arguments, ())

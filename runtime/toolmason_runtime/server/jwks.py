@@ -27,6 +27,8 @@ MIN_RSA_BITS: Final = 2048
 _KEY_TYPES: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 """Beginning of an algorithm's name to the type of its keys."""
 
+_CURVES: Final = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
+
 _log = logging.getLogger(__name__)
 
 
@@ -100,7 +102,8 @@ class KeySet:
 
 def _is_usable(key: Mapping[str, Any], algorithm: str) -> bool:
     is_for_signatures = key.get("use", "sig") == "sig" and key.get("alg", algorithm) == algorithm
-    return is_for_signatures and key.get("kty") == _KEY_TYPES[algorithm[:2]]
+    has_curve = algorithm not in _CURVES or key.get("crv") == _CURVES[algorithm]
+    return is_for_signatures and has_curve and key.get("kty") == _KEY_TYPES[algorithm[:2]]
 
 
 async def _fetch(url: str) -> list[Mapping[str, Any]]:

@@ -24,3 +24,8 @@ async def own_notes(params: Any, call: ToolCall) -> str:  # noqa: ARG001  a hand
 
 async def team_notes(params: Any, call: ToolCall) -> str:  # noqa: ARG001  a handler gets both
     return f"notes of {params.team}"
+
+
+async def share_notes(params: Any, call: ToolCall) -> str:  # noqa: ARG001  there are none
+    answer = await call.elicit("Share all notes?", {"type": "object", "properties": {}})
+    return f"{answer['action']} by {call.principal.subject if call.principal else 'nobody'}"

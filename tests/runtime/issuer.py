@@ -23,7 +23,7 @@ CLIENTS: Final = {
     "bob": {"notes"},
 }
 """Clients, which are their own secrets, and the scopes that they may have."""
-_ALGORITHMS: Final = {"RS": RSAAlgorithm, "PS": RSAAlgorithm, "ES": ECAlgorithm, "Ed": OKPAlgorithm}
+_ALGORITHMS: Final[dict[str, Any]] = {"RS": RSAAlgorithm, "PS": RSAAlgorithm, "ES": ECAlgorithm, "Ed": OKPAlgorithm}
 
 
 def make_key(algorithm: str, *, bits: int = 2048) -> Any:
@@ -59,12 +59,17 @@ class Issuer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def token(self, subject: str = "ada", scope: str = "notes", *, key: str = "", **claims: Any) -> str:
+    def token(self, subject: Any = "ada", scope: Any = "notes", *, key: Any = "", **claims: Any) -> str:
         """Return a valid token, except for `claims`; a claim that is None is left out. The last key signs it."""
         now = int(time.time())
         members = {
-            **{"iss": self.url, "aud": AUDIENCE, "sub": subject, "client_id": f"{subject}-app", "scope": scope},
-            **{"iat": now, "exp": now + 300},
+            "iss": self.url,
+            "aud": AUDIENCE,
+            "sub": subject,
+            "client_id": f"{subject}-app",
+            "scope": scope,
+            "iat": now,
+            "exp": now + 300,
             **claims,
         }
         key_id = key or list(self.keys)[-1]
@@ -97,6 +102,8 @@ class Issuer(ThreadingHTTPServer):
             granted = " ".join(sorted({*asked.split()} & CLIENTS[client]))
             body = {"access_token": self.token(client, granted), "token_type": "Bearer", "expires_in": 300}
             return 200, json.dumps({**body, "scope": granted}).encode()
+        if path.startswith("/people/"):
+            return 200, json.dumps({"name": path.removeprefix("/people/")}).encode()
         return 404, b""
 
 
