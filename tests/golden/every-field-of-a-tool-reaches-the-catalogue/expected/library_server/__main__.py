@@ -30,6 +30,8 @@ def _serve(opened: Opened | None) -> int:
         options=OPTIONS,
         subcommands=(serving.Subcommand("count", "Count the books", "library.tools.state:count"),),
         startup_check=STARTUP_CHECK,
+        routes="library.tools.web.pages:routes",
+        middleware="library.tools.web.audit:log_calls",
         package="library_server",
         prog="library-mcp",
         version=CATALOGUE["server"]["version"],
@@ -41,4 +43,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 5268be4fd415b6757b7a0f52928fba1a
+# toolmason: sha256 ecabec2e53727d716373a2c7d71feb78
