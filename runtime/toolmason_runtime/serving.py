@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.completion import Completer as Completer
     from toolmason_runtime.protocol.model import Model as Model
     from toolmason_runtime.protocol.selection import Selection as Selection
+    from toolmason_runtime.server.asgi import AsgiApp as AsgiApp
     from toolmason_runtime.server.command import StartupCheck as StartupCheck
     from toolmason_runtime.server.command import Subcommand as Subcommand
     from toolmason_runtime.server.command import SubcommandFunction as SubcommandFunction
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.server.options import OptionSpec as OptionSpec
     from toolmason_runtime.server.options import option_values as option_values
     from toolmason_runtime.server.sdk import sdk_server as sdk_server
+    from toolmason_runtime.transports.http_app import public as public
     from toolmason_runtime.upstreams.handler import upstream as upstream
     from toolmason_runtime.upstreams.spec import Upstream as Upstream
     from toolmason_runtime.upstreams.spec import UpstreamTool as UpstreamTool
@@ -62,6 +64,7 @@ EXPORTS: Final = {
     "toolmason_runtime.server.dispatch": ("Dispatcher",),
     "toolmason_runtime.protocol.model": ("Model",),
     "toolmason_runtime.protocol.selection": ("Selection",),
+    "toolmason_runtime.server.asgi": ("AsgiApp",),
     "toolmason_runtime.server.command": (
         "StartupCheck",
         "Subcommand",
@@ -75,6 +78,7 @@ EXPORTS: Final = {
         "option_values",
     ),
     "toolmason_runtime.server.sdk": ("sdk_server",),
+    "toolmason_runtime.transports.http_app": ("public",),
     "toolmason_runtime.upstreams.handler": ("upstream",),
     "toolmason_runtime.upstreams.spec": ("Upstream", "UpstreamTool"),
 }

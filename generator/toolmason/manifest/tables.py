@@ -43,6 +43,7 @@ _DISTRIBUTION = matching(
     r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9]+(?:[,_-][A-Za-z0-9]+)*\])?",
     "the name of a distribution such as `notes-server`, with extras as in `notes[server]`",
 )
+_WEB_ADDRESS = matching(r"(?:https?://|\$)\S+", "an `https:` or `http:` URL")
 _TEXT = matching(r"[\s\S]*\S[\s\S]*", "a text that is not blank")
 _HEADER = matching(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "the name of an HTTP header")
 _WIRE_NAME = matching(r"\S[^\x00-\x1f\x7f-\x9f\u2028\u2029]*", "a name in the request")
@@ -101,6 +102,29 @@ class SubcommandTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAuthTable(PartialTable):
+    """`[server.auth]`: the authorization server whose access tokens the server accepts over HTTP.
+
+    `$VAR` is expanded in the URLs and in `audience`. Tokens are JWTs.
+    """
+
+    issuer: str = key(_WEB_ADDRESS)
+    """URL of the authorization server, as in the claim `iss`."""
+    audience: str = key(_TEXT)
+    """Value that the claim `aud` of every token must contain: usually the URL of this server."""
+    jwks_url: str = key(_WEB_ADDRESS)
+    """URL of the authorization server's public keys (JWKS)."""
+    resource: str = key(_WEB_ADDRESS, default="")
+    """URL of this server's endpoint, for clients that look for the authorization server. Default: `audience`."""
+    scopes: tuple[str, ...] = ()
+    """Scopes that every request needs."""
+    algorithms: tuple[
+        Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"], ...
+    ] = key(not_empty("list the algorithms, or remove it"), default=("RS256", "ES256"))
+    """Algorithms of signatures that are accepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerTable(PartialTable):
     """`[server]`: name, packages and settings of the server."""
 
@@ -156,6 +180,10 @@ class ServerTable(PartialTable):
 
     It takes no arguments and returns a list of warnings, which are logged.
     """
+    routes: str = key(_FUNCTION, default="")
+    """`module:function` under `handlers`: returns the Starlette routes that the server has over HTTP beside `/mcp`."""
+    middleware: str = key(_FUNCTION, default="")
+    """`module:function` under `handlers`: wraps the ASGI application, behind the access checks."""
     chunk_store: str = key(_VARIABLE, default="")
     """Environment variable with the URL of a Redis server in which processes share long texts for `fetch_chunk`.
 
@@ -168,6 +196,8 @@ class ServerTable(PartialTable):
 
     Default: the longest `timeout` of a tool with `cli` plus 30, at least Codex's default of 300.
     """
+    auth: ServerAuthTable | None = None
+    """Authorization of clients over HTTP."""
     options: Mapping[str, OptionTable] = key(default={})
     """Settings of the running server."""
     pass_env: tuple[str, ...] = ()
@@ -377,6 +407,8 @@ class ParamTable(ValueTable):
     `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1` and
     `a[0]=1`; only it and `form` are for a body.
     """
+    claim: str = key(_TEXT, default="")
+    """Claim of the caller's access token that is the value, such as `sub`. Models neither see nor send it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -506,7 +538,7 @@ class ApiTable(PartialTable):
 
     idioms: ClassVar[Mapping[str, Idiom]] = API_KEYS
 
-    base_url: str = key(matching(r"(?:https?://|\$)\S+", "an `https:` or `http:` URL"))
+    base_url: str = key(_WEB_ADDRESS)
     """URL before the path of each request; `$VAR` is expanded.
 
     Requests reach a private address, such as `127.0.0.1`, only if this URL or `allow_hosts` contains it.
@@ -711,6 +743,8 @@ class ToolTable(PartialTable):
     """Whether the tool can be called; a call of a disabled tool returns an error."""
     since: str = ""
     """Version that added it."""
+    scopes: tuple[str, ...] = ()
+    """Scopes that an access token needs for a call over HTTP."""
     allow: tuple[AllowTable, ...] = ()
     """Lint rules to suppress, each with a reason."""
     icons: tuple[IconTable, ...] = ()

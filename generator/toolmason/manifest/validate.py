@@ -28,6 +28,7 @@ from toolmason.manifest.tables import (
     ParamTable,
     PromptTable,
     ResourceTable,
+    ServerAuthTable,
     ServerTable,
     SubcommandTable,
     ToolTable,
@@ -37,6 +38,7 @@ from toolmason.manifest.tables import (
     ValueTable,
 )
 from toolmason.manifest.validate_apis import check_api, check_api_tool, check_auth, check_paginate
+from toolmason.manifest.validate_authorization import check_server_auth, check_tool_authorization
 from toolmason.manifest.validate_clis import (
     check_cli,
     check_cli_names,
@@ -124,7 +126,7 @@ def _check_registry_name(context: TableContext) -> None:
         context.error("TM405", message, "registry_name", hint=hint)
 
 
-_FUNCTION_KEYS: Final = ("lifespan", "guard", "startup_check")
+_FUNCTION_KEYS: Final = ("lifespan", "guard", "startup_check", "routes", "middleware")
 """Keys of `[server]` that name a function in the package `handlers`."""
 
 
@@ -274,6 +276,7 @@ def _check_tool(context: TableContext) -> None:
         context.error("TM215", message, "verbatim_schema", hint="remove it", value=False)
     check_function_name(context, "handler")
     _check_meta_keys(context)
+    check_tool_authorization(context)
     implementations = [key for key in IMPLEMENTATIONS if key in context.data]
     if not any(context.has(key) for key in IMPLEMENTATIONS):
         message = f"{table_name(context.at)} has no implementation"
@@ -324,6 +327,7 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
     {
         ManifestTables: check_cli_names,
         ServerTable: _check_server,
+        ServerAuthTable: check_server_auth,
         SubcommandTable: _check_subcommand,
         OptionTable: _check_option,
         CliTable: check_cli,

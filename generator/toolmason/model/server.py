@@ -223,6 +223,18 @@ class Subcommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAuth:
+    """The authorization server of `[server.auth]`, with its variables unexpanded."""
+
+    issuer: str
+    audience: str
+    jwks_url: str
+    resource: str
+    scopes: tuple[str, ...]
+    algorithms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
     """Prefixes of names. `command_prefix_env` is the environment variable that replaces the first one at run time."""
 
@@ -353,8 +365,13 @@ class Server:
     """Check of the arguments of each command line."""
     startup_check: Handler | None
     """Check that returns warnings once the server runs."""
+    routes: Handler | None
+    """Routes beside that of MCP, over HTTP."""
+    middleware: Handler | None
+    """Wrapper of the ASGI application."""
     chunk_store: str
     page_size: int
+    auth: ServerAuth | None
     options: tuple[Option, ...]
     pass_env: tuple[str, ...]
     """Environment variables that its handlers read."""
@@ -383,6 +400,11 @@ class Server:
     """Paths below `generated/` whose files are not written."""
     postings: str = ""
     """Content of `semantic.postings`; empty if the project has none."""
+
+    @property
+    def http_modules(self) -> tuple[str, ...]:
+        """The modules of `routes` and `middleware`."""
+        return tuple(sorted({hook.module for hook in (self.routes, self.middleware) if hook}))
 
     @property
     def skill(self) -> str:

@@ -92,7 +92,7 @@ def schemas(category: Category | SurfaceModule, package: str) -> dict[str, Any]:
     for tool in category.tools:
         if tool.params_class:
             description = f"Arguments of `{tool.name}`."
-            definitions[tool.params_class] = json_schema.object_schema(tool.params, description, formats=False)
+            definitions[tool.params_class] = json_schema.object_schema(tool.fields, description, formats=False)
     imported = {_IMPORTED: dict.fromkeys(category.shared_types, f"{package}.types")} if category.shared_types else {}
     return _with_docstrings(category.types, {"$defs": definitions, **imported})
 

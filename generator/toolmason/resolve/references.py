@@ -33,6 +33,8 @@ from toolmason.resolve.stubs import (
     completion_stub,
     guard_stub,
     lifespan_stub,
+    middleware_stub,
+    routes_stub,
     startup_check_stub,
     subcommand_stub,
     surface_stub,
@@ -42,17 +44,8 @@ from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 RESERVED_MODULES: Final = frozenset(
     {
-        "catalogue",
-        "hooks",
-        "options",
-        "prompts",
-        "resources",
-        "server",
-        "types",
-        "__init__",
-        "__main__",
-        "__pycache__",
-        "search_index",
+        *("asgi", "catalogue", "hooks", "options", "prompts", "resources", "search_index", "server", "types"),
+        *("__init__", "__main__", "__pycache__"),
     }
 )
 """Modules of the generated package that a category must not hide."""
@@ -270,6 +263,10 @@ def check_handlers(context: ResolveContext, tools: Sequence[Tool], index: Handle
     if server.startup_check:
         stub = startup_check_stub(context.handler(server.startup_check))
         _check_function(context, index, stub, ("server", "startup_check"))
+    if server.routes:
+        _check_function(context, index, routes_stub(context.handler(server.routes)), ("server", "routes"))
+    if server.middleware:
+        _check_function(context, index, middleware_stub(context.handler(server.middleware)), ("server", "middleware"))
     for subcommand in server.subcommands.values():
         stub = subcommand_stub(context.handler(subcommand.handler), subcommand.summary)
         _check_function(context, index, stub, (*subcommand.at, "handler"))

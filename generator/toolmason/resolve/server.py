@@ -20,6 +20,7 @@ from toolmason.model.server import (
     Option,
     Outputs,
     Server,
+    ServerAuth,
     SlashCommand,
     Step,
     Subcommand,
@@ -75,7 +76,10 @@ def resolve_server(
         lifespan=context.handler(table.lifespan) if table.lifespan else None,
         guard=_guard(context),
         startup_check=context.handler(table.startup_check) if table.startup_check else None,
+        routes=context.handler(table.routes) if table.routes else None,
+        middleware=context.handler(table.middleware) if table.middleware else None,
         page_size=table.page_size,
+        auth=_auth(context),
         options=_options(context),
         pass_env=tuple(filter(None, dict.fromkeys((*table.pass_env, table.chunk_store)))),
         chunk_store=table.chunk_store,
@@ -134,6 +138,20 @@ def _skill_description(context: ResolveContext) -> str:
     uses = "; ".join(category.summary for category in context.tables.categories.values())
     text = f"Tools of the {server.title or server.name} server. Use for: {uses}"
     return text if len(text) <= MAX_SKILL_CHARACTERS else text[: MAX_SKILL_CHARACTERS - 1] + "…"
+
+
+def _auth(context: ResolveContext) -> ServerAuth | None:
+    table = context.tables.server.auth
+    if table is None:
+        return None
+    return ServerAuth(
+        issuer=table.issuer,
+        audience=table.audience,
+        jwks_url=table.jwks_url,
+        resource=table.resource,
+        scopes=table.scopes,
+        algorithms=table.algorithms,
+    )
 
 
 def _options(context: ResolveContext) -> tuple[Option, ...]:

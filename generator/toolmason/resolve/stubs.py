@@ -161,6 +161,32 @@ def startup_check_stub(handler: Handler) -> Stub:
     return Stub(handler=handler, imports={}, parameters="", result="list[str]", about=about, is_async=False, body=body)
 
 
+def routes_stub(handler: Handler) -> Stub:
+    """Return a function that adds no routes."""
+    return Stub(
+        handler=handler,
+        imports={_COLLECTIONS: frozenset({"Sequence"}), "starlette.routing": frozenset({"BaseRoute"})},
+        parameters="",
+        result="Sequence[BaseRoute]",
+        about="Return the routes that the server has over HTTP beside `/mcp`.",
+        is_async=False,
+        body=("return []",),
+    )
+
+
+def middleware_stub(handler: Handler) -> Stub:
+    """Return a function that wraps nothing."""
+    return Stub(
+        handler=handler,
+        imports={"starlette.types": frozenset({"ASGIApp"})},
+        parameters="app: ASGIApp",
+        result="ASGIApp",
+        about="Return an application that wraps `app`, MCP and the routes of the server.",
+        is_async=False,
+        body=("return app",),
+    )
+
+
 def subcommand_stub(handler: Handler, summary: str) -> Stub:
     """Return the function of a subcommand."""
     return Stub(

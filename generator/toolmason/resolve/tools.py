@@ -11,7 +11,7 @@ from toolmason.manifest.idioms import result_hint
 from toolmason.manifest.tables import ToolTable
 from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
-from toolmason.model.tool import Deprecation, Example, Tool
+from toolmason.model.tool import ClaimParam, Deprecation, Example, Tool
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
 from toolmason.resolve import apis, clis, types, upstreams
 from toolmason.resolve.call_expression import invocation
@@ -61,7 +61,9 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         context.hints[name] = apis.hints_of(http.tool)
     else:
         context.hints[name] = clis.hints_of(context, table, command.tool if command else None, plain)
-    exact = json_schema.object_schema(params) if raw is None else raw
+    visible = tuple(param for param in params if not table.params[param.name].claim)
+    _check_authorization(context, table)
+    exact = json_schema.object_schema(visible) if raw is None else raw
     if not types.has_gaps(context, params):
         _check_examples(context, checker, name, table, exact)
     schema = exact if raw is not None else json_schema.with_definitions(exact, context.definitions)
@@ -70,7 +72,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         name=name,
         title=table.title,
         summary=table.summary,
-        description=table.description.strip() or table.summary,
+        description=_description(table),
         category=clis.category_of(context.tables, table),
         keywords=table.keywords,
         use_cases=table.use_cases,
@@ -90,7 +92,11 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         command=command,
         http=http,
         upstream=upstream,
-        params=params,
+        params=visible,
+        claims=tuple(
+            ClaimParam(value=param, claim=claim) for param in params if (claim := table.params[param.name].claim)
+        ),
+        scopes=table.scopes,
         schema=schema,
         input_schema=sent.schema,
         renamed=sent.renamed,
@@ -104,6 +110,27 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         allow=allowed(table.allow),
         at=table.at,
     )
+
+
+def _check_authorization(context: ResolveContext, table: ToolTable) -> None:
+    """Report scopes and claims of a server that accepts no access tokens."""
+    if context.tables.server.auth is not None or context.tables.server.is_uncertain("auth"):
+        return
+    users = [((*table.at, "scopes"), "scopes")] if table.scopes else []
+    users += [((*param.at, "claim"), "claim") for param in table.params.values() if param.claim]
+    for at, key in users:
+        hint = "add the table with `issuer`, `audience` and `jwks_url`"
+        context.error("TM361", f"`{key}` requires [server.auth]", at, hint=hint, value=False)
+
+
+def _description(table: ToolTable) -> str:
+    """Return the description for models, with the scopes that a call needs."""
+    description = table.description.strip() or table.summary
+    if not table.scopes:
+        return description
+    noun = "scope" if len(table.scopes) == 1 else "scopes"
+    scopes = ", ".join(f"`{scope}`" for scope in table.scopes)
+    return f"{description}{' ' if description.endswith('.') else '. '}Needs the {noun} {scopes}."
 
 
 def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) -> Projection:

@@ -66,6 +66,7 @@ class ArgumentValidator:
         self._declared = entry.get("arguments_schema", self._public_schema)
         self._own_names = entry.get("renamed", {})
         self._public_names = {own: public for public, own in self._own_names.items()}
+        self._claims = entry.get("claims", {})
         has_all_rules = params is None or isinstance(params, str)
         self._flat_check = flat_check(self._declared) if has_all_rules else None
 
@@ -233,7 +234,8 @@ class ArgumentValidator:
             properties = schema.get("properties")
             if not isinstance(value, dict) or properties is None or not _is_closed(schema, by_default=is_model):
                 continue
-            valid_names = [str(name) for name in self._public_path(tuple(properties))]
+            visible = tuple(name for name in properties if path or name not in self._claims)
+            valid_names = [str(name) for name in self._public_path(visible)]
             used_names = [str(name) for name in self._public_path(tuple(name for name in value if name in properties))]
             for name in [name for name in value if name not in properties]:
                 del value[name]

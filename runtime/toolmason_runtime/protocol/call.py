@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 from toolmason_runtime.protocol.secrets import mask
 
 if TYPE_CHECKING:
+    from toolmason_runtime.protocol.principal import Principal
     from toolmason_runtime.protocol.text_store import KeptText
 
 State = TypeVar("State")
@@ -74,6 +75,11 @@ class Context(Protocol):
     @property
     def is_local(self) -> bool:
         """Whether the client started this server; see `ToolCall.is_local`."""
+        ...
+
+    @property
+    def principal(self) -> Principal | None:
+        """The owner of the access token; see `ToolCall.principal`."""
         ...
 
     @property
@@ -184,6 +190,15 @@ class ToolCall:
         return self._context.is_local
 
     @property
+    def principal(self) -> Principal | None:
+        """The owner of the request's access token: subject, scopes and claims.
+
+        None over stdio and in one process, and over HTTP without `[server.auth]`. The bearer token of `--token-file`
+        belongs to a principal without subject and claims that has every scope of the manifest.
+        """
+        return self._context.principal
+
+    @property
     def answered(self) -> Collection[str]:
         """Keys of the questions that the client has answered, if the handler runs again (2026-07-28)."""
         return self._context.answered if self._context.is_modern else ()
@@ -220,6 +235,30 @@ class ToolCall:
 
         store = self.state(TextStore)  # type: ignore[type-abstract]  # a lookup makes no instance
         return await store.keep(text, max_part_bytes=max_part_bytes)
+
+    async def once(
+        self,
+        key: str,
+        work: Callable[[], Awaitable[str]],
+        *,
+        keep_s: float,
+        on_wanted: Callable[[], None] = lambda: None,
+    ) -> str:
+        """Return the text of `work`, of which equal calls in other processes of this server wait for the text.
+
+        It is for work that is slow or costs money, on a server with several processes and a `chunk_store`. The text is
+        stored for `keep_s` seconds, so it is not lost if this process is killed. Alone, a process just calls `work`.
+
+        Args:
+            key: identifies the work among those of this tool; it must contain everything that the text depends on.
+            work: returns the text; its errors are not shared.
+            keep_s: seconds that the text is stored, for calls that are repeated.
+            on_wanted: called from time to time while another process waits for the text.
+        """
+        from toolmason_runtime.protocol.text_store import TextStore
+
+        store = self.state(TextStore)  # type: ignore[type-abstract]  # a lookup makes no instance
+        return await store.once(f"{self.tool}\0{key}", work, keep_s=keep_s, on_wanted=on_wanted)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Send progress to the client; `done` must increase with each call."""

@@ -113,6 +113,10 @@ class Dispatcher:
         """The announcements of changed resources."""
         self.before_handler: Callable[[], None] | None = None
         """Called before a handler of a tool, prompt or resource runs; its exception ends the request."""
+        self.on_tool: Callable[[str], None] | None = None
+        """Called with the name of each tool that runs, also through a meta-tool."""
+        self.state_key = ""
+        """Key of the processes that are one server behind a balancer; empty if this process is alone."""
 
     @property
     def server(self) -> ServerEntry:
@@ -223,6 +227,8 @@ class Dispatcher:
         """Run a tool, for direct calls and for calls through a meta-tool."""
         entry = self._entry(name)
         as_json = self._has_json_errors(entry)
+        if self.on_tool is not None:
+            self.on_tool(name)
         if not is_enabled(entry):
             return error_result(disabled(name))
         work = self._execute(name, entry, arguments, context, as_json=as_json)
@@ -231,11 +237,14 @@ class Dispatcher:
     async def _execute(
         self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context, *, as_json: bool
     ) -> WireResult:
+        notes: Sequence[str] = ()
+        if "scopes" in entry or "claims" in entry:
+            arguments, notes = _authorized(entry, arguments, context)
         tool = self._tools.get(name) or self._load_tool(name, entry)
         validated = tool.arguments.validate(arguments)
         work = self._handle(tool, name, validated.value, context)
         # Errors get the notes too, because an ignored argument is often their cause.
-        return with_notes(await _as_result(name, work, as_json=as_json), validated.notes)
+        return with_notes(await _as_result(name, work, as_json=as_json), (*notes, *validated.notes))
 
     async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
         return tool.results.to_wire(await tool.binding.result(arguments, await self._new_call(name, context)))
@@ -259,6 +268,7 @@ class Dispatcher:
             self.server.get("chunk_store", ""),
             server=self.server["name"],
             show_call=lambda arguments: self._style.call_text(FETCH_CHUNK_ENTRY, arguments),
+            state_key=self.state_key,
         )
 
     @cached_property
@@ -302,6 +312,14 @@ class Dispatcher:
             f"{self.server['package']}.{module}.bindings"
         ).BINDINGS
         return bindings[name]
+
+
+def _authorized(entry: ToolEntry, arguments: dict[str, Any], context: Context) -> tuple[dict[str, Any], Sequence[str]]:
+    """Return the arguments with the values of claims, and notes; raise ToolError if the caller lacks a scope."""
+    from toolmason_runtime.protocol.authorization import check_scopes, with_claims
+
+    check_scopes(entry, context)
+    return with_claims(entry, arguments, context.principal) if "claims" in entry else (arguments, ())
 
 
 async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = False) -> WireResult:

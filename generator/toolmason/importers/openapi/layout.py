@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from toolmason.importers.manifest_writer import toml_text
 from toolmason.importers.inline_toml import inline_key, inline_value
+from toolmason.importers.manifest_writer import toml_text
 
 _TABLES: Final = ("apis", "types", "tools")
 _LINES: Final = ("params", "fields")

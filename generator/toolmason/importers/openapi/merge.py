@@ -18,10 +18,10 @@ from typing import Any, Final
 import tomlkit
 from toolmason_runtime.toml.positions import dotted, scan_keys
 
+from toolmason.importers.inline_toml import inline_key
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.layout import table_lines
 from toolmason.importers.openapi.manifest import Imported, Options
-from toolmason.importers.inline_toml import inline_key
 
 _MISSING: Final = object()
 _BLOCKS: Final = ("categories", "apis", "types", "tools")
