@@ -25,7 +25,7 @@ def failure() -> Exception:
 
     async def handler() -> None:
         try:
-            {}["missing"]
+            dict[str, str]()["missing"]
         except KeyError as error:
             raise ValueError("no such page") from error
 

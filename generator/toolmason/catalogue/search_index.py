@@ -82,7 +82,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
     category = catalogue["categories"].get(entry["category"])
     program = tool_group(catalogue, entry)
     groups = [group for group in (category, program) if group]
-    tags = [tag for group in groups for tag in group["tags"]]
+    tags = [tag for owner in (*groups, entry) for tag in owner.get("tags", ())]
     group_texts = [text for group in groups for text in (group["summary"], str(group.get("description", "")))]
     texts = {
         "name": " ".join((str(tool["name"]), str(tool.get("title", "")), *entry.get("aliases", ()))),
@@ -91,7 +91,9 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
         "keywords": " ".join(entry["keywords"]),
         "use_cases": " ".join(entry["use_cases"]),
         "examples": " ".join(example["description"] for example in entry["examples"]),
-        "category": " ".join((entry["category"], *tags, *(entry.get(key, "") for key in ("cli", "api", "upstream")))),
+        "category": " ".join(
+            (entry["category"], *tags, *(str(entry.get(key, "")) for key in ("cli", "api", "upstream")))
+        ),
         "category_texts": " ".join(dict.fromkeys(group_texts)),
         "parameters": " ".join(name for name, _ in _parameters(schema)),
         "parameter_texts": " ".join(str(part.get("description", "")) for _, part in _parameters(schema)),

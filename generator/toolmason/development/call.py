@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import click
 from mcp import Client, MCPError, StdioServerParameters
-from mcp.types import CallToolResult, ElicitResult
+from mcp.client import ClientRequestContext
+from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult
 
 from toolmason.project import Project
 
@@ -31,7 +32,6 @@ def call_tool(
         command=sys.executable,
         args=["-m", "toolmason", "run", str(project.manifest), *_ALL_TOOLS, *server_arguments],
         env=dict(os.environ),
-        cwd=project.root,
     )
 
     async def call() -> CallToolResult:
@@ -55,13 +55,13 @@ async def _show_progress(progress: float, total: float | None, message: str | No
     click.echo(f"[{amount}] {message or ''}".rstrip(), err=True)
 
 
-async def _ask(_context: Any, request: Any) -> ElicitResult:
+async def _ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG001
     """Ask the question of a server on the terminal. Without a terminal, decline it."""
-    click.echo(request.message, err=True)
+    click.echo(params.message, err=True)
     if not sys.stdin.isatty():
         click.echo("declined: stdin is not a terminal", err=True)
         return ElicitResult(action="decline")
-    fields = getattr(request, "requested_schema", {}).get("properties", {})
+    fields = getattr(params, "requested_schema", {}).get("properties", {})
     return await asyncio.to_thread(_prompt, fields)
 
 

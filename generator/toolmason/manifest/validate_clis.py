@@ -295,6 +295,11 @@ def check_param(context: TableContext) -> None:
     """Report a parameter with a contradiction or with two locations."""
     check_value(context)
     _check_bare_word(context)
+    if "use" in context.data:  # Those of tools have been replaced.
+        message = f"`use` cannot be combined with `type` in {table_name(context.at)}"
+        context.error(
+            "TM225", message, "use", hint="write all keys: a shared parameter cannot use another", value=False
+        )
     locations = [key for key in (*ARGUMENT_LOCATIONS, *REQUEST_LOCATIONS) if key in context.data]
     for extra in locations[1:]:
         message = f"{table_name(context.at)} sets both `{locations[0]}` and `{extra}`"

@@ -42,8 +42,9 @@ def _api(context: ResolveContext, name: str, table: ApiTable) -> Api:
         name=name,
         base_url=table.base_url,
         headers=dict(table.headers),
-        auth=auth
-        and Auth(bearer=auth.bearer, basic=auth.basic, header=auth.header, query=auth.query, value=auth.value),
+        auth=None
+        if auth is None
+        else Auth(bearer=auth.bearer, basic=auth.basic, header=auth.header, query=auth.query, value=auth.value),
         timeout_s=table.timeout,
         retries=table.retries,
         allow_hosts=table.allow_hosts,
@@ -144,8 +145,9 @@ def http_binding(
         path=path,
         placements=placements,
         body=table.body,
-        pagination=page
-        and Pagination(
+        pagination=None
+        if page is None
+        else Pagination(
             next=page.next,
             cursor=page.cursor,
             param=page.param,

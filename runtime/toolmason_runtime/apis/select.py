@@ -27,7 +27,7 @@ async def select(program: str, value: Any) -> list[Any]:
     """
     spec = find_spec("jq")
     if spec is None or spec.origin is None:
-        raise ToolError("the package `jq` is not installed: pip install 'toolmason[jq]'", code="NOT_INSTALLED")
+        raise ToolError("the package `jq` is not installed. Run `pip install 'toolmason[jq]'`", code="NOT_INSTALLED")
     arguments = ("-I", "-S", "-X", "utf8", str(_SCRIPT), str(Path(spec.origin).parent), program)
     invocation = Invocation(
         argv=(sys.executable, *arguments), stdin=compact_json(value), timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB

@@ -6,9 +6,10 @@ earlier, with a handshake and requests from the server to the client.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any, Final, cast
@@ -26,6 +27,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.types import methods
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
+from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.call import Level
 from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.protocol.principal import Principal
@@ -55,8 +57,17 @@ METHODS: Final[Mapping[str, type[BaseModel]]] = {
 _log = logging.getLogger(__name__)
 
 
-def sdk_server(dispatcher: Dispatcher) -> Server[None]:
-    """Return the SDK's server for `dispatcher`, whose lifespan ends with the last connection."""
+def sdk_server(
+    dispatcher: Dispatcher, *, state_keys: Sequence[str] = (), call_timeout_s: float | None = None
+) -> Server[None]:
+    """Return the SDK's server for `dispatcher`, whose lifespan ends with the last connection.
+
+    Args:
+        dispatcher: answers the requests.
+        state_keys: keys that seal the `requestState` of clients (2026-07-28), shared by all processes of the server; by
+            default a key of this process.
+        call_timeout_s: maximum seconds of a call of a tool; None for no limit.
+    """
     info = dispatcher.server
     levels = _Levels()
     server = _Server(
@@ -74,7 +85,10 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
     async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
         request = SdkContext(ctx, levels.of(ctx))
         try:
-            result = await dispatcher.dispatch(ctx.method, ctx.params or {}, request)
+            result = await _in_time(
+                dispatcher.dispatch(ctx.method, ctx.params or {}, request),
+                call_timeout_s if ctx.method == "tools/call" else None,
+            )
         except MethodError as error:
             if request.is_modern and error.code == RESOURCE_NOT_FOUND:
                 error.code = types.INVALID_PARAMS
@@ -94,8 +108,20 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
         Subscribers(dispatcher, forward).serve(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_hide_internal_errors)
-    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=info["name"]))
+    security = RequestStateSecurity(keys=state_keys) if state_keys else RequestStateSecurity.ephemeral()
+    server.middleware.append(RequestStateBoundary(security, default_audience=info["name"]))
     return server
+
+
+async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> dict[str, Any]:
+    """Return the result of a call, or an error for the model if it takes too long."""
+    try:
+        async with asyncio.timeout(timeout_s) as timeout:
+            return await work
+    except TimeoutError:
+        if not timeout.expired():
+            raise
+        return error_result(f"The call was ended after {timeout_s:g} s, the limit of this server; request less at once")
 
 
 class _Server(Server[None]):

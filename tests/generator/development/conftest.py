@@ -14,5 +14,9 @@ from toolmason.scaffold import init, project_names
 def project(tmp_path: Path) -> Project:
     """A new project with the tool `count_words`."""
     root = tmp_path / "notes"
-    init(root, project_names("notes"), generate=lambda made: pipeline.generate(made, diagnostics=Diagnostics()))
+
+    def generate(made: Project) -> None:
+        pipeline.generate(made, diagnostics=Diagnostics())
+
+    init(root, project_names("notes"), generate=generate)
     return find_project(root)
