@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings from the command line, the environment and the manifest. The lifespan receives them."""
+    """Settings from the command line, the environment and the manifest. The lifespan and `call.state(Options)` have them."""
 
     shelf: tuple[str, ...] = ()
     """A shelf to look at"""
@@ -30,4 +30,4 @@ class Options:
     """Password of the library"""
 
 
-# toolmason: sha256 df49a3d1b4b61fd393555f7e25fa92fb
+# toolmason: sha256 1ce3a78ee7cb10a0d90b07d160dca1e6

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings from the command line, the environment and the manifest. The lifespan receives them."""
+    """Settings from the command line, the environment and the manifest. The lifespan and `call.state(Options)` have them."""
 
     root: tuple[str, ...] = ()
     """A "folder" | with a pipe"""
 
 
-# toolmason: sha256 d13886985d07d38a38a52317068e96ba
+# toolmason: sha256 05ea00b096feddec1df8854d090aade7
