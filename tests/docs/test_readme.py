@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pages import Text, read, run
+from scripted_model import Step
 from walkthrough import AnsweringModel, reader
 
 README: Final = read("README.md")
@@ -32,7 +33,7 @@ def answer_of(section: Text) -> str:
 def test_the_first_server_of_the_readme_answers_in_a_client(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    steps = [("call", {"tool_name": "show_history", "args": {"branch": "main"}})]
+    steps: list[Step] = [("call", {"tool_name": "show_history", "args": {"branch": "main"}})]
     model = AnsweringModel(steps, answer_of(FIRST))
     with reader(tmp_path.resolve(), model) as walkthrough:
         for command in (
@@ -53,7 +54,7 @@ def test_the_first_server_of_the_readme_answers_in_a_client(
 def test_an_imported_api_of_the_readme_answers_in_a_client(
     tmp_path: Path, tracker: dict[str, str], record_property: Callable[[str, object], None]
 ) -> None:
-    steps = [("call_read", {"tool_name": "list_issues", "args": {"project": "web"}})]
+    steps: list[Step] = [("call_read", {"tool_name": "list_issues", "args": {"project": "web"}})]
     model = AnsweringModel(steps, answer_of(IMPORTED))
     document = read("examples/imported/tracker.openapi.yaml").text
     with reader(tmp_path.resolve(), model) as walkthrough:

@@ -19,7 +19,7 @@ import pytest
 from gemini_api import GeminiApi
 from gemini_homes import KEY
 from pages import NODE, ROOT, quoted, read
-from toolmason_runtime.chunks import memory, redis, text
+from toolmason_runtime.chunks import memory, shared_work, text
 from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
 
@@ -149,7 +149,7 @@ def test_error_codes_and_the_example_are_those_of_the_code() -> None:
         ("texts of up to {} KiB in memory", text.MAX_BYTES_IN_MEMORY // 1024),
         ("the newest {} larger ones", memory.MAX_FILES),
         ("files of {} MiB together", memory.MAX_FILE_BYTES // 1024**2),
-        ("texts of more than {} MiB are always kept", redis.MAX_SHARED_BYTES // 1024**2),
+        ("texts of more than {} MiB are always kept", shared_work.MAX_SHARED_BYTES // 1024**2),
         ("A prompt has at most {} MiB", gemini.MAX_PROMPT_BYTES // 1024**2),
         ("from version {} on", ".".join(map(str, detect.MIN_AGY_VERSION))),
         ("varies by up to {:.0f} percent", RetryConfig().jitter_range * 100),
