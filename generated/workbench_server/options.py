@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings from the command line, the environment and the manifest. The lifespan and `call.state(Options)` have them."""
+    """The settings of the server: the lifespan receives them, and `call.state(Options)` returns them."""
 
     root: tuple[str, ...] = ()
     """Directory that the tools may read, and change after a review"""
@@ -20,4 +20,4 @@ class Options:
     """Time until an unanswered review expires, such as 90m, 24h or 7d"""
 
 
-# toolmason: sha256 a3082e138d13118e0d31d4cc3274d4dc
+# toolmason: sha256 375a92d2e7a93569a02d4d014918e4fa

@@ -210,6 +210,21 @@ def test_a_tool_takes_its_own_value_then_that_of_its_program_then_that_of_its_ca
     assert tools["issues"].hints.destructive
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('category = "code"\nhandler', 'category = "coed"\nhandler', ["TM301"]),
+        ('cli = "git"\ntier', 'cli = "gti"\ntier', ["TM323"]),
+        ('category = "code"\nhandler', "handler", ["TM202"]),
+        ('"Find"\ncategory = "code"', '"Find"\ncategory = "code"\nhints = 1', ["TM204"]),
+    ],
+)
+def test_a_misspelt_group_is_the_only_error(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    assert old in DEFAULTS
+    _, problems = resolved(tmp_path, DEFAULTS.replace(old, new))
+    assert [problem.partition("[")[2][:5] for problem in problems] == expected
+
+
 PARAMS = """
 edition = 1
 server = { name = "desk", package = "desk_server" }
