@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.errors import MethodError as MethodError
     from toolmason_runtime.protocol.errors import ToolError as ToolError
     from toolmason_runtime.protocol.functions import ImportedFunction as ImportedFunction
+    from toolmason_runtime.protocol.principal import Principal as Principal
     from toolmason_runtime.protocol.text_store import KeptText as KeptText
     from toolmason_runtime.protocol.tokens import estimate_tokens as estimate_tokens
     from toolmason_runtime.server.logging import FIELDS as FIELDS
@@ -57,6 +58,7 @@ EXPORTS = {
     ),
     "toolmason_runtime.protocol.errors": ("MethodError", "ToolError"),
     "toolmason_runtime.protocol.functions": ("ImportedFunction",),
+    "toolmason_runtime.protocol.principal": ("Principal",),
     "toolmason_runtime.protocol.text_store": ("KeptText",),
     "toolmason_runtime.protocol.tokens": ("estimate_tokens",),
     "toolmason_runtime.server.logging": ("FIELDS", "LogLines"),

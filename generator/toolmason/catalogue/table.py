@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from toolmason_runtime.protocol.catalogue import (
+    AuthEntry,
     Catalogue,
     CategoryEntry,
+    ClaimEntry,
     CliEntry,
     ExampleEntry,
     ToolEntry,
@@ -14,9 +16,9 @@ from toolmason_runtime.protocol.catalogue import (
 
 from toolmason.catalogue.prompts import prompt_entry, resource_entry, wire_icons
 from toolmason.clients import tool_timeouts
-from toolmason.model.json_schema import listed_result, unique_paths, without_texts
-from toolmason.model.server import Category, Cli, Server
-from toolmason.model.tool import Example, Hints, Tool
+from toolmason.model.json_schema import listed_result, property_schema, unique_paths, without_texts
+from toolmason.model.server import Category, Cli, Server, ServerAuth
+from toolmason.model.tool import ClaimParam, Example, Hints, Tool
 
 
 def catalogue(server: Server) -> Catalogue:
@@ -46,6 +48,8 @@ def catalogue(server: Server) -> Catalogue:
         table["server"]["icons"] = wire_icons(server.icons)["icons"]
     if server.outputs.command_prefix_env:
         table["server"]["command_prefix_env"] = server.outputs.command_prefix_env
+    if server.auth:
+        table["server"]["auth"] = _auth(server.auth)
     if server.chunk_store:
         table["server"]["chunk_store"] = server.chunk_store
     if timeouts := tool_timeouts(server):
@@ -73,6 +77,17 @@ def catalogue(server: Server) -> Catalogue:
     if _has_files(server):
         table["server"]["handlers"] = server.handlers
     return table
+
+
+def _auth(auth: ServerAuth) -> AuthEntry:
+    return {
+        "issuer": auth.issuer,
+        "audience": auth.audience,
+        "jwks_url": auth.jwks_url,
+        "resource": auth.resource,
+        "scopes": list(auth.scopes),
+        "algorithms": list(auth.algorithms),
+    }
 
 
 def _has_files(server: Server) -> bool:
@@ -112,6 +127,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
         "related": list(tool.related),
         "examples": [_example(example) for example in tool.examples],
     }
+    if tool.tags:
+        entry["tags"] = list(tool.tags)
     if tool.requires_codebase:
         entry["requires_codebase"] = True
     if tool.command:
@@ -140,7 +157,17 @@ def tool_entry(tool: Tool) -> ToolEntry:
             entry["result_schema"] = exact
     if tool.renamed:
         entry["renamed"] = dict(tool.renamed)
+    if tool.scopes:
+        entry["scopes"] = list(tool.scopes)
+    if tool.claims:
+        entry["claims"] = {param.value.name: _claim(param) for param in tool.claims}
     return entry
+
+
+def _claim(param: ClaimParam) -> ClaimEntry:
+    schema = property_schema(param.value, formats=False)
+    rules = {key: rule for key, rule in schema.items() if key not in {"description", "default"}}
+    return {"claim": param.claim, "schema": rules, "required": param.value.required}
 
 
 def wire_tool(tool: Tool) -> dict[str, Any]:

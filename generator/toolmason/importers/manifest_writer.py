@@ -95,6 +95,8 @@ def _remove_part(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyP
         part = path[:4]
     elif path[:1] == ("tools",) and path[2:3] == ("confirm",):
         part = path[:3]
+    elif path[:1] == ("types",) and path[2:3] == ("fields",) and len(path) > 3:
+        part = path[:4]
     elif path[:1] == ("tools",) and len(path) > 1:
         part = path[:2]
     else:

@@ -54,6 +54,11 @@ class Surface:
     params_class: ClassName
     icons: tuple[Icon, ...]
 
+    @property
+    def fields(self) -> tuple[Property, ...]:
+        """Fields of its parameter model."""
+        return self.params
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt(Surface):

@@ -90,6 +90,14 @@ class UpstreamBinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimParam:
+    """A parameter whose value is the claim `claim` of the caller's access token."""
+
+    value: Property
+    claim: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """One tool, ready to print.
 
@@ -108,6 +116,7 @@ class Tool:
     use_cases: tuple[str, ...]
     complexity: str
     tier: str
+    tags: tuple[str, ...] = ()
     requires_codebase: bool
     hints: Hints
     related: tuple[str, ...]
@@ -122,6 +131,11 @@ class Tool:
     http: HttpBinding | None
     upstream: UpstreamBinding | None
     params: tuple[Property, ...]
+    """Parameters that callers see."""
+    claims: tuple[ClaimParam, ...]
+    """Parameters that are filled from claims: they are in the parameter model only."""
+    scopes: tuple[str, ...]
+    """Scopes that an access token needs."""
     schema: JsonSchema
     input_schema: JsonSchema
     renamed: Mapping[str, str]
@@ -138,7 +152,12 @@ class Tool:
     at: KeyPath
 
     @property
+    def fields(self) -> tuple[Property, ...]:
+        """Fields of its parameter model."""
+        return (*self.params, *(param.value for param in self.claims))
+
+    @property
     def has_lazy_params(self) -> bool:
         """Whether a server can check its arguments without its model: `input_schema` has every rule of `schema`."""
-        has_no_handler = bool((self.command or self.http) and self.params_class)
+        has_no_handler = bool((self.command or self.http) and self.params_class and not self.claims)
         return has_no_handler and rules(self.input_schema) == rules(self.schema)

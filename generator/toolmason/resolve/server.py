@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from toolmason_runtime.protocol.selection import STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
+from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
@@ -19,6 +20,7 @@ from toolmason.model.server import (
     Option,
     Outputs,
     Server,
+    ServerAuth,
     SlashCommand,
     Step,
     Subcommand,
@@ -74,7 +76,10 @@ def resolve_server(
         lifespan=context.handler(table.lifespan) if table.lifespan else None,
         guard=_guard(context),
         startup_check=context.handler(table.startup_check) if table.startup_check else None,
+        routes=context.handler(table.routes) if table.routes else None,
+        middleware=context.handler(table.middleware) if table.middleware else None,
         page_size=table.page_size,
+        auth=_auth(context),
         options=_options(context),
         pass_env=tuple(filter(None, dict.fromkeys((*table.pass_env, table.chunk_store)))),
         chunk_store=table.chunk_store,
@@ -135,17 +140,38 @@ def _skill_description(context: ResolveContext) -> str:
     return text if len(text) <= MAX_SKILL_CHARACTERS else text[: MAX_SKILL_CHARACTERS - 1] + "…"
 
 
+def _auth(context: ResolveContext) -> ServerAuth | None:
+    table = context.tables.server.auth
+    if table is None:
+        return None
+    return ServerAuth(
+        issuer=table.issuer,
+        audience=table.audience,
+        jwks_url=table.jwks_url,
+        resource=table.resource,
+        scopes=table.scopes,
+        algorithms=table.algorithms,
+    )
+
+
 def _options(context: ResolveContext) -> tuple[Option, ...]:
+    def default_of(table: OptionTable) -> Any:
+        return False if table.type == "boolean" and not table.required and table.default is None else table.default
+
     return tuple(
         Option(
             name=name,
             flag="--" + name.replace("_", "-"),
             description=table.description,
             env=table.env,
+            type=table.type,
             many=table.many,
-            default=table.default,
+            required=table.required,
+            secret=table.secret,
+            default=default_of(table),
             implicit=table.implicit,
             metavar=table.metavar or name.upper().replace("-", "_"),
+            field=identifier(name),
         )
         for name, table in context.tables.server.options.items()
     )

@@ -27,6 +27,9 @@ WAIT_S: Final = 240.0
 HANDOVER_S: Final = 120.0
 """Minimum seconds that an operation continues after STILL_RUNNING, even if it lingers for less."""
 
+WANTED_S: Final = 5.0
+"""Seconds that an operation continues after the last look of another process."""
+
 Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
 
@@ -45,11 +48,17 @@ class Operation:
     """When the last listener left."""
     promised_until: float = 0.0
     """Time until which it continues because a call returned STILL_RUNNING."""
+    wanted_until: float = 0.0
+    """Time until which it continues because another process waits for its answer."""
 
     @property
     def age_s(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.started_at
+
+    def want(self) -> None:
+        """Continue for a moment although no call of this process waits."""
+        self.wanted_until = time.monotonic() + WANTED_S
 
     async def report(self, text: str) -> None:
         """Send progress to all listeners. A disconnected client affects neither the others nor the operation."""
@@ -187,6 +196,9 @@ class Operations:
         return max(self._linger_s, operation.promised_until - time.monotonic())
 
     def _end(self, key: str, operation: Operation, task: asyncio.Task[Any]) -> None:
+        if (wanted_s := operation.wanted_until - time.monotonic()) > 0:
+            self._call_later(operation, wanted_s, lambda: self._end(key, operation, task))
+            return
         if operation.end_timer is not None:
             operation.end_timer.cancel()
         self._ending.add(operation)

@@ -8,7 +8,7 @@ import logging
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -18,7 +18,14 @@ from toolmason_runtime import ToolCall, ToolError
 from workbench_handlers.model_backends.logs import record
 from workbench_handlers.model_backends.question import Answer, Ask, Question, Report
 from workbench_handlers.model_backends.selection import models
-from workbench_handlers.research.operations import LINGER_S, WAIT_S, Operation, Operations, StillRunningError
+from workbench_handlers.research.operations import (
+    HANDOVER_S,
+    LINGER_S,
+    WAIT_S,
+    Operation,
+    Operations,
+    StillRunningError,
+)
 from workbench_handlers.research.progress import HEARTBEAT_INTERVAL_S, progress_reporter
 from workbench_handlers.research.slots import MAX_PROGRAMS
 from workbench_handlers.workspace.packages import require_for_questions
@@ -108,6 +115,27 @@ class Research:
         )
         return _without_secrets(answer)
 
+    async def _ask_once(
+        self, call: ToolCall, question: Question, operation: Operation, projects: Iterable[Path]
+    ) -> Answer:
+        """Ask in one of the processes that are one server. Its answer survives it, for calls that are repeated."""
+        from pydantic import TypeAdapter, ValidationError
+
+        asked: list[Answer] = []
+
+        async def work() -> str:
+            asked.append(await self.ask(question, operation, projects))
+            return json.dumps(asdict(asked[0]))
+
+        key = json.dumps([question.prompt, str(question.directory), question.models, question.searches_web])
+        text = await call.once(key, work, keep_s=HANDOVER_S, on_wanted=operation.want)
+        if asked:
+            return asked[0]
+        try:
+            return TypeAdapter(Answer).validate_json(text)
+        except ValidationError:  # another program has written to this Redis, or another version of this one
+            return await self.ask(question, operation, projects)
+
     async def run_shared(
         self,
         call: ToolCall,
@@ -138,7 +166,7 @@ class Research:
                 question = Question(
                     prompt=prompt, directory=directory, models=models(kind, os.environ), searches_web=searches_web
                 )
-                return await self.ask(question, operation, projects)
+                return await self._ask_once(call, question, operation, projects)
 
             return await do(ask, operation.report), operation
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 import anyio
 import anyio.to_thread
 from toolmason_runtime.chunks.memory import MemoryStore
+from toolmason_runtime.chunks.shared_work import MAX_SHARED_BYTES, SharedWork, UnavailableError
 from toolmason_runtime.chunks.text import LongText, Part, check_index, decode, expired, is_key, iso
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 5.0
 """Seconds Redis has for one answer, to connect included."""
-MAX_SHARED_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of the longest text that is sent to Redis, or read from it."""
 
 _SCHEMES: Final = ("redis", "rediss", "unix")
 _MAX_CONNECTIONS: Final = 8
@@ -35,10 +34,6 @@ _MAX_DIGITS: Final = 9
 _IN_THIS_PROCESS: Final = "kept in the memory of this process alone"
 
 _log = logging.getLogger(__name__)
-
-
-class _UnavailableError(Exception):
-    """Redis did not do what was asked; the text is the reason, and contains nothing that Redis sent."""
 
 
 class RedisStore:
@@ -58,7 +53,7 @@ class RedisStore:
         """See `Store.add`."""
         try:
             await self._send(text)
-        except _UnavailableError as error:
+        except UnavailableError as error:
             return await self._add_locally(text, str(error))
         except BaseException:
             text.close()
@@ -75,7 +70,7 @@ class RedisStore:
         try:
             async with self._redis() as client:
                 fields = await _values(client, self._prefix + key, ["total", "expires", str(index)])
-        except _UnavailableError as error:
+        except UnavailableError as error:
             message = f"the store of long texts ({self._address}) {error}: try again in a moment"
             raise ToolError(message, code=INTERNAL, details={"store": self._address}) from None
         if None in fields[:2]:
@@ -87,12 +82,19 @@ class RedisStore:
             _log.warning("an invalid entry in %s is ignored (%s)", self._address, type(error).__name__)
             raise expired(key) from None
 
+    async def once(
+        self, name: str, work: Callable[[], Awaitable[str]], *, keep_s: float, on_wanted: Callable[[], None]
+    ) -> str:
+        """See `ChunkStore.once`."""
+        shared = SharedWork(self._redis, f"{self._prefix}work:")
+        return await shared.once(name, work, keep_s=keep_s, on_wanted=on_wanted)
+
     async def check(self) -> str:
         """See `Store.check`."""
         try:
             async with self._redis() as client:
                 await client.ping()
-        except _UnavailableError as error:
+        except UnavailableError as error:
             return f"{self._variable}: {self._address} {error}. Meanwhile long texts are {_IN_THIS_PROCESS}"
         return ""
 
@@ -105,7 +107,7 @@ class RedisStore:
 
     async def _send(self, text: LongText) -> None:
         if text.size > MAX_SHARED_BYTES:
-            raise _UnavailableError(f"takes at most {MAX_SHARED_BYTES:,} bytes of one text")
+            raise UnavailableError(f"takes at most {MAX_SHARED_BYTES:,} bytes of one text")
         data = [text.data(index) for index in range(1, text.total + 1)]
         fields: dict[Any, Any] = {"total": len(data), "expires": repr(text.expires)}
         fields |= {str(index): part for index, part in enumerate(data, 1)}
@@ -124,7 +126,7 @@ class RedisStore:
 
     @asynccontextmanager
     async def _redis(self) -> AsyncIterator[Redis]:
-        """Open the client, and turn every failure of it into `_UnavailableError`."""
+        """Open the client, and turn every failure of it into `UnavailableError`."""
         client = await self._opened()
         from redis.exceptions import RedisError
 
@@ -133,7 +135,7 @@ class RedisStore:
                 yield client
         # An impossible host name is a UnicodeError.
         except (RedisError, OSError, UnicodeError) as error:
-            raise _UnavailableError(_reason(error)) from None
+            raise UnavailableError(_reason(error)) from None
 
     async def _opened(self) -> Redis:
         async with self._opening:
@@ -142,7 +144,7 @@ class RedisStore:
                     self._client = await anyio.to_thread.run_sync(_client, self._url, self._timeout_s)
                 except (ImportError, TypeError, ValueError) as error:
                     # Their texts repeat the URL, which can contain a password.
-                    raise _UnavailableError(f"cannot be used ({type(error).__name__}): see its URL") from None
+                    raise UnavailableError(f"cannot be used ({type(error).__name__}): see its URL") from None
             return self._client
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import anyio.to_thread
 from toolmason_runtime.chunks.memory import MemoryStore
@@ -44,6 +45,17 @@ class Store(Protocol):
         ...
 
 
+@runtime_checkable
+class Shared(Protocol):
+    """A store that several processes share."""
+
+    async def once(
+        self, name: str, work: Callable[[], Awaitable[str]], *, keep_s: float, on_wanted: Callable[[], None]
+    ) -> str:
+        """See `ChunkStore.once`."""
+        ...
+
+
 class ChunkStore(TextStore):
     """Stores texts that are too long for one answer. It is in the state of every call; handlers use `call.keep`.
 
@@ -55,6 +67,7 @@ class ChunkStore(TextStore):
         ttl_s: seconds a text is kept.
         show_call: returns the text of a call of `fetch_chunk`, as a model sends it, from its arguments; by
             default that of a direct call.
+        state_key: key of the processes that are one server; empty if this process is alone.
     """
 
     def __init__(
@@ -65,11 +78,13 @@ class ChunkStore(TextStore):
         part_size: int | None = None,
         ttl_s: float = TTL_S,
         show_call: Callable[[dict[str, Any]], str] | None = None,
+        state_key: str = "",
     ) -> None:
         self._variable = variable
         self._server = server
         self.part_size = text_budget() if part_size is None else part_size
         self._ttl_s = ttl_s
+        self._state_key = state_key
         self._show_call = show_call or partial(call_text, FETCH_CHUNK)
 
     @property
@@ -114,6 +129,25 @@ class ChunkStore(TextStore):
             "chunk": {"index": part.index, "total": part.total, "content": part.content},
             "meta": {"expiresAt": iso(part.expires)},
         }
+
+    async def once(
+        self, key: str, work: Callable[[], Awaitable[str]], *, keep_s: float, on_wanted: Callable[[], None]
+    ) -> str:
+        """Return the text of `work`, which one process does for all that share a state key and a Redis.
+
+        Its text is stored for `keep_s` seconds, so that it outlives this process. The others wait for it; if this
+        process dies, one of them starts. Errors are not shared. Without a shared Redis, every call works by itself.
+
+        Args:
+            key: identifies the work.
+            work: returns the text.
+            keep_s: seconds that the text is stored.
+            on_wanted: called from time to time while another process waits for the text.
+        """
+        if not self._state_key or not isinstance(self._store, Shared):
+            return await work()
+        name = hmac.new(self._state_key.encode(), key.encode(), "sha256").hexdigest()
+        return await self._store.once(name, work, keep_s=keep_s, on_wanted=on_wanted)
 
     async def check(self) -> str:
         """Return the problem of the store, or an empty string. The text contains no credentials."""

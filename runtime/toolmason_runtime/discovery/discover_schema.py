@@ -14,7 +14,7 @@ from toolmason_runtime.discovery.meta_tools import (
     Run,
     StyleContext,
     call_meta,
-    deprecation_note,
+    entry_notes,
     overview,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
@@ -121,7 +121,7 @@ def _tool_details(entry: ToolEntry, level: str) -> str | dict[str, Any]:
                 "complexity": entry["complexity"],
                 "requires_codebase": usage["requires_codebase"],
             }
-    return details | deprecation_note(entry)
+    return details | entry_notes(entry)
 
 
 class _Schema:
@@ -143,7 +143,7 @@ class _Schema:
             "description": tool.get("description", entry["summary"]),
             "inputSchema": tool["inputSchema"],
         }
-        return success_result(details | deprecation_note(entry))
+        return success_result(details | entry_notes(entry))
 
     def _nearest(self, name: str) -> list[str]:
         """Return the names of visible tools, the most similar first, within `MAX_NAMES_TOKENS`."""

@@ -247,6 +247,7 @@ def overview(index: ToolIndex) -> str:
     return f"{len(index.tools)} tools: {', '.join(names)}{rest}" if categories else "No tools are served"
 
 
-def deprecation_note(entry: ToolEntry) -> dict[str, str]:
-    """Return `{"deprecated": text}` for a deprecated tool, otherwise an empty dict."""
-    return {"deprecated": deprecation_text(entry["deprecated"])} if "deprecated" in entry else {}
+def entry_notes(entry: ToolEntry) -> dict[str, Any]:
+    """Return `{"deprecated": text}` for a deprecated tool, and `{"scopes": [...]}` for one that needs scopes."""
+    notes: dict[str, Any] = {"scopes": entry["scopes"]} if "scopes" in entry else {}
+    return notes | ({"deprecated": deprecation_text(entry["deprecated"])} if "deprecated" in entry else {})

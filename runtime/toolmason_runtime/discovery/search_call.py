@@ -19,7 +19,7 @@ from toolmason_runtime.discovery.meta_tools import (
     StyleContext,
     call_meta,
     call_parameters,
-    deprecation_note,
+    entry_notes,
     overview,
 )
 from toolmason_runtime.discovery.parameters import Parameter
@@ -189,7 +189,7 @@ class _Search:
             result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
         if hit.reason == "spelling":
             result["match"] = "spelling"
-        return result | deprecation_note(entry)
+        return result | entry_notes(entry)
 
 
 def _has_manual(entry: ToolEntry) -> bool:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
+from toolmason_runtime.protocol.secrets import mask
+
 if TYPE_CHECKING:
+    from toolmason_runtime.protocol.principal import Principal
     from toolmason_runtime.protocol.text_store import KeptText
 
 State = TypeVar("State")
@@ -75,6 +78,11 @@ class Context(Protocol):
         ...
 
     @property
+    def principal(self) -> Principal | None:
+        """The owner of the access token; see `ToolCall.principal`."""
+        ...
+
+    @property
     def answered(self) -> Collection[str]:
         """Keys of the requests to the client that it has answered in this call (2026-07-28)."""
         ...
@@ -114,11 +122,21 @@ class InputRequired(BaseException):
 class ToolCall:
     """One call of a tool: progress, log, client requests and the state of the server.
 
+    Example:
+        ```python
+        async def count_lines(params: CountLinesParams, call: ToolCall) -> LineCount:
+            await call.progress(0, message="reading")
+            return call.state(Archive).count_lines(params.name)
+        ```
+
     A handler that is a plain `def` runs in a worker thread. There, `anyio.from_thread.run(call.progress, 1, 2)` awaits
     a method, and `anyio.from_thread.check_cancelled()` ends the work if the call was cancelled.
     """
 
     __slots__ = ("_client_roots", "_context", "_state", "_tool_timeouts", "tool")
+
+    tool: str
+    """Name of the tool."""
 
     def __init__(
         self,
@@ -172,12 +190,21 @@ class ToolCall:
         return self._context.is_local
 
     @property
+    def principal(self) -> Principal | None:
+        """The owner of the request's access token: subject, scopes and claims.
+
+        None over stdio and in one process, and over HTTP without `[server.auth]`. The bearer token of `--token-file`
+        belongs to a principal without subject and claims that has every scope of the manifest.
+        """
+        return self._context.principal
+
+    @property
     def answered(self) -> Collection[str]:
         """Keys of the questions that the client has answered, if the handler runs again (2026-07-28)."""
         return self._context.answered if self._context.is_modern else ()
 
     def state(self, kind: type[State]) -> State:
-        """Return the object of type `kind` that the server's lifespan yielded.
+        """Return the object of type `kind` that the server's lifespan yielded, or the `Options`.
 
         Raises:
             LookupError: it yielded none, which is a bug in the server.
@@ -195,8 +222,10 @@ class ToolCall:
         """Cut a text that may be too long for one answer; `fetch_chunk` returns the parts after the first for an hour.
 
         Example:
+            ```python
             kept = await call.keep(report)
             return Reply([kept.first, f"[part 1 of {kept.total}: {kept.next_call} returns the next]"])
+            ```
 
         Args:
             text: the whole text.
@@ -207,13 +236,37 @@ class ToolCall:
         store = self.state(TextStore)  # type: ignore[type-abstract]  # a lookup makes no instance
         return await store.keep(text, max_part_bytes=max_part_bytes)
 
+    async def once(
+        self,
+        key: str,
+        work: Callable[[], Awaitable[str]],
+        *,
+        keep_s: float,
+        on_wanted: Callable[[], None] = lambda: None,
+    ) -> str:
+        """Return the text of `work`, of which equal calls in other processes of this server wait for the text.
+
+        It is for work that is slow or costs money, on a server with several processes and a `chunk_store`. The text is
+        stored for `keep_s` seconds, so it is not lost if this process is killed. Alone, a process just calls `work`.
+
+        Args:
+            key: identifies the work among those of this tool; it must contain everything that the text depends on.
+            work: returns the text; its errors are not shared.
+            keep_s: seconds that the text is stored, for calls that are repeated.
+            on_wanted: called from time to time while another process waits for the text.
+        """
+        from toolmason_runtime.protocol.text_store import TextStore
+
+        store = self.state(TextStore)  # type: ignore[type-abstract]  # a lookup makes no instance
+        return await store.once(f"{self.tool}\0{key}", work, keep_s=keep_s, on_wanted=on_wanted)
+
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Send progress to the client; `done` must increase with each call."""
         await self._context.progress(done, total, message)
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client. It is not shown to the model."""
-        await self._context.log(level, data, logger)
+        """Send a log message to the client. It is not shown to the model. Secret options are masked in a text."""
+        await self._context.log(level, mask(data) if isinstance(data, str) else data, logger)
 
     def can_elicit(self, mode: ElicitationMode) -> bool:
         """Return whether the client can ask its user with a form, or by opening a page."""
@@ -227,6 +280,14 @@ class ToolCall:
 
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
         """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.
+
+        Example:
+            ```python
+            schema = {"type": "object", "properties": {"branch": {"type": "string"}}}
+            answer = await call.elicit("Which branch?", schema)
+            if answer["action"] != "accept":
+                raise ToolError("the user did not choose a branch")
+            ```
 
         The handler may run again from its start after this, so everything before it must be safe to repeat.
 

@@ -21,6 +21,17 @@ WireTool = dict[str, Any]
 """A `Tool` of the MCP schema: name, title?, description, inputSchema, outputSchema?, annotations, _meta?."""
 
 
+class AuthEntry(TypedDict):
+    """`[server.auth]` of the manifest. Texts contain unexpanded variables; an empty `resource` means `audience`."""
+
+    issuer: str
+    audience: str
+    jwks_url: str
+    resource: str
+    scopes: list[str]
+    algorithms: list[str]
+
+
 class ServerEntry(TypedDict):
     """`[server]` of the manifest, without the keys that only the generator needs."""
 
@@ -42,6 +53,8 @@ class ServerEntry(TypedDict):
     """Environment variable that replaces the prefix of commands; absent if none does."""
     chunk_store: NotRequired[str]
     """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
+    auth: NotRequired[AuthEntry]
+    """The authorization server of HTTP clients; absent without one."""
     tool_timeouts: NotRequired[dict[str, float]]
     """Seconds that clients wait for a tool, by the name in `clientInfo`; absent if none is known."""
 
@@ -112,6 +125,15 @@ class DeprecationEntry(TypedDict):
     message: str
 
 
+class ClaimEntry(TypedDict):
+    """A parameter that is filled from the claim `claim` of the caller's access token."""
+
+    claim: str
+    schema: dict[str, Any]
+    """JSON Schema of its value."""
+    required: bool
+
+
 class ToolEntry(TypedDict):
     """One tool: its wire form (`tool`), and the data for discovery."""
 
@@ -125,6 +147,8 @@ class ToolEntry(TypedDict):
     use_cases: list[str]
     related: list[str]
     examples: list[ExampleEntry]
+    tags: NotRequired[list[str]]
+    """Its own labels, besides those of its group."""
     requires_codebase: NotRequired[bool]
     """Absent means false."""
     aliases: NotRequired[list[str]]
@@ -141,6 +165,10 @@ class ToolEntry(TypedDict):
     """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
     renamed: NotRequired[dict[str, str]]
     """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
+    scopes: NotRequired[list[str]]
+    """Scopes that an access token needs for a call; absent without any."""
+    claims: NotRequired[dict[str, ClaimEntry]]
+    """Parameters that are filled from claims, which are not in `inputSchema`; absent without any."""
     cli: NotRequired[str]
     """Name of the command-line program that it runs; absent for other tools."""
     api: NotRequired[str]

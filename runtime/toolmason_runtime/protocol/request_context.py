@@ -6,13 +6,16 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from uuid import uuid4
 
 from toolmason_runtime.protocol.answers import is_answer_to
 from toolmason_runtime.protocol.call import InputRequired, Level, can_elicit
 from toolmason_runtime.protocol.errors import MethodError, ToolError
 from toolmason_runtime.protocol.requests import LOG_LEVEL, meta_of
+
+if TYPE_CHECKING:
+    from toolmason_runtime.protocol.principal import Principal
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 MISSING_CAPABILITY: Final = -32021
@@ -21,6 +24,9 @@ MISSING_CAPABILITY: Final = -32021
 
 class RequestContext(ABC):
     """One request of a client. `level` is the log level of the connection (2025-11-25 and earlier)."""
+
+    principal: Principal | None = None
+    """The owner of the access token; None without one."""
 
     def __init__(self, params: Mapping[str, Any] | None, level: Level, *, is_modern: bool) -> None:
         self._params = params or {}

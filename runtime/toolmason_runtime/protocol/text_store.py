@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 
@@ -30,3 +30,9 @@ class TextStore(ABC):
     @abstractmethod
     async def keep(self, text: str | Iterable[str], *, max_part_bytes: int | None = None) -> KeptText:
         """Cut a text, or the pieces of one, and store it if it has more than one part."""
+
+    @abstractmethod
+    async def once(
+        self, key: str, work: Callable[[], Awaitable[str]], *, keep_s: float, on_wanted: Callable[[], None]
+    ) -> str:
+        """Return the text of `work`, which one process does for all that are one server."""

@@ -6,9 +6,9 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
@@ -16,7 +16,8 @@ from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_progr
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.memory import try_to_protect_memory
-from toolmason_runtime.server.options import OptionSpec, option_values
+from toolmason_runtime.server.option_types import parse_value
+from toolmason_runtime.server.options import OptionError, OptionSpec, option_values
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
 from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
@@ -45,8 +46,21 @@ INSTALL = "install"
 BUILT_IN = (SERVE, INSTALL)
 """Subcommands of every server."""
 _INSTALL_HELP = (INSTALL, "Add this server to the configuration of an MCP client")
+_AUTH = {
+    "issuer": "authorization server whose access tokens are accepted",
+    "audience": "audience of the access tokens",
+    "jwks_url": "public keys of the authorization server",
+    "resource": "public address of this server's endpoint, for clients",
+}
+"""The settings of authorization that a flag replaces."""
 USAGE_ERROR = 2
 MAX_PORT = 65_535
+
+
+SubcommandFunction = Callable[[list[str]], int]
+"""The function of a subcommand: takes the arguments after its name and returns the exit code."""
+StartupCheck = Callable[[], Iterable[object]]
+"""The startup check: returns warnings, whose text is logged."""
 
 
 class Subcommand(NamedTuple):
@@ -58,7 +72,7 @@ class Subcommand(NamedTuple):
 
     def run(self, argv: Sequence[str]) -> int:
         """Run the subcommand and return its exit code."""
-        status: int = _load(self.target)(argv)
+        status: int = _load(self.target)(list(argv))
         return status
 
 
@@ -74,8 +88,11 @@ def main(
     load_index: Callable[[], dict[str, Any]],
     load_postings: Callable[[], bytes] | None = None,
     options: Sequence[OptionSpec] = (),
+    load_options: Callable[[Any], object] | None = None,
     subcommands: Sequence[Subcommand] = (),
     startup_check: str = "",
+    routes: str = "",
+    middleware: str = "",
     package: str = "",
     prog: str,
     version: str,
@@ -92,8 +109,11 @@ def main(
         load_index: returns the content of `search_index.json`.
         load_postings: returns the content of `semantic.postings`; None if there is no file.
         options: the manifest's options.
+        load_options: makes the object that the lifespan receives from the values of the options.
         subcommands: the manifest's subcommands.
         startup_check: `module:function` that returns warnings, which are logged after the start; empty for none.
+        routes: `module:function` that returns further routes over HTTP; empty for none.
+        middleware: `module:function` that wraps the application over HTTP; empty for none.
         package: import name of the generated package, which contains `install.json`; empty for a server without it.
         prog: name of the command.
         version: version of the server.
@@ -124,7 +144,10 @@ def main(
         return _usage_error(prog, str(error))
     if args.list_tools:
         return _print_tools(tools)
-    values = option_values(options, {option.name: getattr(args, f"option_{option.name}") for option in options})
+    try:
+        values = option_values(options, {option.name: getattr(args, _attribute(option), None) for option in options})
+    except OptionError as error:
+        return _usage_error(prog, str(error))
 
     def make_dispatcher() -> Any:
         from toolmason_runtime.server.dispatch import Dispatcher
@@ -136,6 +159,7 @@ def main(
             load_index=load_index,
             load_postings=load_postings,
             options=values,
+            load_options=load_options,
             commands=commands,
             prepare_after_s=DELAY_S,
             prepare_modules=[_ASYNC_PHASE] if args.engine == LEAN and not args.http else (),
@@ -152,10 +176,15 @@ def main(
     if not args.http and sys.stdin is not None and sys.stdin.isatty():
         print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     with nullcontext((0, 1)) if args.http else reserved_streams() as streams:
-        if startup_check and not (opened and opened.is_checked):
+        if startup_check and not (opened and opened.is_checked) and not args.http:
             _schedule_startup_check(startup_check)
         if args.http:
-            return _serve_http(make_dispatcher, args, prog, shutdown)
+            from toolmason_runtime.server.workers import is_worker
+
+            if startup_check and not is_worker():
+                _schedule_startup_check(startup_check)
+            hooks = {"routes": routes, "middleware": middleware}
+            return _serve_http(make_dispatcher, catalogue, args, prog=prog, shutdown=shutdown, hooks=hooks)
         _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
     return shutdown.exit()
 
@@ -188,50 +217,26 @@ def _server_maker(make_dispatcher: Callable[[], Any]) -> Callable[[], Any]:
     return make_server
 
 
-def _serve_http(make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown) -> int:
-    from toolmason_runtime.transports import http
+def _serve_http(
+    make_dispatcher: Callable[[], Any],
+    catalogue: Catalogue,
+    args: argparse.Namespace,
+    *,
+    prog: str,
+    shutdown: Shutdown,
+    hooks: Mapping[str, str],
+) -> int:
+    from toolmason_runtime.server.http_command import serve_http
     from toolmason_runtime.transports.http_access import AccessError
 
-    is_remote = not http.is_loopback(args.host)
-    if is_remote and not args.allow_host:
-        return _usage_error(
-            prog,
-            f"--host {args.host} is reachable from other machines: list the host names of the server with"
-            " --allow-host NAME; clients need the bearer token of --token-file FILE, or of the file created for it",
-        )
+    loaded = {name: _load(target) for name, target in hooks.items() if target}
     try:
-        token, note = _token(prog, args.token_file, is_required=is_remote)
-        http.serve(
-            _server_maker(make_dispatcher),
-            shutdown,
-            host=args.host,
-            port=args.port,
-            allowed_hosts=args.allow_host,
-            allowed_origins=args.allow_origin,
-            token=token,
-            note=note,
-        )
+        code = serve_http(make_dispatcher, catalogue, vars(args), prog=prog, shutdown=shutdown, hooks=loaded)
     except AccessError as error:
         return _usage_error(prog, str(error))
     except OSError as error:
         return _usage_error(prog, f"cannot listen on {args.host}:{args.port}: {error.strerror}")
-    return shutdown.exit()
-
-
-def _token(prog: str, path: str | None, *, is_required: bool) -> tuple[str, str]:
-    """Return the bearer token, empty if none is needed, and a note with the path of a created file.
-
-    Raises:
-        AccessError: the file is invalid, or cannot be read or created.
-    """
-    from toolmason_runtime.transports.bearer_token import own_token, read_token
-
-    if path:
-        return read_token(Path(path)), ""
-    if not is_required:
-        return "", ""
-    token, file = own_token(prog)
-    return token, f" (bearer token in {file})"
+    return code or shutdown.exit()
 
 
 def _parser(
@@ -273,18 +278,21 @@ def _parser(
         help="allow debuggers and other processes of this user to read the memory and environment of the server",
     )
     _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
-    _add_http(parser.add_argument_group("http"))
+    http = parser.add_argument_group("http")
+    _add_http(http)
+    if "auth" in server:
+        _add_auth(http)
     if has_programs(catalogue):
         _add_commands(parser.add_argument_group("programs"))
     if options:
-        _add_options(parser.add_argument_group("options of this server"), options)
+        _add_options(parser.add_argument_group("options of this server", _secrets_help(options)), options)
     return parser
 
 
 def own_flags() -> frozenset[str]:
     """Return the flags of every server, without their dashes: `list-tools`, `policy`."""
     server: Any = {
-        "server": {"name": "", "title": ""},
+        "server": {"name": "", "title": "", "auth": {}},
         "discovery": {"style": ""},
         "categories": (),
         "clis": ("any",),
@@ -328,7 +336,6 @@ def _add_http(group: Any) -> None:
         "--allow-host",
         action="append",
         type=_non_empty,
-        default=[],
         metavar="NAME[:PORT]",
         help="host name that clients may use; required if other machines can reach the address; repeatable",
     )
@@ -336,7 +343,6 @@ def _add_http(group: Any) -> None:
         "--allow-origin",
         action="append",
         type=_non_empty,
-        default=[],
         metavar="ORIGIN",
         help="origin whose web pages may use the server, such as https://app.example; repeatable",
     )
@@ -346,6 +352,28 @@ def _add_http(group: Any) -> None:
         metavar="FILE",
         help="file with the bearer token that every request needs (default: none on loopback, else a created file)",
     )
+    group.add_argument(
+        "--workers", type=_positive, default=1, metavar="N", help="processes that serve (default: %(default)s)"
+    )
+    group.add_argument(
+        "--max-requests",
+        type=_positive,
+        metavar="N",
+        help="maximum concurrent requests of a process; further ones get 503 (default: 1000)",
+    )
+    group.add_argument(
+        "--call-timeout", type=_positive, metavar="SECONDS", help="maximum time of a call (default: none)"
+    )
+
+
+def _add_auth(group: Any) -> None:
+    for key, meaning in _AUTH.items():
+        group.add_argument(
+            f"--auth-{key.replace('_', '-')}",
+            type=_non_empty,
+            metavar="AUDIENCE" if key == "audience" else "URL",
+            help=f"{meaning} (default: [server.auth] of the manifest)",
+        )
 
 
 def _add_commands(group: Any) -> None:
@@ -362,21 +390,71 @@ def _add_commands(group: Any) -> None:
     )
 
 
+def _secrets_help(options: Sequence[OptionSpec]) -> str | None:
+    """Return the description of the variables of secrets. They have no flag, since processes can read command lines."""
+    lines = [
+        f"{option.env}: {option.description}{' (required)' if option.required else ''}"
+        for option in options
+        if option.secret
+    ]
+    return f"Set these variables in the environment: {'; '.join(lines)}".replace("%", "%%") if lines else None
+
+
+def _attribute(option: OptionSpec) -> str:
+    return f"option_{option.name}"
+
+
 def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
     for option in options:
+        if option.secret:
+            group.add_argument(
+                option.flag, nargs="?", action=_RefusedSecret, variable=option.env, help=argparse.SUPPRESS
+            )
+            continue
         notes = [option.description, f"[env: {option.env}]" if option.env else "", "repeatable" if option.many else ""]
-        notes.append(f"(default: {option.default})" if option.default else "")
+        notes.append("(required)" if option.required else "")
+        notes.append(f"(default: {_as_text(option.default)})" if option.default not in {None, ""} else "")
         notes.append(f"(without a value: {option.implicit})" if option.implicit else "")
-        may_lack_value: dict[str, Any] = {"nargs": "?", "const": option.implicit} if option.implicit else {}
+        settings: dict[str, Any] = {"help": " ".join(note for note in notes if note).replace("%", "%%")}
+        if option.type == "boolean":
+            group.add_argument(
+                option.flag, dest=_attribute(option), action=argparse.BooleanOptionalAction, default=None, **settings
+            )
+            continue
+        if option.implicit:
+            settings |= {"nargs": "?", "const": option.implicit}
         group.add_argument(
             option.flag,
-            dest=f"option_{option.name}",
+            dest=_attribute(option),
             action="append" if option.many else "store",
-            type=_non_empty,
+            type=partial(_parsed, option.type),
             metavar=option.metavar or None,
-            help=" ".join(note for note in notes if note).replace("%", "%%"),
-            **may_lack_value,
+            **settings,
         )
+
+
+class _RefusedSecret(argparse.Action):
+    """Refuses a secret on the command line, without printing it."""
+
+    def __init__(self, *args: Any, variable: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._variable = variable
+
+    def __call__(self, *_: object) -> None:
+        raise argparse.ArgumentError(
+            self, f"other processes can read a command line; set the environment variable {self._variable} instead"
+        )
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parsed(kind: str, text: str) -> object:
+    try:
+        return parse_value(kind, _non_empty(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, got {text!r}") from None
 
 
 def _non_empty(value: str) -> str:
@@ -401,6 +479,12 @@ def _port(value: str) -> int:
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(f"expected a number from 0 to {MAX_PORT}, got {value!r}")
+
+
+def _positive(value: str) -> int:
+    if value.isascii() and value.isdecimal() and int(value) > 0:
+        return int(value)
+    raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {value!r}")
 
 
 def _selection(catalogue: Catalogue, args: argparse.Namespace) -> Selection:

@@ -6,15 +6,17 @@ earlier, with a handshake and requests from the server to the client.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any, Final, cast
 
 import anyio
 from mcp import types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -25,8 +27,10 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.types import methods
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
+from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.call import Level
 from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
+from toolmason_runtime.protocol.principal import Principal
 from toolmason_runtime.protocol.request_context import RequestContext, malformed_answer, refused_by_client
 from toolmason_runtime.protocol.requests import DEFAULT_LEVEL
 from toolmason_runtime.server.dispatch import Dispatcher
@@ -53,8 +57,17 @@ METHODS: Final[Mapping[str, type[BaseModel]]] = {
 _log = logging.getLogger(__name__)
 
 
-def sdk_server(dispatcher: Dispatcher) -> Server[None]:
-    """Return the SDK's server for `dispatcher`, whose lifespan ends with the last connection."""
+def sdk_server(
+    dispatcher: Dispatcher, *, state_keys: Sequence[str] = (), call_timeout_s: float | None = None
+) -> Server[None]:
+    """Return the SDK's server for `dispatcher`, whose lifespan ends with the last connection.
+
+    Args:
+        dispatcher: answers the requests.
+        state_keys: keys that seal the `requestState` of clients (2026-07-28), shared by all processes of the server; by
+            default a key of this process.
+        call_timeout_s: maximum seconds of a call of a tool; None for no limit.
+    """
     info = dispatcher.server
     levels = _Levels()
     server = _Server(
@@ -72,7 +85,10 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
     async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
         request = SdkContext(ctx, levels.of(ctx))
         try:
-            result = await dispatcher.dispatch(ctx.method, ctx.params or {}, request)
+            result = await _in_time(
+                dispatcher.dispatch(ctx.method, ctx.params or {}, request),
+                call_timeout_s if ctx.method == "tools/call" else None,
+            )
         except MethodError as error:
             if request.is_modern and error.code == RESOURCE_NOT_FOUND:
                 error.code = types.INVALID_PARAMS
@@ -92,8 +108,20 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
         Subscribers(dispatcher, forward).serve(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_hide_internal_errors)
-    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=info["name"]))
+    security = RequestStateSecurity(keys=state_keys) if state_keys else RequestStateSecurity.ephemeral()
+    server.middleware.append(RequestStateBoundary(security, default_audience=info["name"]))
     return server
+
+
+async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> dict[str, Any]:
+    """Return the result of a call, or an error for the model if it takes too long."""
+    try:
+        async with asyncio.timeout(timeout_s) as timeout:
+            return await work
+    except TimeoutError:
+        if not timeout.expired():
+            raise
+        return error_result(f"The call was ended after {timeout_s:g} s, the limit of this server; request less at once")
 
 
 class _Server(Server[None]):
@@ -163,6 +191,8 @@ class SdkContext(RequestContext):
     def __init__(self, ctx: ServerRequestContext[Any, Any], level: Level) -> None:
         super().__init__(ctx.params, level, is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
         self._ctx = ctx
+        if ctx.request is not None:
+            self.principal = principal_of(ctx.request.scope.get("user"))
 
     @cached_property
     def capabilities(self) -> Mapping[str, Any]:
@@ -205,6 +235,19 @@ class SdkContext(RequestContext):
         except ValidationError as error:
             raise malformed_answer(method) from error
         return response.model_dump(mode="json")
+
+
+def principal_of(user: object) -> Principal | None:
+    """Return the principal of an ASGI scope's `user`; None unless the SDK has verified an access token."""
+    if not isinstance(user, AuthenticatedUser):
+        return None
+    token = user.access_token
+    return Principal(
+        subject=token.subject or "",
+        scopes=frozenset(token.scopes),
+        claims=token.claims or {},
+        client_id=token.client_id,
+    )
 
 
 _HANDSHAKE: Final = "2025-11-25"

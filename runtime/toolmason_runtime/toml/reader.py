@@ -288,7 +288,8 @@ def _choice(choices: tuple[str, ...], make: Callable[[str], str]) -> _Reader:
             return _mistyped(run, value, "a string", at, key)
         if value in choices:
             return make(value)
-        message = f"{quoted(value)} is not a valid {quoted(str(key))}; use {either(choices)}"
+        name = at[-1] if isinstance(key, int) else key
+        message = f"{quoted(value)} is not a valid {quoted(str(name))}; use {either(choices)}"
         return run.error(Kind.CHOICE, message, (*at, key), did_you_mean(value, choices))
 
     return choice

@@ -32,6 +32,9 @@ from toolmason_runtime.transports.messages import (
 MESSAGE: Final = "toolmason.message"
 """The key of the decoded message of a POST request in its ASGI scope."""
 
+REFUSE: Final = "toolmason.refuse"
+"""The key of a function in an ASGI scope that returns the response to a message that is refused, or None."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -106,6 +109,9 @@ async def _post(app: ASGIApp, scope: Scope, rest: Receive, send: Send) -> None:
         if malformed.response_error is not None:
             await app(dict(scope), _replay(_body(error_message(malformed.response_error)), rest), _discard)
         await _error_response(malformed)(scope, rest, send)
+        return
+    if REFUSE in scope and (refusal := scope[REFUSE](received.message)) is not None:
+        await refusal(scope, rest, send)
         return
     body = first if received.is_exact else _body(received.message)
     await app({**scope, MESSAGE: received.message}, _replay(body, rest), send)

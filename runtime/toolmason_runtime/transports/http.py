@@ -7,32 +7,33 @@ import ipaddress
 import logging
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
 from mcp.server.lowlevel import Server
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from toolmason_runtime.transports.http_access import (
     LOOPBACK_NAMES,
     AccessError,
+    Authorize,
     bracketed,
-    guarded,
     host_values,
     origin_value,
 )
+from toolmason_runtime.transports.http_app import PATH, Extras, http_app
 from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection
+from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.sdk_sessions import SdkSessions
 from toolmason_runtime.transports.shutdown import Shutdown
 
-PATH = "/mcp"
 _TICK_S = 1.0
 """Seconds between updates of the `Date` header."""
-_NOT_FOUND = PlainTextResponse("MCP is served at /mcp.\n", 404)
 _MAX_LOOP_ITERATIONS = 20
 """Maximum iterations of the event loop that a response needs from its handler to its socket."""
+NO_EXTRAS = Extras()
 _log = logging.getLogger(__name__)
 
 
@@ -53,8 +54,12 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
     token: str = "",
+    authorize: Authorize | None = None,
     note: str = "",
     request_timeout_s: float = REQUEST_TIMEOUT_S,
+    extras: Extras = NO_EXTRAS,
+    state_keys: Sequence[str] = (),
+    listener: socket.socket | None = None,
 ) -> None:
     """Serve at `http://host:port/mcp` until a signal arrives, and print the address to stderr.
 
@@ -66,46 +71,82 @@ def serve(
         allowed_hosts: `Host` headers that are allowed in addition to the loopback names (against DNS rebinding).
         allowed_origins: origins of web pages that are allowed.
         token: bearer token that every request needs; empty for none.
+        authorize: adds the check of access tokens, which replaces that of `token`.
         note: text after the printed address.
         request_timeout_s: seconds until an incomplete request is closed.
+        extras: routes and middleware of the author, and the limit of concurrent requests.
+        state_keys: keys that this process shares with others of the same server; without one, it serves alone.
+        listener: socket that this process shares with others, which has the address; nothing is printed.
 
     Raises:
         AccessError: `host` is reachable from other machines without `allowed_hosts` or `token`, or an allowed host or
             origin is malformed.
         OSError: the address is not available.
     """
-    if not is_loopback(host) and not (allowed_hosts and token):
+    if not is_loopback(host) and not (allowed_hosts and (token or authorize)):
         raise AccessError(f"{host} is reachable from other machines: allowed hosts and a token are required")
     origins = [origin_value(origin) for origin in allowed_origins]
     names = [*allowed_hosts, *((*LOOPBACK_NAMES, host) if is_loopback(host) else ())]
-    with listen(host, port) as listener:
-        number = listener.getsockname()[1]
+    is_shared = listener is not None
+    with listener or listen(host, port) as listening:
+        number = listening.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
-        server = make_server()
-        sessions = _sessions(server)
-        app = guarded(_only_at_path(sessions.handle_request), hosts=hosts, origins=origins, token=token)
+        served = served_mcp(make_server(), state_keys)
+        app = http_app(served.endpoint, extras, hosts=hosts, origins=origins, token=token, authorize=authorize)
         protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(
             app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
         )
-        print(f"serving MCP at http://{bracketed(host)}:{number}{PATH}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
-        asyncio.run(_serve(sessions, config, shutdown, listener))
+        if not is_shared:
+            print(f"serving MCP at {address(host, number)}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
+        asyncio.run(_serve(served, app, config, shutdown, listening))
 
 
-def _sessions(server: Server[Any]) -> SdkSessions:
+def address(host: str, port: int) -> str:
+    """Return the URL of a server."""
+    return f"http://{bracketed(host)}:{port}{PATH}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedMcp:
+    """The sessions of a server, and the connection to other processes if it shares a key with them."""
+
+    sessions: SdkSessions
+    peers: Peers | None
+
+    @property
+    def endpoint(self) -> ASGIApp:
+        """The application that answers the requests of MCP while `run` is open."""
+        return self.sessions.handle_request
+
+    @asynccontextmanager
+    async def run(self, app: ASGIApp) -> AsyncIterator[None]:
+        """Serve the requests of clients, and with `app` those that other processes pass on."""
+        async with self.sessions.run():
+            if self.peers is None:
+                yield
+                return
+            async with self.peers.serving(app):
+                yield
+
+
+def served_mcp(server: Server[Any], state_keys: Sequence[str]) -> ServedMcp:
     """Return the faster sessions; those of the SDK if it has changed its private names."""
     try:
         from toolmason_runtime.transports.http_sessions import Sessions
     except ImportError as error:
         _log.info("requests are answered by the SDK's own sessions: %s", error)
-        return SdkSessions(server)
-    return Sessions(server)
+        return ServedMcp(SdkSessions(server), None)
+    peers = Peers(state_keys) if state_keys else None
+    return ServedMcp(Sessions(server, peers), peers)
 
 
-async def _serve(sessions: SdkSessions, config: uvicorn.Config, shutdown: Shutdown, listener: socket.socket) -> None:
-    http_server = _Uvicorn(config, sessions)
+async def _serve(
+    served: ServedMcp, app: ASGIApp, config: uvicorn.Config, shutdown: Shutdown, listener: socket.socket
+) -> None:
+    http_server = _Uvicorn(config, served.sessions)
     shutdown.serve(http_server.stop)
-    async with sessions.run():
+    async with served.run(app):
         await http_server.serve(sockets=[listener])
 
 
@@ -115,14 +156,6 @@ def listen(host: str, port: int) -> socket.socket:
     listener = socket.create_server((host, port), family=family)
     # asyncio sets TCP_NODELAY only for an explicit protocol; without it each response takes 40 ms longer.
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
-
-
-def _only_at_path(app: ASGIApp) -> ASGIApp:
-    async def routing(scope: Scope, receive: Receive, send: Send) -> None:
-        is_known = scope["path"].removesuffix("/") == PATH
-        await (app if is_known else _NOT_FOUND)(scope, receive, send)
-
-    return routing
 
 
 class _Uvicorn(uvicorn.Server):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -57,14 +57,29 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
 
 
-def guarded(app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), token: str = "") -> ASGIApp:
+Authorize = Callable[[ASGIApp], ASGIApp]
+"""Returns an app behind a check of access tokens."""
+
+
+def guarded(
+    app: ASGIApp,
+    *,
+    hosts: Sequence[str],
+    origins: Sequence[str] = (),
+    token: str = "",
+    authorize: Authorize | None = None,
+    any_port: bool = False,
+) -> ASGIApp:
     """Return `app` behind all three checks.
 
     `hosts` are the allowed `Host` headers in lower case; this check prevents DNS rebinding. A request without `Origin`
     comes from a program and passes; any other must come from a page of the same host, or of one of `origins`. Every
-    request needs `token`, unless it is empty.
+    request needs `token`, unless it is empty. `authorize` replaces this check. With `any_port`, `hosts` are compared
+    without ports.
     """
-    if token:
+    if authorize:
+        app = authorize(app)
+    elif token:
         app = _WithToken(app, token)
     if origins:
         # A preflight request has no token, so it is answered before the token check.
@@ -77,15 +92,16 @@ def guarded(app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), 
             allow_private_network=True,
             expose_headers=["Mcp-Session-Id", "WWW-Authenticate"],
         )
-    return _HostOriginMiddleware(app, frozenset(hosts), frozenset(origins))
+    return _HostOriginMiddleware(app, frozenset(hosts), frozenset(origins), any_port=any_port)
 
 
 class _HostOriginMiddleware:
     """Reject requests for other hosts and from pages of other origins."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str], origins: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], origins: frozenset[str], *, any_port: bool) -> None:
         self._app = app
         self._hosts = hosts
+        self._any_port = any_port
         self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,7 +110,7 @@ class _HostOriginMiddleware:
 
     def _refusal(self, headers: Headers) -> Response | None:
         host = headers.get("host", "").lower()
-        if host not in self._hosts:
+        if host not in self._hosts and not (self._any_port and _without_port(host) in self._hosts):
             _log.warning("refused a request for another host: %.200r", host)
             return PlainTextResponse("This host is not served here; --allow-host allows one.\n", 421)
         allowed = self._origins | {f"http://{host}", f"https://{host}"}
@@ -103,6 +119,11 @@ class _HostOriginMiddleware:
                 _log.warning("refused a request from another origin: %.200r", origin)
                 return PlainTextResponse("Pages of this origin are not answered; --allow-origin allows one.\n", 403)
         return None
+
+
+def _without_port(host: str) -> str:
+    match = _HOST.fullmatch(host)
+    return match["name"] if match else ""
 
 
 class _WithToken:

@@ -25,9 +25,11 @@ from mcp.server.streamable_http import (
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 from toolmason_runtime.transports.framing import MESSAGE, encode_message, validate_bodies
+from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.replay import RecentEvents
 from toolmason_runtime.transports.sdk_sessions import MAX_SESSIONS, RETRY_MS, SdkSessions
 
@@ -51,7 +53,7 @@ _METHODS: Final = {
 }
 """The private methods of the SDK that are called or replaced here, with their parameters."""
 _ATTRIBUTES: Final = {
-    StreamableHTTPSessionManager: {"_server_instances"},
+    StreamableHTTPSessionManager: {"_server_instances", "_session_owners"},
     StreamableHTTPServerTransport: {"_request_streams", "_read_stream_writer"},
 }
 
@@ -75,17 +77,29 @@ _check_sdk()
 class Sessions(SdkSessions):
     """Sessions whose requests are answered here."""
 
-    def __init__(self, server: Server[Any]) -> None:
+    def __init__(self, server: Server[Any], peers: Peers | None = None) -> None:
         super().__init__(server)
+        self._peers = peers
         self._validated = validate_bodies(self._handle_request)
 
-    def _admit_session(self, requestor: Any) -> StreamableHTTPServerTransport | None:  # noqa: ARG002  there are no users
+    async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, or pass it to the process that has its session."""
+        session_id = Headers(scope=scope).get(MCP_SESSION_ID_HEADER)
+        if self._peers and session_id and (owner := self._peers.owner(session_id)):
+            await self._peers.forward(owner, scope, receive, send)
+        else:
+            await super()._handle_request(scope, receive, send)
+
+    def _admit_session(self, requestor: Any) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= MAX_SESSIONS:
             return None
-        identity = uuid4().hex
+        identity = self._peers.new_id() if self._peers else uuid4().hex
         session = _Session(
             identity, event_store=RecentEvents(), retry_interval=RETRY_MS, idle_timeout=self.session_idle_timeout
         )
+        if requestor is not None:
+            # The SDK answers requests of other principals with 404.
+            self._session_owners[identity] = requestor
         self._server_instances[identity] = session
         return session
 

@@ -41,8 +41,8 @@ class Usage:
     """The parsed usage. `lines` are the 0-based numbers of the usage lines in the text.
 
     `commands` are subcommands with lines of their own; `positionals` is then empty, since they belong to subcommands.
-    `options` are flags in brackets with the placeholders of their values. `names_command` is whether the forms have all words of
-    the command, not only the program.
+    `options` are flags in brackets with the placeholders of their values. `names_command` is whether the forms have all
+    words of the command, not only the program.
     """
 
     positionals: tuple[Positional, ...] = ()

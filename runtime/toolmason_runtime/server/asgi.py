@@ -1,0 +1,134 @@
+"""A server as an ASGI application, for uvicorn, hypercorn and gunicorn. Its settings come from the environment."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.server.sdk import sdk_server
+from toolmason_runtime.server.telemetry import instrument
+from toolmason_runtime.transports.bearer_token import read_token
+from toolmason_runtime.transports.http import served_mcp
+from toolmason_runtime.transports.http_access import LOOPBACK_NAMES, AccessError, Authorize, host_values, origin_value
+from toolmason_runtime.transports.http_app import HEALTH_PATH, Extras, Middleware, Routes, http_app
+from toolmason_runtime.transports.http_settings import HttpSettings, http_settings, variable
+
+_NO_PORT: Final = 0
+
+
+def http_server(dispatcher: Dispatcher, settings: HttpSettings) -> Any:
+    """Return the SDK's server for HTTP."""
+    dispatcher.state_key = next(iter(settings.state_keys), "")
+    server = sdk_server(dispatcher, state_keys=settings.state_keys, call_timeout_s=settings.call_timeout_s)
+    instrument(server, dispatcher)
+    return server
+
+
+def authorize(catalogue: Catalogue, flags: Mapping[str, str | None], token: str) -> Authorize | None:
+    """Return the check of access tokens; None for a server without `[server.auth]`, whose keys `flags` replace.
+
+    Raises:
+        AccessError: a setting is invalid.
+    """
+    if "auth" not in catalogue["server"]:
+        return None
+    from toolmason_runtime.server.authorization import authorization
+
+    return authorization(catalogue, flags, token=token)
+
+
+class AsgiApp:
+    """The application of a server. Its lifespan, which the ASGI server must run, opens and closes the server.
+
+    Args:
+        catalogue: the tools and settings of the server.
+        build_dispatcher: returns what answers the requests.
+        command: command of the server, with which the variables of its settings begin.
+        routes: returns the author's routes.
+        middleware: wraps MCP and the routes.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        build_dispatcher: Callable[[], Dispatcher],
+        *,
+        command: str,
+        routes: Routes | None = None,
+        middleware: Middleware | None = None,
+    ) -> None:
+        self._catalogue = catalogue
+        self._build_dispatcher = build_dispatcher
+        self._command = command
+        self._routes = routes
+        self._middleware = middleware
+        self._app: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or open and close the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif self._app is None:
+            raise RuntimeError("the server is not open: run the application with its lifespan (uvicorn --lifespan on)")
+        else:
+            await self._app(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            running = self._open()
+        except (AccessError, ValueError) as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        async with running:
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            self._app = None
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _open(self) -> AbstractAsyncContextManager[None]:
+        settings = http_settings(self._command)
+        token = read_token(Path(settings.token_file)) if settings.token_file else ""
+        check = authorize(self._catalogue, {}, token)
+        served = served_mcp(http_server(self._build_dispatcher(), settings), settings.state_keys)
+        names = (*settings.allowed_hosts, *LOOPBACK_NAMES)
+        app = http_app(
+            served.endpoint,
+            Extras(routes=self._routes, middleware=self._middleware, max_requests=settings.max_requests),
+            hosts=[host_values(name, _NO_PORT)[0] for name in names],
+            origins=[origin_value(origin) for origin in settings.allowed_origins],
+            token=token,
+            authorize=check,
+            any_port=True,
+        )
+        self._app = app if token or check else _only_local(app, variable(self._command, "TOKEN_FILE"))
+        return served.run(app)
+
+
+def _only_local(app: ASGIApp, setting: str) -> ASGIApp:
+    """Refuse clients of other machines: without a token, everyone who reaches the port would be answered."""
+    refusal = PlainTextResponse(f"Clients of other machines need a token: set {setting}.\n", 403)
+
+    async def checking(scope: Scope, receive: Receive, send: Send) -> None:
+        is_accepted = scope["path"] == HEALTH_PATH or _is_local(scope)
+        await (app if is_accepted else refusal)(scope, receive, send)
+
+    return checking
+
+
+def _is_local(scope: Scope) -> bool:
+    """Return whether a client is on this machine; one on a Unix socket has no address."""
+    client = scope.get("client")
+    if not client or not client[0]:
+        return True
+    try:
+        return ipaddress.ip_address(client[0]).is_loopback
+    except ValueError:
+        return False
