@@ -1,4 +1,4 @@
-"""`toolmason import`: create manifests from OpenAPI, CLImax YAML, MCP servers or `--help` output."""
+"""`toolmason import`: create manifests from OpenAPI, CLImax YAML, MCP servers, Python modules or `--help` output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.group("import")
 def importing() -> None:
-    """Create a manifest from OpenAPI, CLImax YAML, an MCP server or --help output.
+    """Create a manifest from OpenAPI, CLImax YAML, an MCP server, a Python module or --help output.
 
     Review the result before you serve it, above all the risk of each tool.
     """

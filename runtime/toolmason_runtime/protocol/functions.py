@@ -55,7 +55,7 @@ class ImportedFunction:
     def _adapters(self) -> dict[str, TypeAdapter[Any]]:
         hints = get_type_hints(self._function, include_extras=True)
         # Constraints of a default such as `Field(gt=0)` are checked too.
-        fields = {
+        fields: dict[str, Any] = {
             name: (Annotated[hint, self._defaults[name]] if name in self._defaults else hint)
             for name, hint in hints.items()
         }

@@ -191,6 +191,19 @@ def test_a_program_that_ignores_its_subcommands_is_not_followed_for_ever(replay:
     assert len(replay.runs("loop")) == 3
 
 
+def test_one_help_text_for_several_subcommands_is_read_by_its_usage(replay: Replay) -> None:
+    usage = "usage: box key add [--force] <name>\n   or: box key drop <name>...\n   or: box key list [-n <max>]\n"
+    text = f"{usage}\n  -v  Talk\n"
+    replay.add("box", {"": text, "key": text, "key add": text, "key drop": text, "key list": text})
+    tools = tools_of(import_help("-r", "--", "box", "key"))
+    params = {name: {key: param["type"] for key, param in table["params"].items()} for name, table in tools.items()}
+    assert params == {
+        "box_key_add": {"name": "string", "force": "boolean"},
+        "box_key_drop": {"name": "string[]"},
+        "box_key_list": {"n": "string"},
+    }
+
+
 def test_help_and_completion_are_no_tools(replay: Replay) -> None:
     text = "Usage: x COMMAND\n\nCommands:\n  completion  Print a script\n  help  Print help\n  go  Go there\n"
     replay.add("x", {"": text, "go": "Usage: x go [--fast]\n\nGo there now.\n\n  --fast  Hurry\n"})

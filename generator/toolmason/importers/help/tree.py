@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolmason.importers.help.completion import Completions
-from toolmason.importers.help.parser import Help
+from toolmason.importers.help.parser import Help, Option
 from toolmason.importers.help.runner import Answer, OutOfRunsError, Runs, program_help
 from toolmason.importers.notes import ImporterError
 
@@ -43,6 +43,13 @@ class _Group:
 def is_group(help_: Help) -> bool:
     """Return whether a help text lists subcommands, one of which each call names."""
     return bool(help_.commands) and (help_.usage.takes_command or not help_.positionals)
+
+
+def _of_usage(help_: Help) -> Help:
+    """Return the part of a help text of several subcommands that describes one: its forms in the usage."""
+    options = tuple(Option(flags=(flag,), metavar=metavar) for flag, metavar in help_.usage.options)
+    commands = tuple((name, "") for name in help_.usage.commands)
+    return Help(usage=help_.usage, positionals=help_.positionals, options=options, commands=commands)
 
 
 @dataclass(slots=True)
@@ -95,7 +102,10 @@ class Explorer:
                 is_limit = isinstance(error, OutOfRunsError)
                 yield Subcommand(command=command, summary=text, problem=str(error), is_beyond_limit=is_limit)
             else:
-                if answer.text in above:
+                if answer.text in above and answer.help.usage.names_command:
+                    answer = replace(answer, help=_of_usage(answer.help))
+                    self._pending.append(_Group(command, answer, above, group.levels - 1))
+                elif answer.text in above:
                     yield Subcommand(command=command, summary=text, problem="it has no help of its own")
                 else:
                     summary = answer.help.summary or text

@@ -41,7 +41,8 @@ class Usage:
     """The parsed usage. `lines` are the 0-based numbers of the usage lines in the text.
 
     `commands` are subcommands with lines of their own; `positionals` is then empty, since they belong to subcommands.
-    `options` are flags in brackets with the placeholders of their values.
+    `options` are flags in brackets with the placeholders of their values. `names_command` is whether the forms have all
+    words of the command, not only the program.
     """
 
     positionals: tuple[Positional, ...] = ()
@@ -51,12 +52,15 @@ class Usage:
     takes_command: bool = False
     ends_options: bool = False
     is_ambiguous: bool = False
+    names_command: bool = False
     lines: frozenset[int] = frozenset()
 
 
 def parse_usage(lines: Sequence[str], command: Sequence[str]) -> Usage:
     """Parse the usage lines. The first form with an argument gives the order."""
-    numbers, forms = _forms(lines, command)
+    numbers, all_forms = _forms(lines, command)
+    own = [form for form in all_forms if _names_all(form, command)]
+    forms = own or all_forms
     parsed = [_Form(form, command) for form in forms]
     best = next((form for form in parsed if form.positionals), parsed[0] if parsed else None)
     if best is None:
@@ -65,7 +69,10 @@ def parse_usage(lines: Sequence[str], command: Sequence[str]) -> Usage:
     commands = tuple(dict.fromkeys(word for form in parsed for word in form.literals))
     if len(commands) > 1:
         return Usage(
-            commands=commands, ends_options=any(form.ends_options for form in parsed), lines=frozenset(numbers)
+            commands=commands,
+            ends_options=any(form.ends_options for form in parsed),
+            names_command=bool(own),
+            lines=frozenset(numbers),
         )
     return Usage(
         positionals=tuple(_required_in_all(positional, parsed) for positional in best.positionals),
@@ -74,8 +81,15 @@ def parse_usage(lines: Sequence[str], command: Sequence[str]) -> Usage:
         takes_command=any(form.takes_command for form in parsed),
         ends_options=any(form.ends_options for form in parsed),
         is_ambiguous=len(shapes) > 1 or best.is_ambiguous,
+        names_command=bool(own),
         lines=frozenset(numbers),
     )
+
+
+def _names_all(form: str, command: Sequence[str]) -> bool:
+    """Return whether a form begins with a program and all words of the subcommand."""
+    tokens = _TOKEN.findall(form)
+    return set(command[1:]) <= set(tokens[: _count_program_tokens(tokens, command)])
 
 
 def _required_in_all(positional: Positional, forms: Sequence[_Form]) -> Positional:
