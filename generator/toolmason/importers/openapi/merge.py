@@ -177,8 +177,8 @@ class Merge:
 
     def _value(self, base: Any, current: Any, new: Any, path: Path_) -> Any:
         if path in _GROUPS:
-            tables = ({} if table is _MISSING else table for table in (base, current, new))
-            return self.merge(*tables, path) or _MISSING
+            before, mine, theirs = ({} if table is _MISSING else table for table in (base, current, new))
+            return self.merge(before, mine, theirs, path) or _MISSING
         if isinstance(current, dict) and isinstance(new, dict):
             return self.merge(base, current, new, path)
         if new in (current, base):

@@ -318,8 +318,8 @@ class ToolBuilder:
 
 
 def _optional(entry: Value) -> Value:
-    head = {key: entry[key] for key in ("type", "description") if key in entry}
-    return {**head, "required": False, **{key: item for key, item in entry.items() if key not in head}}
+    head: Value = {key: entry[key] for key in ("type", "description") if key in entry}
+    return head | {"required": False} | {key: item for key, item in entry.items() if key not in head}
 
 
 def _as_text(shape: Shape, value: Value) -> Value:
