@@ -35,7 +35,7 @@ def load_manifest(path: Path, *, root: Path, diagnostics: Diagnostics, store: St
                 return None
             files.append(included)
         document = _joined(document, files, diagnostics)
-    return insert_shared_values(document, diagnostics)
+    return insert_shared_values(document)
 
 
 def _included(document: Document, path: Path, diagnostics: Diagnostics) -> Iterator[Path]:

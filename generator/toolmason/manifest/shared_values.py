@@ -10,11 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.problems import quoted
 
-from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 
 PROVIDERS: Final = {"cli": "clis", "api": "apis", "upstream": "upstreams"}
@@ -29,14 +26,14 @@ DEFAULTS: Final = {
 _SOURCES: Final = ("params", *DEFAULTS)
 
 
-def insert_shared_values(document: Document, diagnostics: Diagnostics) -> Document:
-    """Return the document with shared values in its tools; report unknown names of shared parameters."""
+def insert_shared_values(document: Document) -> Document:
+    """Return the document with shared values in its tools. The name of an unknown shared parameter stays."""
     tools = document.data.get("tools")
     groups = [group for section in DEFAULTS for group in _table(document.data, section).values()]
     has_defaults = any("defaults" in group for group in groups if isinstance(group, dict))
     if not isinstance(tools, dict) or not (has_defaults or _uses_params(tools)):
         return document
-    insertion = _Insertion(document, diagnostics)
+    insertion = _Insertion(document)
     expanded = {name: insertion.expand(name, tool) if isinstance(tool, dict) else tool for name, tool in tools.items()}
     # Problems of shared values are reported where they were written, so those tables are read first.
     first = {key: document.data[key] for key in _SOURCES if key in document.data}
@@ -58,7 +55,6 @@ class _Insertion:
     """The insertion of shared values into the tools of one document."""
 
     document: Document
-    diagnostics: Diagnostics
     origins: dict[KeyPath, KeyPath] = field(default_factory=dict)
 
     def expand(self, name: str, tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,13 +89,9 @@ class _Insertion:
         used = own.get("use") if own else param
         if not isinstance(used, str):
             return param
-        if isinstance(shared.get(used), dict):
-            self.origins |= {(*at, key): ("params", used, key) for key in shared[used] if key not in own}
-            return {**shared[used], **{key: value for key, value in own.items() if key != "use"}}
-        if used not in shared:
-            known = ", ".join(shared) or "none"
-            hint = did_you_mean(used, shared) or f"known: {known}; or write a table with a `type`"
-            message = f"unknown shared parameter {quoted(used)}"
-            where = (*at, "use") if own else at
-            self.document.report(self.diagnostics, "TM357", message, where, hint=hint, value=True)
-        return used
+        if not isinstance(shared.get(used), dict):
+            self.origins |= {at: (*at, "use")} if own else {}
+            return used
+        self.origins |= {(*at, key): ("params", used, key) for key in shared[used] if key not in own}
+        self.origins[*at, "use"] = ("params", used)
+        return {**shared[used], **{key: value for key, value in own.items() if key != "use"}}

@@ -68,24 +68,28 @@ def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables 
     if not _has_supported_edition(document, diagnostics):
         return None
 
-    reported: set[tuple[str, Location]] = set()
+    reported: set[Location] = set()
 
     def report(problem: Problem) -> None:
         diagnostic = document.diagnostic(problem)
-        key = diagnostic.code, diagnostic.location
-        is_repeated = document.origin(problem.path) != problem.path and key in reported
-        if not (is_repeated or _is_unresolved(document, problem)):
-            reported.add(key)
+        is_repeated = document.origin(problem.path) != problem.path and diagnostic.location in reported
+        if not (is_repeated or _is_of_shared_param(document, problem)):
+            reported.add(diagnostic.location)
             diagnostics.add(diagnostic)
 
     return read(ManifestTables, document, report=report, checks=TABLE_CHECKS)
 
 
-def _is_unresolved(document: Document, problem: Problem) -> bool:
-    """Return whether a problem is that of a parameter that is the name of a shared one: it was reported before."""
+def _is_of_shared_param(document: Document, problem: Problem) -> bool:
+    """Return whether a parameter of a tool has a problem because of the shared one that it uses.
+
+    `resolve` reports an unknown one. A shared parameter without a type is reported itself.
+    """
     match problem.path:
-        case "tools", tool, "params", name if problem.kind == Kind.TYPE:
-            return isinstance(document.data["tools"][tool]["params"][name], str)
+        case "tools", tool, "params", name:
+            param = document.data["tools"][tool]["params"][name]
+            uses = (*problem.path, "use") in document.origins or (isinstance(param, dict) and "use" in param)
+            return isinstance(param, str) or (problem.kind == Kind.MISSING_KEY and uses)
     return False
 
 

@@ -9,6 +9,9 @@ from typing import Any, Final
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.problems import either, kind_of, quoted, table_name, unprintable, within
 from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.toml.tables import keys_of
+
+from toolmason.manifest.tables import CategoryTable, CliDefaultsTable, CliTable, DefaultsTable
 
 ARGUMENT_LOCATIONS: Final = ("flag", "positional", "stdin", "cwd")
 """Keys for the location of a parameter on a command line. A parameter has at most one."""
@@ -115,17 +118,31 @@ def _check_param_keys(context: TableContext, implementation: str) -> None:
 
 def check_hints(context: TableContext) -> None:
     """Report missing `hints`."""
-    if _may_have_defaults(context, "categories", context.data.get("category")):
+    if _may_have_defaults(context, "categories", "category"):
         return
     sample = ", ".join(f"{name} = ..." for name in ("read_only", "destructive", "idempotent", "open_world"))
     context.missing("hints", f"{{ {sample} }}")
 
 
-def _may_have_defaults(context: TableContext, section: str, name: Any) -> bool:
-    """Return whether a name that no table has, such as a misspelt one, may mean a table with `defaults`."""
-    tables = table_of(context.document.data, section)
-    is_known = isinstance(name, str) and name in tables
-    return not is_known and any(table_of(tables, key).get("defaults") for key in tables)
+def _may_have_defaults(context: TableContext, section: str, key: str) -> bool:
+    """Return whether the group that `key` names has an error, such as a misspelt name, that hides its `defaults`."""
+    tables, name = context.document.data.get(section), context.data.get(key)
+    if name is None:
+        return any("defaults" in table for table in table_of(context.document.data, section).values())
+    table = tables.get(name) if isinstance(tables, dict) and isinstance(name, str) else None
+    if not isinstance(table, dict):
+        return True
+    defaults, types = table.get("defaults", {}), _GROUPS[section]
+    return not isinstance(defaults, dict) or not (
+        table.keys() <= types[0].keys() and defaults.keys() <= types[1].keys()
+    )
+
+
+_GROUPS: Final = {
+    "categories": (keys_of(CategoryTable), keys_of(DefaultsTable)),
+    "clis": (keys_of(CliTable), keys_of(CliDefaultsTable)),
+}
+"""Keys of a table of a section, and of its `defaults`."""
 
 
 def _check_cli_tool(context: TableContext) -> None:
@@ -136,7 +153,7 @@ def _check_cli_tool(context: TableContext) -> None:
         context.missing("returns", '"..."')
     if "risk" in context.data:
         _check_risk(context)
-    elif not _may_have_defaults(context, "clis", context.data.get("cli")):
+    elif not _may_have_defaults(context, "clis", "cli"):
         context.missing("risk", '"read"`, `"write"` or `"destructive"')
 
 
@@ -304,7 +321,7 @@ def check_param(context: TableContext) -> None:
     """Report a parameter with a contradiction or with two locations."""
     check_value(context)
     _check_bare_word(context)
-    if "use" in context.data:  # Those of tools have been replaced.
+    if context.at[:1] == ("params",) and "use" in context.data:
         message = f"`use` cannot be combined with `type` in {table_name(context.at)}"
         context.error(
             "TM225", message, "use", hint="write all keys: a shared parameter cannot use another", value=False

@@ -12,6 +12,7 @@ from toolmason.manifest.tables import ToolTable
 from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
 from toolmason.model.tool import ClaimParam, Deprecation, Example, Tool
+from toolmason.model.type_expression import names
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
 from toolmason.resolve import apis, clis, types, upstreams
 from toolmason.resolve.call_expression import invocation
@@ -22,6 +23,7 @@ from toolmason.resolve.raw_schema import read_raw_schema
 from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.recursion import report_recursive_types
 from toolmason.resolve.tool_names import tool_name_problem
+from toolmason.resolve.unions import has_uncertain_kind
 from toolmason.schema import Projection, Severity, Target
 from toolmason.schema.references import References
 
@@ -33,6 +35,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     """Return the tool of `table`, or None if it has errors, which are reported here or were by an earlier stage."""
     if problem := tool_name_problem(name, context.tables.server.name):
         context.error("TM311", problem, table.at, value=False)
+    _report_unknown_params(context, name, table)
     params = types.values(context, clis.command_params(table))
     # `validate` has reported these keys on tools that cannot have them.
     raw = None if table.cli else _raw_schema(context, table)
@@ -43,6 +46,8 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     if report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):
         return None
     if table.input_schema is not None and raw is None:
+        return None
+    if any(has_uncertain_kind(context, inner) for param in params for inner in names(param.type)):
         return None
     has_implementation = table.handler or table.cli or table.api or table.upstream or "handler" in table.unread
     if not has_implementation or table.is_uncertain(*_IMPLEMENTATION_KEYS):
@@ -131,6 +136,13 @@ def _description(table: ToolTable) -> str:
     noun = "scope" if len(table.scopes) == 1 else "scopes"
     scopes = ", ".join(f"`{scope}`" for scope in table.scopes)
     return f"{description}{' ' if description.endswith('.') else '. '}Needs the {noun} {scopes}."
+
+
+def _report_unknown_params(context: ResolveContext, name: str, table: ToolTable) -> None:
+    for param, used in context.raw_table("tools", name, "params").items():
+        if isinstance(used, str) and not context.is_known("params", used):
+            at = (*table.at, "params", param)
+            context.report_unknown("TM357", "shared parameter", used, context.tables.params, at)
 
 
 def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) -> Projection:

@@ -15,7 +15,6 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.idioms import type_hint
 from toolmason.manifest.tables import TypeTable, ValueTable
-from toolmason.manifest.validate_types import KINDS
 from toolmason.model.identifiers import RESERVED_MODEL_NAMES, class_name, is_type_name
 from toolmason.model.json_schema import MAX_RECURSION, definitions, property_schema
 from toolmason.model.tool import Tool
@@ -35,7 +34,7 @@ from toolmason.model.types import (
 )
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
-from toolmason.resolve.unions import inner_names, union_type
+from toolmason.resolve.unions import has_uncertain_kind, inner_names, union_type
 from toolmason.schema.emit import MAX_NODES
 
 KEYWORDS = {
@@ -127,7 +126,7 @@ def has_gaps(context: ResolveContext, params: Sequence[Property]) -> bool:
     while pending:
         name = pending.pop()
         seen.add(name)
-        if name not in context.types or context.tables.types[name].is_uncertain(*KINDS):
+        if name not in context.types or has_uncertain_kind(context, name):
             return True
         declared = context.types[name]
         if len(declared.fields) < len(context.raw_table("types", name, "fields")):
@@ -336,7 +335,7 @@ def with_plain_enums(context: ResolveContext, value: Property) -> Property:
 
 
 def _check_default(context: ResolveContext, value: Property) -> bool:
-    if not value.has_default:
+    if not value.has_default or any(has_uncertain_kind(context, name) for name in names(value.type)):
         return True
     if at := _find_typed_object(value.type, value.default, (*value.at, "default")):
         message = (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.tables import TypeTable
+from toolmason.manifest.validate_types import KINDS
 from toolmason.model.type_expression import names
 from toolmason.model.types import ClassName, DeclaredType, ObjectType, Property, UnionType
 from toolmason.resolve.context import ResolveContext
@@ -15,6 +16,12 @@ from toolmason.resolve.context import ResolveContext
 def inner_names(declared: DeclaredType) -> frozenset[str]:
     """Return the types that a type refers to directly."""
     return frozenset[str]().union(*map(names, declared.references))
+
+
+def has_uncertain_kind(context: ResolveContext, name: str) -> bool:
+    """Return whether a type has an error that hides whether it is an object, an enumeration or a union."""
+    is_unread = context.tables.types[name].is_uncertain(*KINDS)
+    return is_unread or context.raw_table("types", name).keys().isdisjoint(KINDS)
 
 
 def union_type(context: ResolveContext, name: str, table: TypeTable, objects: Mapping[str, ObjectType]) -> UnionType:
@@ -55,8 +62,9 @@ def _tag(context: ResolveContext, table: TypeTable, member: ObjectType, at: KeyP
     if not name or table.is_uncertain("discriminator"):
         return None
     field = next((field for field in member.fields if field.name == name), None)
-    if field is None and name in context.raw_table("types", member.name, "fields"):
-        return None  # It is invalid, which has been reported.
+    is_reported = name in context.raw_table("types", member.name, "fields") or has_uncertain_kind(context, member.name)
+    if field is None and is_reported:
+        return None
     choices = _choices(field) if field else []
     if field is None or not field.required or field.nullable or len(choices) != 1:
         sample = member.name.lower()

@@ -15,6 +15,7 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
+from toolmason.manifest.shared_values import insert_shared_values
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
 
@@ -25,13 +26,14 @@ GOOD = (
     "one-tool-gives-a-whole-server",
     "prefixes-begin-the-names-of-commands-and-workflows",
     "raw-schema-is-served-portable-and-checked-as-written",
+    "shared-values-and-files-become-one-manifest",
 )
 
 
 def diagnosed(data: dict[str, Any], root: Path) -> tuple[list[str], list[str]]:
     """Return what `validate` reports, and what `resolve` adds to it."""
     diagnostics = Diagnostics()
-    document = Document(path=PurePosixPath("manifest.toml"), text=tomli_w.dumps(data), data=data)
+    document = insert_shared_values(Document(path=PurePosixPath("manifest.toml"), text=tomli_w.dumps(data), data=data))
     tables = validate(document, diagnostics=diagnostics)
     first = [str(each) for each in diagnostics]
     if tables is not None:
@@ -70,7 +72,9 @@ def mutants(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize("case", GOOD)
 def test_one_mistake_gives_no_diagnostic_of_a_later_stage(case: str) -> None:
     root = GOLDEN / case
-    data = tomllib.loads((root / "manifest.toml").read_text(encoding="utf-8"))
+    files = (root / "manifest.toml", *sorted((root / "tools").glob("*.toml")))
+    data = tomllib.loads("\n".join(file.read_text(encoding="utf-8") for file in files))
+    data.pop("include", None)
     assert diagnosed(data, root) == ([], [])
 
     followed = []
