@@ -136,7 +136,16 @@ def test_only_toml_files_inside_the_directory_of_the_manifest_are_included(tmp_p
     assert found("*.toml") == ["a.toml"]
     assert found("tools/*.toml") == ["tools/b.toml"]
     assert found("**/*.toml") == ["a.toml", "tools/b.toml", "tools/deep/c.toml"]
-    for pattern in ("../*.toml", "tools/../../*.toml", f"{tmp_path}/*.toml", "tools/*", "tools/e.txt", ""):
+    for pattern in (
+        "../*.toml",
+        "tools/../../*.toml",
+        f"{tmp_path}/*.toml",
+        "tools/*",
+        "tools/e.txt",
+        "",
+        "**a/*.toml",
+        "[.toml",
+    ):
         assert found(pattern) == [], pattern
 
 
