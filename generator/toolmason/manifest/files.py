@@ -28,13 +28,12 @@ def load_manifest(path: Path, *, root: Path, diagnostics: Diagnostics, store: St
     if document is None:
         return None
     if "include" in document.data:
-        files: list[Document] = []
-        for file in _included(document, path, diagnostics):
-            included = load(file, root=root, diagnostics=diagnostics, store=store)
-            if included is None:
-                return None
-            files.append(included)
-        document = _joined(document, files, diagnostics)
+        paths = list(_included(document, path, diagnostics))
+        files = [load(file, root=root, diagnostics=diagnostics, store=store) for file in paths]
+        included = [file for file in files if file is not None]
+        if len(included) < len(files):
+            return None
+        document = _joined(document, included, diagnostics)
     return insert_shared_values(document)
 
 

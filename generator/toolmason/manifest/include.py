@@ -21,8 +21,11 @@ def find_files(manifest: Path, pattern: Any) -> list[Path]:
     """Return the files that match a path or glob of `include`, sorted; none for an invalid pattern."""
     if not isinstance(pattern, str) or not re.fullmatch(PATTERN, pattern):
         return []
-    found = sorted(manifest.parent.glob(pattern))
-    return [path for path in found if path != manifest and not path.name.startswith(".") and path.is_file()]
+    # Python rejects a glob such as `**tools/*.toml`, and on Windows a drive.
+    with suppress(ValueError, NotImplementedError, OSError):
+        found = sorted(manifest.parent.glob(pattern))
+        return [path for path in found if path != manifest and not path.name.startswith(".") and path.is_file()]
+    return []
 
 
 def included_files(manifest: Path, text: bytes) -> list[Path]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from click.testing import CliRunner
 
 from toolmason.commands import toolmason
@@ -90,6 +92,40 @@ def test_a_problem_is_reported_in_the_included_file(tmp_path: Path, text: str, e
     assert any(problem.startswith(expected) for problem in problems), problems
 
 
+GOLDEN = Path(__file__).parents[2] / "golden"
+CASES = (
+    "command-tools-become-bindings-of-their-programs",
+    "every-field-of-a-tool-reaches-the-catalogue",
+    "prompts-and-resources-become-entries-and-contracts",
+    "tools-of-apis-become-bindings-of-their-requests",
+)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_manifest_means_the_same_in_one_file_and_in_a_file_for_each_table(tmp_path: Path, case: str) -> None:
+    data = tomllib.loads((GOLDEN / case / "manifest.toml").read_text(encoding="utf-8"))
+    whole, problems = resolved(tmp_path / "whole", tomli_w.dumps(data))
+    assert (whole is not None, problems) == (True, [])
+
+    main = {key: data.pop(key) for key in ("edition", "server", "discovery", "outputs") if key in data}
+    parts = {
+        f"{section}-{number:03}": tomli_w.dumps({section: {name: table}})
+        for section, tables in data.items()
+        if isinstance(tables, dict)
+        for number, (name, table) in enumerate(tables.items())
+    }
+    parts |= {f"rows-{key}": tomli_w.dumps({key: rows}) for key, rows in data.items() if isinstance(rows, list)}
+    main["include"] = [f"tools/{name}.toml" for name in parts]
+    split, problems = resolved(tmp_path / "split", tomli_w.dumps(main), **parts)
+    assert problems == []
+    assert split == whole
+
+
+def test_every_file_that_is_not_toml_is_reported(tmp_path: Path) -> None:
+    _, problems = resolved(tmp_path, MAIN, a="a = [", b="= 1", c="[tools]\n")
+    assert [problem.partition(":")[0] for problem in problems] == ["manifest/tools/a.toml", "manifest/tools/b.toml"]
+
+
 def test_only_toml_files_inside_the_directory_of_the_manifest_are_included(tmp_path: Path) -> None:
     names = ("a.toml", "tools/b.toml", "tools/deep/c.toml", "tools/.d.toml", "tools/e.txt", "../outside.toml")
     manifest = write(tmp_path, {f"manifest/{name}": "" for name in ("desk.toml", *names)})
@@ -100,7 +136,16 @@ def test_only_toml_files_inside_the_directory_of_the_manifest_are_included(tmp_p
     assert found("*.toml") == ["a.toml"]
     assert found("tools/*.toml") == ["tools/b.toml"]
     assert found("**/*.toml") == ["a.toml", "tools/b.toml", "tools/deep/c.toml"]
-    for pattern in ("../*.toml", "tools/../../*.toml", f"{tmp_path}/*.toml", "tools/*", "tools/e.txt", ""):
+    for pattern in (
+        "../*.toml",
+        "tools/../../*.toml",
+        f"{tmp_path}/*.toml",
+        "tools/*",
+        "tools/e.txt",
+        "",
+        "**a/*.toml",
+        "[.toml",
+    ):
         assert found(pattern) == [], pattern
 
 
