@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
@@ -384,6 +386,48 @@ def test_any_text_becomes_a_short_summary_and_a_description(text: str) -> None:
 )
 def test_the_name_of_an_operation_becomes_the_name_of_a_tool(operation: str, name: str) -> None:
     assert plain_name(operation) == name
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["", "a", "#/paths", "object"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["$ref", "type", "a", ""]), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def _replaced(value: Any, at: int, new: Any) -> tuple[Any, int]:
+    """Return a JSON value with its part number `at` replaced, and the number of parts that are left to count."""
+    if at == 0:
+        return new, -1
+    at -= 1
+    if isinstance(value, dict | list):
+        copy = dict(value) if isinstance(value, dict) else list(value)
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            if at >= 0:
+                copy[key], at = _replaced(value[key], at, new)
+        return copy, at
+    return value, at
+
+
+@given(st.sampled_from([SHOP, NOTES]), st.lists(st.tuples(st.integers(0, 400), JSON), min_size=1, max_size=3))
+def test_no_damaged_document_ends_in_a_traceback(source: Path, changes: list[tuple[int, Any]]) -> None:
+    document = yaml.safe_load(source.read_text(encoding="utf-8"))
+    for at, value in changes:
+        document, _ = _replaced(document, at, value)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "document.json")
+        file.write_text(json.dumps(document), encoding="utf-8")
+
+        result = run(file)
+
+    assert result.exit_code in (0, 1), result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
 PARAMS = st.dictionaries(

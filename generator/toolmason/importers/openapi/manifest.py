@@ -188,9 +188,21 @@ class _Importer:
         group = _group(operation)
         wanted = plain_name(operation.id or f"{operation.method} {_PATH_NOISE.sub(' ', operation.path)}")
         if tool_name_problem(wanted, self.name):
-            wanted = _without_words(wanted, group)
+            wanted = self._short_name(wanted, group)
         name, _ = self._names.add(wanted, group=snake(group, "api"))
         return name
+
+    def _short_name(self, name: str, group: str) -> str:
+        """Return a long name without the words of its group and repetitions, then without its first nouns.
+
+        The last words distinguish operations: `read_priority_level_configuration_status`.
+        """
+        noise = set(snake(group, "api").split("_"))
+        first, *rest = name.split("_")
+        words = [word for word in dict.fromkeys(rest) if word not in noise] or rest
+        while len(words) > 1 and tool_name_problem("_".join([first, *words]), self.name):
+            del words[0]
+        return "_".join([first, *words])
 
     def _category(self, tag: str) -> str:
         if tag not in self._categories:
@@ -272,14 +284,6 @@ def plain_name(name: str) -> str:
     """Return a tool name for the name of an operation: `repos/list-for-org`, `listPods` and `GetV1Accounts`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"_v_(?=\d)", "_v", snake(spaced, "call"))
-
-
-def _without_words(name: str, group: str) -> str:
-    """Return a long name without the words of its group, which its category contains, and without repetitions."""
-    noise = set(snake(group, "api").split("_"))
-    first, *rest = name.split("_")
-    kept = [word for word in dict.fromkeys(rest) if word not in noise]
-    return "_".join([first, *kept]) if kept else name
 
 
 def _group(operation: Operation) -> str:

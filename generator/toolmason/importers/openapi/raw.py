@@ -78,7 +78,7 @@ class RawSchema:
                 for name, part in schema["properties"].items()
                 if not (isinstance(part, Mapping) and part.get("readOnly") is True)
             }
-            node["required"] = [name for name in items(schema.get("required")) if name in node["properties"]]
+            node["required"] = [name for name in items(schema.get("required")) if text(name) in node["properties"]]
         if not node.get("required"):
             node.pop("required", None)
         _add_bounds(node, schema)

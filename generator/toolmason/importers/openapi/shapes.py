@@ -90,9 +90,9 @@ class Shapes:
         data = {key: value for key, value in schema.items() if key not in ("allOf", *_UNIONS)}
         if "const" in schema and "enum" not in schema:
             data["enum"] = [schema["const"]]
-        if isinstance(data.get("enum"), list):
-            nullable = nullable or None in data["enum"]
-            data["enum"] = [choice for choice in data["enum"] if choice is not None]
+        if choices := items(data.pop("enum", None)):
+            nullable = nullable or None in choices
+            data["enum"] = [choice for choice in choices if isinstance(choice, str | int | float)]
         kind = kinds[0] if len(kinds) == 1 else _joined_kind(kinds) if kinds else _implied_kind(data)
         return Shape(
             type=kind,

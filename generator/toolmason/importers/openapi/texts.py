@@ -24,9 +24,12 @@ _MARKS: Final = re.compile(r"\*\*([^*]+)\*\*|(?<!\w)__([^_]+)__(?!\w)")
 _HEADING: Final = re.compile(r"^\s*#+\s+", re.MULTILINE)
 _NOTE: Final = re.compile(r"^\s*>\s*(?:\[!\w+\]\s*)?", re.MULTILINE)
 _SENTENCE: Final = re.compile(r".+?(?:(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)[.!?](?=\s+[A-Z`\"'(])|[.!?]$|:(?=\s*$))")
+_RELATIVE: Final = re.compile(r",? (?:that|which|where|whose|because|so that)\b|[;:(\u2013\u2014]| - ")
+"""The beginning of a part that a summary can do without."""
 _CLAUSE: Final = re.compile(
-    r",? (?:that|which|where|when|whose|if|so that|because|by using|by|using|with|for use|and|or|based on|including"
-    r"|such as|as well as|unless|in order to|to)\b|[,;:(\u2013\u2014]| - "
+    r",? (?:when|if|by using|by|using|with|for use|and|or|based on|including|such as|as well as|unless|in order to"
+    r"|to)\b"
+    r"|,"
 )
 _MIN_CLAUSE: Final = 24
 """Minimum characters of a summary that ends before a clause."""
@@ -67,10 +70,21 @@ def summary_from(*texts: str) -> str:
     line = strip_full_stop(sentence[0] if sentence else line).rstrip(":")
     if len(line) <= MAX_SUMMARY_LENGTH:
         return line[:1].upper() + line[1:]
-    ends = [match.start() for match in _CLAUSE.finditer(line) if _MIN_CLAUSE <= match.start() <= MAX_SUMMARY_LENGTH]
-    whole = [end for end in ends if line[:end].count("(") == line[:end].count(")") and line[:end].count("`") % 2 == 0]
-    line = line[: whole[-1]].rstrip(" ,;:-") if whole else cut(line, MAX_SUMMARY_LENGTH)
+    whole = _ends(_RELATIVE, line)[:1] or _ends(_CLAUSE, line)[-1:]
+    line = line[: whole[0]].rstrip(" ,;:-") if whole else cut(line, MAX_SUMMARY_LENGTH)
     return line[:1].upper() + line[1:]
+
+
+def _ends(pattern: re.Pattern[str], line: str) -> list[int]:
+    """Return where a summary can end: before a match, outside of brackets and code."""
+    starts = [match.start() for match in pattern.finditer(line)]
+    return [
+        end
+        for end in starts
+        if _MIN_CLAUSE <= end <= MAX_SUMMARY_LENGTH
+        and line[:end].count("(") == line[:end].count(")")
+        and line[:end].count("`") % 2 == 0
+    ]
 
 
 def title_of(name: str) -> str:

@@ -308,7 +308,7 @@ def _string_constraints(data: Mapping[str, Any], record: Record, where: str) -> 
             value["pattern"] = pattern
         else:
             record("constraint", f"{where}: pattern")
-    if data.get("format") in _FORMATS:
+    if text(data.get("format")) in _FORMATS:
         value["format"] = data["format"]
     return value
 
