@@ -15,7 +15,6 @@ from pydantic import BaseModel, Field
 from toolmason_runtime import ImportedFunction, ToolError
 from toolmason_runtime.serving import Model
 
-
 pytestmark = pytest.mark.anyio
 
 

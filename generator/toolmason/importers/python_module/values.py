@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from toolmason.importers.names import one_line
 from toolmason.model.identifiers import class_name, is_type_name
+from toolmason.resolve.types import PROPERTY_NAME
 
 _CONSTRAINTS: Final = {
     "minimum": "minimum",
@@ -61,6 +62,8 @@ class SchemaReader:
             NoFormError: one has no form in a manifest.
         """
         required = schema.get("required", ())
+        if invalid := [name for name in schema.get("properties", {}) if not PROPERTY_NAME.fullmatch(name)]:
+            raise NoFormError(f"providers reject the name `{invalid[0]}`")
         properties = schema.get("properties", {})
         return {
             name: self._field(value, is_required=name in required, depth=depth) for name, value in properties.items()
@@ -79,7 +82,10 @@ class SchemaReader:
             definition = self.definitions[name]
             if definition.get("properties"):
                 return self._named(name, definition, depth), {}
-            return self.type_of(definition, depth + 1)
+            kind, constraints = self.type_of(definition, depth + 1)
+            if constraints.keys() == {"enum"}:
+                return self.types.add(name, {"type": kind, **_description(definition), **constraints}), {}
+            return kind, constraints
         match schema:
             case {"anyOf": _} | {"oneOf": _} | {"allOf": _} | {"prefixItems": _}:
                 raise NoFormError("a value has several possible types")
@@ -115,10 +121,7 @@ class SchemaReader:
         return table | ({"default": default} if _is_simple(default) else {"required": False})
 
     def _named(self, name: str, schema: Mapping[str, Any], depth: int) -> str:
-        table: dict[str, Any] = {}
-        if description := schema.get("description"):
-            table["description"] = one_line(description)
-        return self.types.add(name, table | {"fields": self.fields(schema, depth + 1)})
+        return self.types.add(name, {**_description(schema), "fields": self.fields(schema, depth + 1)})
 
     def _map(self, schema: Mapping[str, Any], depth: int) -> str:
         values = schema.get("additionalProperties", True)
@@ -128,6 +131,10 @@ class SchemaReader:
         if constraints:
             raise NoFormError("the values of a map have constraints")
         return f"map<{inner}>"
+
+
+def _description(schema: Mapping[str, Any]) -> dict[str, str]:
+    return {"description": one_line(schema["description"])} if schema.get("description") else {}
 
 
 def _without_null(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
