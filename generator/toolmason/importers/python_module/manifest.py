@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -25,7 +25,7 @@ from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.python_module.handlers import ImportedTool, handlers_text
 from toolmason.importers.python_module.values import NoFormError, SchemaReader, Types
 from toolmason.importers.server.tools import clean_text
-from toolmason.model.identifiers import class_name
+from toolmason.model.identifiers import class_name, params_class_name
 from toolmason.render.format_python import format_python
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import project_names
@@ -69,12 +69,22 @@ class _Import:
     def note(self, about: str, message: str) -> None:
         self.notes.add(self.module, Position(0, 0), about, message)
 
-    def add(self, tool: Mapping[str, Any]) -> None:
-        """Add a tool."""
+    def add_all(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Add the tools."""
+        names = []
+        for tool in tools:
+            name, reason = self.names.add(snake(tool["name"], "tool"), group=self.category)
+            if name != tool["name"]:
+                self.note(tool["name"], f"renamed to `{name}`, {reason}")
+            names.append(name)
+        # Generated code has a class for each tool and one for its parameters.
+        classes = (known for name in names for known in (class_name(name), params_class_name(name)))
+        self.types.reserved = frozenset(classes)
+        for tool, name in zip(tools, names, strict=True):
+            self._add(tool, name)
+
+    def _add(self, tool: Mapping[str, Any], name: str) -> None:
         original = tool["name"]
-        name, reason = self.names.add(snake(original, "tool"), group=self.category)
-        if name != original:
-            self.note(original, f"renamed to `{name}`, {reason}")
         table: dict[str, Any] = self._texts(tool, name) | {
             "category": self.category,
             "handler": f"{HANDLERS_MODULE}:{name}",
@@ -179,10 +189,11 @@ def _valid_tables(run: _Import, described: Mapping[str, Any], head: Mapping[str,
     Raises:
         ImporterError: an error belongs to no tool.
     """
-    for tool in described["tools"]:
-        run.add(tool)
+    run.add_all(described["tools"])
     data = {**head, "types": run.types.tables, "tools": run.tables}
     for part, message in remove_invalid(data):
+        if part[0] != "tools":
+            raise ImporterError(message)
         run.note(str(part[1]), f"left out, since it is invalid in a manifest: {message}")
         data["tools"].pop(str(part[1]), None)
     return data

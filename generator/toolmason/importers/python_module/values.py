@@ -32,13 +32,16 @@ class NoFormError(Exception):
 
 @dataclass(slots=True)
 class Types:
-    """The types of a manifest, collected from the schemas of several functions."""
+    """The types of a manifest, collected from the schemas of several functions. No type has a `reserved` name."""
 
+    reserved: frozenset[str] = frozenset()
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, name: str, table: dict[str, Any]) -> str:
         """Add a type and return its name; one with the same fields is shared, another gets a number."""
-        wanted = class_name(name) if is_type_name(class_name(name)) else f"{class_name(name)}Value"
+        wanted = class_name(name)
+        if wanted in self.reserved or not is_type_name(wanted):
+            wanted += "Value"
         number = 1
         unique = wanted
         while unique in self.tables and self.tables[unique] != table:
