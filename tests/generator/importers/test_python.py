@@ -66,8 +66,9 @@ def test_the_functions_of_a_module_are_imported_generated_and_called(tmp_path: P
             "required": False,
         },
         "tags": {"type": "string[]", "description": "Labels.", "required": False},
-        "shelf": {"type": "string", "enum": ["new", "old"], "default": "new"},
+        "shelf": {"type": "Shelf", "default": "new"},
     }
+    assert tables["types"]["Shelf"] == {"type": "string", "enum": ["new", "old"]}
     assert tools["find"]["params"]["query"]["description"] == "Words of the title."
     assert tools["find"]["params"]["limit"] == {
         "type": "integer",
@@ -239,6 +240,33 @@ def test_modules_that_cannot_be_imported_are_reported_and_nothing_is_written(
     assert error in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "manifest").exists()
+
+
+def test_a_type_that_a_manifest_refuses_costs_no_tool(tmp_path: Path) -> None:
+    code = """
+from typing import Annotated
+from pydantic import BaseModel, Field
+
+class Tag(BaseModel):
+    name: str = Field(min_length=5, max_length=2)
+
+def tag(tag: Tag) -> str:
+    \"\"\"Return the name of a tag.\"\"\"
+    return tag.name
+
+def label(name: Annotated[str, Field(min_length=5, max_length=2)], size: int) -> str:
+    \"\"\"Return a label.\"\"\"
+    return name
+
+def size(number: int) -> int:
+    \"\"\"Return a size.\"\"\"
+    return number
+"""
+    (tmp_path / "tags.py").write_text(code, encoding="utf-8")
+    tables = import_python(tmp_path, "tags")
+    assert list(tables["tools"]) == ["tag", "size"]
+    assert "input_schema" in tables["tools"]["tag"]
+    assert "tags: label: left out" in (tmp_path / "notes").read_text(encoding="utf-8")
 
 
 def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:

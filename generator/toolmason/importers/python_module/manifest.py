@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -25,7 +25,7 @@ from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.python_module.handlers import ImportedTool, handlers_text
 from toolmason.importers.python_module.values import NoFormError, SchemaReader, Types
 from toolmason.importers.server.tools import clean_text
-from toolmason.model.identifiers import class_name
+from toolmason.model.identifiers import class_name, params_class_name
 from toolmason.render.format_python import format_python
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import project_names
@@ -60,6 +60,8 @@ class _Import:
     notes: Notes
     names: ToolNames
     category: str
+    plain: bool = False
+    """Whether the manifest has no types, since one of them is invalid."""
     types: Types = field(default_factory=Types)
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     tools: dict[str, ImportedTool] = field(default_factory=dict)
@@ -67,12 +69,22 @@ class _Import:
     def note(self, about: str, message: str) -> None:
         self.notes.add(self.module, Position(0, 0), about, message)
 
-    def add(self, tool: Mapping[str, Any]) -> None:
-        """Add a tool."""
+    def add_all(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Add the tools."""
+        names = []
+        for tool in tools:
+            name, reason = self.names.add(snake(tool["name"], "tool"), group=self.category)
+            if name != tool["name"]:
+                self.note(tool["name"], f"renamed to `{name}`, {reason}")
+            names.append(name)
+        # Generated code has a class for each tool and one for its parameters.
+        classes = (known for name in names for known in (class_name(name), params_class_name(name)))
+        self.types.reserved = frozenset(classes)
+        for tool, name in zip(tools, names, strict=True):
+            self._add(tool, name)
+
+    def _add(self, tool: Mapping[str, Any], name: str) -> None:
         original = tool["name"]
-        name, reason = self.names.add(snake(original, "tool"), group=self.category)
-        if name != original:
-            self.note(original, f"renamed to `{name}`, {reason}")
         table: dict[str, Any] = self._texts(tool, name) | {
             "category": self.category,
             "handler": f"{HANDLERS_MODULE}:{name}",
@@ -104,17 +116,19 @@ class _Import:
 
     def _arguments(self, original: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return `params`, or `input_schema` for arguments that `params` cannot express."""
-        before = dict(self.types.tables)
-        try:
-            return {"params": SchemaReader(schema.get("$defs", {}), self.types).fields(schema)}
-        except NoFormError as error:
-            self.types.tables = before
-            self.note(original, f"its arguments are a JSON Schema, which `params` cannot express: {error}")
-            return {"input_schema": _plain_schema(schema)}
+        reason = "one of its types is invalid in a manifest"
+        if not (self.plain and "$defs" in schema):
+            before = dict(self.types.tables)
+            try:
+                return {"params": SchemaReader(schema.get("$defs", {}), self.types).fields(schema)}
+            except NoFormError as error:
+                self.types.tables, reason = before, str(error)
+        self.note(original, f"its arguments are a JSON Schema, which `params` cannot express: {reason}")
+        return {"input_schema": _plain_schema(schema)}
 
     def _result(self, original: str, name: str, schema: Mapping[str, Any] | None) -> tuple[str, bool]:
         """Return the type of a result and whether the value is its field `result`; an empty type for text."""
-        if schema is None:
+        if schema is None or self.plain:
             return "", False
         before = dict(self.types.tables)
         try:
@@ -142,28 +156,21 @@ def import_module(target: str, described: Mapping[str, Any], notes: Notes, *, na
     handlers = names.handlers if names.handlers.endswith("_tools") else f"{names.handlers}_tools"
     category = snake(module.rpartition(".")[2], "functions")
     category = f"{category}_tools" if category in RESERVED_MODULES else category
-    run = _Import(module=module, notes=notes, names=ToolNames(names.server), category=category)
-    for tool in described["tools"]:
-        run.add(tool)
-    for refused, reason in described["refused"].items():
-        run.note(refused, f"left out: {reason}")
-    for kind, lost in described["losses"].items():
-        if lost:
-            run.note("", f"{kind.replace('_', ' ')} are not imported: {', '.join(lost)}")
-    if not any(tool.get("annotations") for tool in described["tools"]):
-        run.note("", "the functions have no hints; all tools are destructive, so that a person approves each call")
     summary = summary_of(described["summary"].partition("\n\n")[0]) or f"Functions of {module}"
     about = {"name": names.server, "package": names.package, "handlers": handlers}
     about["instructions"] = cut(clean_text(server["instructions"]), _MAX_INSTRUCTIONS)
-    data: dict[str, Any] = {
+    head: dict[str, Any] = {
         "edition": 1,
         "server": {key: value for key, value in about.items() if value},
         "categories": {category: {"summary": summary}},
-        "types": run.types.tables,
-        "tools": run.tables,
     }
-    for part, message in remove_invalid(data):
-        run.note(str(part[1]), f"left out, since it is invalid in a manifest: {message}")
+    run = _Import(module=module, notes=notes, names=ToolNames(names.server), category=category)
+    try:
+        data = _valid_tables(run, described, head)
+    except ImporterError:  # a type is invalid, which belongs to no single tool
+        run = _Import(module=module, notes=notes, names=ToolNames(names.server), category=category, plain=True)
+        data = _valid_tables(run, described, head)
+    _note_losses(run, described)
     if not data["tools"]:
         raise ImporterError(f"no function of `{module}` can be a tool")
     tools = [run.tools[key] for key in data["tools"]]
@@ -174,6 +181,32 @@ def import_module(target: str, described: Mapping[str, Any], notes: Notes, *, na
         f"handlers/{handlers}/{HANDLERS_MODULE}.py": _formatted(handlers_text(module, models, tools)),
     }
     return ImportedModule(name=names.server, text=_manifest_text(data, module), handlers=files, tools=len(tools))
+
+
+def _valid_tables(run: _Import, described: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest without invalid tools. A tool with an invalid parameter is removed, not changed.
+
+    Raises:
+        ImporterError: an error belongs to no tool.
+    """
+    run.add_all(described["tools"])
+    data = {**head, "types": run.types.tables, "tools": run.tables}
+    for part, message in remove_invalid(data):
+        if part[0] != "tools":
+            raise ImporterError(message)
+        run.note(str(part[1]), f"left out, since it is invalid in a manifest: {message}")
+        data["tools"].pop(str(part[1]), None)
+    return data
+
+
+def _note_losses(run: _Import, described: Mapping[str, Any]) -> None:
+    for refused, reason in described["refused"].items():
+        run.note(refused, f"left out: {reason}")
+    for kind, lost in described["losses"].items():
+        if lost:
+            run.note("", f"{kind.replace('_', ' ')} are not imported: {', '.join(lost)}")
+    if not any(tool.get("annotations") for tool in described["tools"]):
+        run.note("", "the functions have no hints; all tools are destructive, so that a person approves each call")
 
 
 def _formatted(code: str) -> str:
@@ -207,7 +240,8 @@ def _manifest_text(data: Mapping[str, Any], module: str) -> str:
     for name, table in data["types"].items():
         lines += ["", f"[types.{inline_key(name)}]"]
         lines += [f"{key} = {inline_value(value)}" for key, value in table.items() if key != "fields"]
-        lines += [f"fields.{inline_key(key)} = {inline_value(value)}" for key, value in table["fields"].items()]
+        fields = table.get("fields", {})
+        lines += [f"fields.{inline_key(key)} = {inline_value(value)}" for key, value in fields.items()]
     for name, table in data["tools"].items():
         lines += ["", f"[tools.{inline_key(name)}]"]
         lines += [f"{key} = {inline_value(value)}" for key, value in table.items() if key != "params"]

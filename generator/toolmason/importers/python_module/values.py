@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from toolmason.importers.names import one_line
 from toolmason.model.identifiers import class_name, is_type_name
+from toolmason.resolve.types import PROPERTY_NAME
 
 _CONSTRAINTS: Final = {
     "minimum": "minimum",
@@ -31,13 +32,16 @@ class NoFormError(Exception):
 
 @dataclass(slots=True)
 class Types:
-    """The types of a manifest, collected from the schemas of several functions."""
+    """The types of a manifest, collected from the schemas of several functions. No type has a `reserved` name."""
 
+    reserved: frozenset[str] = frozenset()
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, name: str, table: dict[str, Any]) -> str:
         """Add a type and return its name; one with the same fields is shared, another gets a number."""
-        wanted = class_name(name) if is_type_name(class_name(name)) else f"{class_name(name)}Value"
+        wanted = class_name(name)
+        if wanted in self.reserved or not is_type_name(wanted):
+            wanted += "Value"
         number = 1
         unique = wanted
         while unique in self.tables and self.tables[unique] != table:
@@ -61,6 +65,8 @@ class SchemaReader:
             NoFormError: one has no form in a manifest.
         """
         required = schema.get("required", ())
+        if invalid := [name for name in schema.get("properties", {}) if not PROPERTY_NAME.fullmatch(name)]:
+            raise NoFormError(f"providers reject the name `{invalid[0]}`")
         properties = schema.get("properties", {})
         return {
             name: self._field(value, is_required=name in required, depth=depth) for name, value in properties.items()
@@ -79,7 +85,10 @@ class SchemaReader:
             definition = self.definitions[name]
             if definition.get("properties"):
                 return self._named(name, definition, depth), {}
-            return self.type_of(definition, depth + 1)
+            kind, constraints = self.type_of(definition, depth + 1)
+            if constraints.keys() == {"enum"}:
+                return self.types.add(name, {"type": kind, **_description(definition), **constraints}), {}
+            return kind, constraints
         match schema:
             case {"anyOf": _} | {"oneOf": _} | {"allOf": _} | {"prefixItems": _}:
                 raise NoFormError("a value has several possible types")
@@ -115,10 +124,7 @@ class SchemaReader:
         return table | ({"default": default} if _is_simple(default) else {"required": False})
 
     def _named(self, name: str, schema: Mapping[str, Any], depth: int) -> str:
-        table: dict[str, Any] = {}
-        if description := schema.get("description"):
-            table["description"] = one_line(description)
-        return self.types.add(name, table | {"fields": self.fields(schema, depth + 1)})
+        return self.types.add(name, {**_description(schema), "fields": self.fields(schema, depth + 1)})
 
     def _map(self, schema: Mapping[str, Any], depth: int) -> str:
         values = schema.get("additionalProperties", True)
@@ -128,6 +134,10 @@ class SchemaReader:
         if constraints:
             raise NoFormError("the values of a map have constraints")
         return f"map<{inner}>"
+
+
+def _description(schema: Mapping[str, Any]) -> dict[str, str]:
+    return {"description": one_line(schema["description"])} if schema.get("description") else {}
 
 
 def _without_null(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
