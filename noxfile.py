@@ -18,8 +18,8 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 EVERYTHING = "-e.[toolkit,workbench]"
 TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
-OTHER_SESSIONS = ("--ignore=tests/wheel", "--ignore=tests/converters")
-"""Tests that need packages of another session: the built wheel, the converters of clients."""
+OTHER_SESSIONS = ("--ignore=tests/wheel", "--ignore=tests/converters", "--ignore=tests/site")
+"""Tests that need packages of another session: the built wheel, the converters of clients, the documentation site."""
 COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
 """Tests whose branch coverage of generator/ has a floor, `fail_under` in pyproject.toml."""
 PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
@@ -190,16 +190,31 @@ def wheel(session: nox.Session) -> None:
     # Not session.create_tmp(): the tests would create their own directories in it, inside this project.
     directory = Path(session.virtualenv.location).resolve() / "wheels"
     shutil.rmtree(directory, ignore_errors=True)
-    # The tests of the wheel create their environments with uv.
-    session.install("build", "uv", *_group("tests"))
+    session.install("build")
     session.run("python", "-m", "build", "--wheel", "--outdir", str(directory), ".")
-    built = next(directory.glob("*.whl"))
+    _test_wheel(session, next(directory.glob("*.whl")))
+    session.run("pytest", *PARALLEL, *(session.posargs or PACKAGED))
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build the sdist, and the wheel from it, into dist/; check their metadata, and test the wheel elsewhere."""
+    directory = ROOT / "dist"
+    shutil.rmtree(directory, ignore_errors=True)
+    session.install("build", "twine")
+    session.run("python", "-m", "build", "--outdir", str(directory), ".")
+    session.run("twine", "check", "--strict", *map(str, sorted(directory.iterdir())))
+    _test_wheel(session, next(directory.glob("*.whl")))
+
+
+def _test_wheel(session: nox.Session, built: Path) -> None:
+    """Install the wheel, and run the tests that install it in fresh environments of their own, which uv creates."""
+    session.install("uv", *_group("tests"))
     # `--force-reinstall`, because an installed wheel of the same version would be kept.
     session.install("--force-reinstall", "--no-deps", str(built))
     session.install(f"{built}[toolkit,workbench]")
     _install_npm_packages(session)
     session.run("pytest", "tests/wheel", env={"TOOLMASON_WHEEL": str(built)})
-    session.run("pytest", *PARALLEL, *(session.posargs or PACKAGED))
 
 
 @nox.session
@@ -232,13 +247,15 @@ def _has_hash(path: Path, digest: str) -> bool:
 
 @nox.session(tags=["gen"])
 def goldens(session: nox.Session) -> None:
-    """Rewrite expected files of golden cases, transcripts, hashes of schemas, docs/schemas*.md. Review the diff."""
+    """Rewrite expected files of golden cases, transcripts, hashes of schemas, pages from code. Review the diff."""
     session.install(EVERYTHING, *_group("tests"))
+    session.run("python", "docs/source/diagnostics_picture.py")
     # A case that is rewritten counts as failed.
     pages = (
         "tests/test_golden.py",
         "tests/transcripts",
         "tests/docs/test_schemas_page.py",
+        "tests/docs/test_reference_pages.py",
         "tests/schema/test_outputs.py",
     )
     session.run("pytest", *pages, "--regen-all", *session.posargs, success_codes=[0, 1])
@@ -246,10 +263,15 @@ def goldens(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run the commands of the pages and compare their output; check the links of every page."""
-    session.install(EVERYTHING, *_group("tests"))
+    """Build the site into site/, look at each page in Chromium, and run the commands of the pages.
+
+    `nox -s docs -- tests/site` leaves out the commands, which `nox -s tests` runs as well.
+    """
+    session.install(EVERYTHING, *_group("tests"), *_group("docs"))
     _install_npm_packages(session)
-    session.run("pytest", "tests/docs", *session.posargs)
+    session.run("mkdocs", "build", env={"NO_MKDOCS_2_WARNING": "1"})
+    tests = session.posargs or ("tests/site", "tests/docs")
+    session.run("pytest", *tests, env={"TOOLMASON_SITE": str(ROOT / "site")})
 
 
 @nox.session
@@ -258,6 +280,13 @@ def bench(session: nox.Session) -> None:
     session.install(EVERYTHING, *_group("bench"))
     _install_npm_packages(session)
     session.run("python", "-m", "bench", *session.posargs)
+
+
+@nox.session
+def openapi(session: nox.Session) -> None:
+    """Measure imports of large OpenAPI documents: the figures of docs/openapi.md. Takes names: `-- vercel adyen`."""
+    session.install(EVERYTHING, "hypothesis>=6.100", "openapi-schema-validator>=0.9")
+    session.run("python", "-m", "bench.openapi", *session.posargs)
 
 
 def _group(name: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.printers import report
 from toolmason.diagnostics.rules import RULES
 from toolmason.lint import lint
-from toolmason.manifest.document import load
+from toolmason.manifest.files import load_manifest
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
@@ -43,7 +43,7 @@ def run_pipeline(case: Path) -> Run:
     """Take a case through every stage but the writing, linting included."""
     diagnostics = Diagnostics()
     files: tuple[RenderedFile, ...] = ()
-    document = load(case / "manifest.toml", root=case, diagnostics=diagnostics)
+    document = load_manifest(case / "manifest.toml", root=case, diagnostics=diagnostics)
     tables = validate(document, diagnostics=diagnostics) if document else None
     if document and tables:
         handlers = case / "handlers" if (case / "handlers").is_dir() else None
@@ -76,6 +76,7 @@ def test_case_gives_its_committed_tree(case: Path, file_regression: FileRegressi
         case / "manifest.toml",
         *(case / "handlers").rglob("*"),
         *(case / "templates").rglob("*"),
+        *(case / "tools").rglob("*.toml"),
         *case.glob("*.json"),
         *case.glob("pyproject.toml"),
         *case.glob("semantic.postings"),

@@ -205,7 +205,7 @@ def test_the_toolkit_and_the_runtime_import_no_server() -> None:
     ],
     ids=["ours", "new project"],
 )
-def test_handlers_import_only_models_of_their_generated_package(texts: dict[str, str], package: str) -> None:
+def test_handlers_import_only_models_and_options_of_the_generated_package(texts: dict[str, str], package: str) -> None:
     used = {
         name
         for path, text in texts.items()
@@ -214,7 +214,7 @@ def test_handlers_import_only_models_of_their_generated_package(texts: dict[str,
         if top(name) == package
     }
     assert used
-    assert {name for name in used if not re.match(rf"{package}\.(\w+\.models|types)\b", name)} == set()
+    assert {name for name in used if not re.match(rf"{package}\.(\w+\.models|options|types)\b", name)} == set()
 
 
 def test_only_generator_tests_bench_and_docs_import_the_toolkit() -> None:

@@ -19,6 +19,7 @@ class Client:
     operation_id = "1"
     capabilities = {}
     is_local = True
+    principal = None
     client_name = ""
     is_modern = False
     has_progress_token = False

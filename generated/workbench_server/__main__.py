@@ -22,13 +22,14 @@ def _serve(opened: Opened | None) -> int:
     from toolmason_runtime import serving
 
     from workbench_server.catalogue import CATALOGUE
-    from workbench_server.server import OPTIONS, load_index, load_postings
+    from workbench_server.server import OPTIONS, load_index, load_options, load_postings
 
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         load_postings=load_postings,
         options=OPTIONS,
+        load_options=load_options,
         subcommands=(
             serving.Subcommand(
                 "doctor",
@@ -59,4 +60,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 ffc75e24125b0eee0a3b04610b4f5a26
+# toolmason: sha256 8a5042e8fb3d8ed3c1bccea9929cfe88

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime.checksum import is_signable
 
@@ -25,8 +25,11 @@ from toolmason.write.compare import PathFilter, accept_all
 from toolmason.write.content_cache import ContentCache, content_cache
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolmason.manifest.document import Document
     from toolmason.model.server import Server
+    from toolmason.resolve import Stub
     from toolmason.schema.projections import Projections
 
 
@@ -45,17 +48,23 @@ def read(
     diagnostics: Diagnostics,
     store: ContentCache | None = None,
     progress: Progress = no_progress,
+    missing: list[Stub] | None = None,
+    handlers: Path | None = None,
 ) -> LoadedManifest | None:
-    """Load the manifest of `project` and resolve it to the model. `store` has results of earlier runs."""
+    """Load the manifest of `project` and resolve it to the model. `store` has results of earlier runs.
+
+    With the list `missing`, missing functions of the handlers are added to it, and do not stop the run. `handlers` is
+    their directory, by default that of the project.
+    """
     # Imported late: a run without changes uses the cache and none of these stages.
-    from toolmason.manifest.document import load
+    from toolmason.manifest.files import load_manifest
     from toolmason.manifest.validate import validate
-    from toolmason.resolve import resolve
+    from toolmason.resolve import MISSING_FUNCTION, resolve
     from toolmason.schema.projections import Projections
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
-    document = load(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
+    document = load_manifest(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
     tables = validate(document, diagnostics=diagnostics)
@@ -67,8 +76,9 @@ def read(
         document,
         root=project.root,
         diagnostics=diagnostics,
-        handlers=project.handlers,
+        handlers=handlers or project.handlers,
         projections=projections,
+        missing=missing,
     )
     if server is None:
         return None
@@ -77,11 +87,23 @@ def read(
         from toolmason.render.plan import check_files
 
         check_files(server, document, templates=project.templates, diagnostics=diagnostics)
-    if server.omit and not diagnostics.has_errors:
+    tolerated = set() if missing is None else {MISSING_FUNCTION}
+    if server.omit and not diagnostics.has_errors_besides(tolerated):
         from toolmason.render.plan import check_omitted
 
         check_omitted(server, document, diagnostics=diagnostics)
-    return None if diagnostics.has_errors else LoadedManifest(document, server, projections)
+    if diagnostics.has_errors_besides(tolerated):
+        return None
+    return LoadedManifest(document, server, projections)
+
+
+def missing_functions(project: Project) -> list[Stub]:
+    """Return the functions of the handlers that the manifest names and nobody has written; none for an invalid one."""
+    missing: list[Stub] = []
+    store = content_cache(project)
+    diagnostics, directory = Diagnostics(), project.handler_directory
+    manifest = read(project, diagnostics=diagnostics, store=store, missing=missing, handlers=directory)
+    return missing if manifest else []
 
 
 def read_and_lint(
@@ -99,10 +121,14 @@ def read_and_lint(
 
 @dataclass(frozen=True, slots=True)
 class _RenderResult:
-    """Rendered files. `inputs` is the fingerprint of the input files, or empty if the result is not cached."""
+    """Rendered files. `inputs` is the fingerprint of the input files, or empty if the result is not cached.
+
+    Without all functions of the handlers, the files are only the models and contracts.
+    """
 
     files: tuple[RenderedFile, ...]
     inputs: str = ""
+    has_all_functions: bool = True
 
     def save_to_cache(self, project: Project) -> None:
         if self.inputs:
@@ -110,8 +136,14 @@ class _RenderResult:
 
 
 def _render_project(
-    project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress
+    project: Project,
+    *,
+    diagnostics: Diagnostics,
+    only: str | None,
+    progress: Progress,
+    missing: list[Stub] | None = None,
 ) -> _RenderResult | None:
+    """Return the rendered files, None after an error. With `missing`, missing functions are no such error."""
     if only is None and (files := cache.load_run(project)) is not None:
         return _RenderResult(files)
     inputs = ""
@@ -120,7 +152,7 @@ def _render_project(
         with suppress(OSError):
             inputs = cache.fingerprint(project)
     store = content_cache(project)
-    manifest = read(project, diagnostics=diagnostics, store=store, progress=progress)
+    manifest = read(project, diagnostics=diagnostics, store=store, progress=progress, missing=missing)
     if manifest is None:
         return None
     # Imported late: errors of the manifest are reported before the templates are loaded.
@@ -128,8 +160,13 @@ def _render_project(
     from toolmason.render.self_check import SelfCheckError
 
     check_safety(manifest.server, manifest.document, diagnostics=diagnostics)
-    if diagnostics.has_errors:
+    from toolmason.resolve import MISSING_FUNCTION
+
+    has_all_functions = not diagnostics.has_errors
+    if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}):
         return None
+    if not has_all_functions:
+        only = "python"
     progress("rendering")
     pending: AbstractContextManager[Mapping[str, str]] = nullcontext({})
     if only in {None, "python"}:
@@ -142,8 +179,15 @@ def _render_project(
         raise SelfCheckError([str(error)]) from error
     if store and only is None:
         store.save()
+    if not has_all_functions:
+        files = tuple(file for file in files if file.path.name in _WITHOUT_HANDLERS)
+        return _RenderResult(files, has_all_functions=False)
     # A run with notes is not cached, so that the next run prints them too.
     return _RenderResult(files, "" if len(diagnostics) else inputs)
+
+
+_WITHOUT_HANDLERS: Final = frozenset({"__init__.py", "contract.py", "models.py", "options.py", "types.py"})
+"""Modules of the generated package that import no handler, and that handlers import or are checked against."""
 
 
 def _render_files(
@@ -195,10 +239,14 @@ def _models(server: Server, store: ContentCache | None) -> Iterator[Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class GenerateResult:
-    """Changes of one run and the total number of generated files."""
+    """Changes of one run and the total number of generated files.
+
+    Without all functions of the handlers, only the models and contracts were written.
+    """
 
     changes: Changes
     total: int
+    has_all_functions: bool = True
 
 
 def generate(
@@ -211,6 +259,8 @@ def generate(
 ) -> GenerateResult | None:
     """Update `generated/`, or only one of its `parts.PARTS`.
 
+    If functions of the handlers are missing, only the modules are written that are needed to write them.
+
     Raises:
         EditedFilesError: edits would be lost. Nothing was written.
         MisplacedDirectoryError: `generated/` or the lock is a link. Nothing was written.
@@ -219,13 +269,15 @@ def generate(
         TemplateError: a template of the project has an error. Nothing was written.
         TemplateRefusedError: one cannot be read safely, or takes too much time or memory. Nothing was written.
     """
-    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress)
+    missing: list[Stub] | None = [] if only in {None, "python"} else None
+    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress, missing=missing)
     if result is None:
         return None
     progress("writing")
-    changes = write(result.files, project.generated, discard_edits=discard_edits, part=_part(only))
+    part = _part(only) if result.has_all_functions else {file.path for file in result.files}.__contains__
+    changes = write(result.files, project.generated, discard_edits=discard_edits, part=part)
     result.save_to_cache(project)
-    return GenerateResult(changes, _count(result.files))
+    return GenerateResult(changes, _count(result.files), result.has_all_functions)
 
 
 def compare(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 MANIFESTS: Final = "manifest"
-"""Directory of a project that contains its manifest and no other TOML file."""
+"""Directory of a project that contains its manifest and perhaps files that it includes."""
+_EDITION: Final = re.compile(rb"^\s*edition\s*=", re.MULTILINE)
+"""The key that only the main file of a manifest has."""
 
 
 class ProjectError(Exception):
@@ -29,8 +32,13 @@ class Project:
     @property
     def handlers(self) -> Path | None:
         """Directory of hand-written packages; None if missing next to a manifest outside `manifest/`."""
-        directory = self.root / "handlers"
+        directory = self.handler_directory
         return directory if directory.is_dir() or self.manifest.parent != self.root else None
+
+    @property
+    def handler_directory(self) -> Path:
+        """Directory of hand-written packages, which may not exist."""
+        return self.root / "handlers"
 
     @property
     def postings(self) -> Path:
@@ -66,6 +74,8 @@ def find_project(start: Path, manifest: Path | None = None) -> Project:
     for directory in (start.resolve(), *start.resolve().parents):
         manifests = sorted((directory / MANIFESTS).glob("*.toml"))
         if len(manifests) > 1:
+            manifests = [path for path in manifests if _is_main_file(path)] or manifests
+        if len(manifests) > 1:
             names = ", ".join(path.relative_to(directory).as_posix() for path in manifests)
             raise ProjectError(f"several manifests: {names}; choose one with --manifest FILE")
         if manifests:
@@ -74,6 +84,14 @@ def find_project(start: Path, manifest: Path | None = None) -> Project:
         f"no manifest/*.toml in {start.resolve()} or its parents; change to a project, choose a manifest with "
         "--manifest FILE, or create a project with `toolmason init DIR`"
     )
+
+
+def _is_main_file(path: Path) -> bool:
+    """Return whether a TOML file is a manifest, and not a file that another one includes."""
+    try:
+        return bool(_EDITION.search(path.read_bytes()))
+    except OSError:
+        return True  # `load` reports it
 
 
 def _absolute(start: Path, manifest: Path) -> Path:

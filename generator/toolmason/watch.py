@@ -9,6 +9,7 @@ from pathlib import Path
 
 from watchfiles import Change, watch
 
+from toolmason.manifest.include import includes, read_files
 from toolmason.project import Project
 from toolmason.write.cache import schema_files
 
@@ -20,7 +21,7 @@ _IGNORED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "venv"})
 
 
 def is_input(path: Path, project: Project) -> bool:
-    """Return whether generation depends on `path`: the manifest, one of its schemas, a template or a handler.
+    """Return whether generation depends on `path`: a file of the manifest, one of its schemas, a template or a handler.
 
     All other files are ignored, so that output (`generated/`, logs) does not start a run; so are hidden files, backups,
     compiled files and installed packages.
@@ -33,15 +34,22 @@ def is_input(path: Path, project: Project) -> bool:
     if any(part in _IGNORED_DIRECTORIES or part.startswith(".") for part in parts) or path.name.endswith(("~", ".pyc")):
         return False
     directories = (project.template_directory, project.root / "handlers")
-    return any(path.is_relative_to(directory) for directory in directories) or path in _schemas(project)
+    return any(path.is_relative_to(directory) for directory in directories) or _is_part_of_manifest(path, project)
 
 
-def _schemas(project: Project) -> frozenset[Path]:
-    """Return the schema files of the manifest; empty if it is invalid, since the fix of the manifest starts a run."""
+def _is_part_of_manifest(path: Path, project: Project) -> bool:
+    """Return whether the manifest includes `path` or names it as a schema.
+
+    A TOML file may have been deleted, so the patterns decide. Schemas of an invalid manifest are ignored, since its fix
+    starts a run.
+    """
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        names = schema_files(project.manifest.read_bytes(), project.root)
-        return frozenset(Path(os.path.normpath(project.root / name)) for name in names)
-    return frozenset()
+        for file, text in read_files(project.manifest, project.root):
+            if file == project.manifest and path.suffix == ".toml" and includes(project.manifest, text, path):
+                return True
+            if any(path == Path(os.path.normpath(project.root / name)) for name in schema_files(text, project.root)):
+                return True
+    return False
 
 
 def run_on_changes(

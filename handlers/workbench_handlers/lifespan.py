@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from toolmason_runtime.programs import Projects
@@ -12,17 +12,17 @@ from workbench_handlers.model_backends import logs
 from workbench_handlers.research.state import Research
 from workbench_handlers.state import Workspace, project_paths, workspace
 from workbench_handlers.workflows.answers import RecentAnswers
+from workbench_server.options import Options
 
 
 @asynccontextmanager
 async def lifespan(
-    options: Mapping[str, str | tuple[str, ...]],
+    options: Options,
 ) -> AsyncIterator[tuple[Workspace, Research, Projects, EditingState, RecentAnswers]]:
     """Yield the state of the handlers for the server's options. Running research and editors end with the server."""
     logs.install()
-    roots = options.get("root", ())
     research, editing = Research(), editing_state(options)
-    given = workspace((roots,) if isinstance(roots, str) else roots)
+    given = workspace(options.root)
     try:
         yield given, research, Projects(project_paths), editing, RecentAnswers()
     finally:

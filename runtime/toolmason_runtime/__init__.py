@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.content import Text as Text
     from toolmason_runtime.protocol.errors import MethodError as MethodError
     from toolmason_runtime.protocol.errors import ToolError as ToolError
+    from toolmason_runtime.protocol.functions import ImportedFunction as ImportedFunction
     from toolmason_runtime.protocol.principal import Principal as Principal
     from toolmason_runtime.protocol.text_store import KeptText as KeptText
     from toolmason_runtime.protocol.tokens import estimate_tokens as estimate_tokens
@@ -56,6 +57,7 @@ EXPORTS = {
         *("ResourceLink", "Text"),
     ),
     "toolmason_runtime.protocol.errors": ("MethodError", "ToolError"),
+    "toolmason_runtime.protocol.functions": ("ImportedFunction",),
     "toolmason_runtime.protocol.principal": ("Principal",),
     "toolmason_runtime.protocol.text_store": ("KeptText",),
     "toolmason_runtime.protocol.tokens": ("estimate_tokens",),

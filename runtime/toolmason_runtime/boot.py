@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Final, NoReturn
 
+    from toolmason_runtime.server.option_types import Checked
+
 __all__ = ["Opened", "open_session"]
 
 OPENING: Final = "opening.json"
@@ -65,26 +67,35 @@ _LIST: Final = b'"":0'
 """The member of a result that the members of a prepared list replace."""
 
 
-def open_session(main_file: str, *, startup_check: str = "") -> Opened | None:
+def open_session(main_file: str, *, startup_check: str = "", options: tuple[Checked, ...] = ()) -> Opened | None:
     """Answer requests until one needs the whole server; return the session. Exit the process at the end of the input.
 
-    Return None before anything is read if the prepared answers do not apply to this command line or environment, or if
-    their file is missing, damaged or older than the catalogue.
+    Return None before anything is read if the prepared answers do not apply to this command line or environment, if an
+    option is missing or invalid, or if their file is missing, damaged or older than the catalogue.
 
     Args:
         main_file: `__main__.py` of the generated package.
         startup_check: `module:function`, as for `server.command.main`.
+        options: the options that are required or no texts. The server itself reports a missing or invalid one.
     """
     if sys.platform == "win32" or (variant := _VARIANTS.get(tuple(sys.argv[1:]))) is None:
         return None
     open_standard_streams()
     if os.isatty(0) or any(os.environ.get(name) for name in _CHOOSE_TOOLS):
         return None
+    if options and not _is_complete(options):
+        return None
     prepared = _prepared(os.path.dirname(main_file), variant)  # noqa: PTH120  `pathlib` is large
     if prepared is None or prepared["server"].get("command_prefix_env", "") in os.environ:
         return None
     try_to_protect_memory()
     return _Opening(prepared, startup_check).serve()
+
+
+def _is_complete(options: tuple[Checked, ...]) -> bool:
+    from toolmason_runtime.server.option_types import is_complete
+
+    return is_complete(options, os.environ)
 
 
 def _prepared(directory: str, variant: str) -> dict[str, Any] | None:

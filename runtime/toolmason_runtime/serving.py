@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.apis.spec import Pagination as Pagination
     from toolmason_runtime.apis.spec import Place as Place
     from toolmason_runtime.apis.spec import Placement as Placement
+    from toolmason_runtime.programs.handler import PreRunHook as PreRunHook
     from toolmason_runtime.programs.handler import command as command
     from toolmason_runtime.programs.settings import ProgramSettings as ProgramSettings
     from toolmason_runtime.programs.spec import ArgumentPlacement as ArgumentPlacement
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.model import Model as Model
     from toolmason_runtime.protocol.selection import Selection as Selection
     from toolmason_runtime.server.asgi import AsgiApp as AsgiApp
+    from toolmason_runtime.server.command import StartupCheck as StartupCheck
     from toolmason_runtime.server.command import Subcommand as Subcommand
+    from toolmason_runtime.server.command import SubcommandFunction as SubcommandFunction
     from toolmason_runtime.server.command import main as main
     from toolmason_runtime.server.dispatch import Dispatcher as Dispatcher
     from toolmason_runtime.server.lifespan import LifespanFactory as LifespanFactory
-    from toolmason_runtime.server.lifespan import Options as Options
+    from toolmason_runtime.server.options import OptionError as OptionError
     from toolmason_runtime.server.options import OptionSpec as OptionSpec
     from toolmason_runtime.server.options import option_values as option_values
     from toolmason_runtime.server.sdk import sdk_server as sdk_server
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 EXPORTS: Final = {
     "toolmason_runtime.apis.handler": ("http_tool",),
     "toolmason_runtime.apis.spec": ("Api", "Auth", "HttpTool", "Pagination", "Place", "Placement"),
-    "toolmason_runtime.programs.handler": ("command",),
+    "toolmason_runtime.programs.handler": ("PreRunHook", "command"),
     "toolmason_runtime.programs.settings": ("ProgramSettings",),
     "toolmason_runtime.programs.spec": (
         "CommandTool",
@@ -63,14 +66,14 @@ EXPORTS: Final = {
     "toolmason_runtime.protocol.selection": ("Selection",),
     "toolmason_runtime.server.asgi": ("AsgiApp",),
     "toolmason_runtime.server.command": (
+        "StartupCheck",
         "Subcommand",
+        "SubcommandFunction",
         "main",
     ),
-    "toolmason_runtime.server.lifespan": (
-        "LifespanFactory",
-        "Options",
-    ),
+    "toolmason_runtime.server.lifespan": ("LifespanFactory",),
     "toolmason_runtime.server.options": (
+        "OptionError",
         "OptionSpec",
         "option_values",
     ),

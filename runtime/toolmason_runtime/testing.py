@@ -1,15 +1,19 @@
-"""Test a generated server as a client sees it: over stdio, with the official SDK's client."""
+"""Test a generated server as a client sees it, with the official SDK's client: in memory, or over stdio."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from toolmason_runtime.protocol.selection import Selection
 
 if TYPE_CHECKING:
     from mcp import Client
+    from mcp.server.lowlevel import Server
 
 T = TypeVar("T")
 
@@ -27,7 +31,9 @@ def ask(
     import path of this process and the variables of `environment`.
 
     Example:
-        `ask("my_server", lambda client: client.call_tool("count_words", {"text": "to be"}))`
+        ```python
+        ask("my_server", lambda client: client.call_tool("count_words", {"text": "to be"}))
+        ```
     """
     from mcp import Client, StdioServerParameters
 
@@ -42,3 +48,72 @@ def ask(
             return await question(client)
 
     return asyncio.run(run())
+
+
+ALL_TOOLS = Selection("classic", all_tools=True)
+"""Every tool is listed and called by its own name."""
+
+
+@asynccontextmanager
+async def connected(
+    build_server: Callable[..., Server[None]],
+    *,
+    selection: Selection = ALL_TOOLS,
+    answers: Mapping[str, Any] | None = None,
+    client: Mapping[str, Any] | None = None,
+    **server: Any,
+) -> AsyncIterator[Client]:
+    """Yield a client that is connected to a server in this process. The lifespan ends with it.
+
+    Args:
+        build_server: the function of the generated package.
+        selection: the served tools; by default all, by their own names.
+        answers: what the user answers to every form: values by field; None declines.
+        client: further arguments of `mcp.Client`, such as `sampling_callback`.
+        server: further arguments of `build_server`: `options`, `state`, `commands`.
+
+    Example:
+        ```python
+        async with connected(build_server, options=Options(token="test")) as client:
+            result = await client.call_tool("count_words", {"text": "to be"})
+        ```
+    """
+    from mcp import Client
+    from mcp.types import ElicitResult
+
+    async def answer(_context: Any, _request: Any) -> ElicitResult:
+        if answers is None:
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content=dict(answers))
+
+    arguments = {"elicitation_callback": answer, **(client or {})}
+    async with Client(build_server(selection, **server), **arguments) as connection:
+        yield connection
+
+
+def fixtures(build_server: Callable[..., Server[None]], **arguments: Any) -> tuple[Any, Any]:
+    """Return the pytest fixtures `anyio_backend` and `client`, a client of its own for each test.
+
+    Tests are `async def` and have the mark `anyio`, of anyio's pytest plugin, which the SDK installs.
+
+    Args:
+        build_server: the function of the generated package.
+        arguments: those of `connected`.
+
+    Example:
+        ```python
+        anyio_backend, client = fixtures(build_server, options=Options(token="test"))
+        ```
+    """
+    import pytest
+
+    @pytest.fixture(name="anyio_backend", scope="session")
+    def anyio_backend() -> str:
+        return "asyncio"
+
+    @pytest.fixture(name="client")
+    async def client() -> AsyncIterator[Client]:
+        async with connected(build_server, **arguments) as connection:
+            yield connection
+
+    return anyio_backend, client

@@ -9,10 +9,11 @@ from typing import Final, get_args, get_type_hints
 
 import pytest
 from pages import quoted, read
-from toolmason_runtime.apis import client, settings
+from toolmason_runtime.apis import client
 from toolmason_runtime.apis.request import build_request
 from toolmason_runtime.apis.spec import HttpTool
 from toolmason_runtime.programs.spec import Risk
+from toolmason_runtime.protocol import secrets
 from toolmason_runtime.toml.tables import keys_of
 
 from toolmason.diagnostics import Diagnostics
@@ -95,7 +96,7 @@ tools.t = {{ summary = "T", api = "x", http = "{method} /" }}
 def test_the_limits_of_the_page_are_those_of_the_code() -> None:
     assert f"may have {client.MAX_BODY_BYTES:,} bytes" in PAGE.text
     assert f"at most {client.MAX_REDIRECTS}." in PAGE.text
-    assert f"of {settings.MIN_SECRET} characters or more" in PAGE.text
+    assert f"of {secrets.MIN_SECRET} characters or more" in PAGE.text
     defaults = {name: field.default for name, field in keys_of(ApiTable).items()}
     assert f"{defaults['timeout']} by default" in PAGE.text
     assert f"{defaults['retries']} by default" in PAGE.text

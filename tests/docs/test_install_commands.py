@@ -15,7 +15,7 @@ from pages import ROOT
 
 OURS: Final = re.compile(r"toolmason(\[(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[(jq|telemetry)\])?")
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?")
-OTHERS: Final = {"climax-mcp==0.5.0", "nox", "uv"}
+OTHERS: Final = {"climax-mcp==0.5.0", "nox", "pytest", "uv"}
 """Packages of others that our texts install."""
 _INSTALLER: Final = re.compile(
     # "pip install ", "uv pip install ", "uv tool install ", "uv add ", "pipx install ", "uvx ", "uv tool run "

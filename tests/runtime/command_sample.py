@@ -37,6 +37,7 @@ class Client:
 
     operation_id = "1"
     is_local = True
+    principal = None
     client_name = ""
     is_modern = False
     answered = ()

@@ -15,6 +15,7 @@ class QuietContext:
 
     operation_id = "1"
     is_local = True
+    principal = None
     client_name = ""
     is_modern = False
     answered = ()

@@ -423,12 +423,9 @@ def test_the_bundle_starts_where_its_requirement_is_installed(
     assert listed_tools(overheard, command, bundle)[:2] == ["search", "call"]
 
 
-def test_the_steps_of_the_dockerfile_install_a_server_that_starts(wheel: Path, overheard: Any, tmp_path: Path) -> None:
-    context, image = tmp_path / "context", tmp_path / "image"
-    (context / "dist").mkdir(parents=True)
-    shutil.copy(wheel, context / "dist")
-    venv.create(image, with_pip=True)  # in place of the base image
-    text = (PLUGINS / "docker" / "Dockerfile").read_text(encoding="utf-8")
+def follow_dockerfile(text: str, context: Path, image: Path) -> tuple[str, list[str | Path]]:
+    """Run the steps of a Dockerfile in a virtual environment in place of the base image; return user and command."""
+    venv.create(image, with_pip=True)
     steps = [line.split(" ", 1) for line in text.splitlines() if not line.startswith("#")]
     directory, user, entrypoint = image, "root", list[str]()
     for step, value in steps:
@@ -452,9 +449,75 @@ def test_the_steps_of_the_dockerfile_install_a_server_that_starts(wheel: Path, o
                 entrypoint = json.loads(value)
             case _:
                 pytest.fail(f"unknown step {step}")
+    return user, [image / "bin" / entrypoint[0], *entrypoint[1:]]
+
+
+def test_the_steps_of_the_dockerfile_install_a_server_that_starts(wheel: Path, overheard: Any, tmp_path: Path) -> None:
+    context = tmp_path / "context"
+    (context / "dist").mkdir(parents=True)
+    shutil.copy(wheel, context / "dist")
+    text = (PLUGINS / "docker" / "Dockerfile").read_text(encoding="utf-8")
+
+    user, command = follow_dockerfile(text, context, tmp_path / "image")
 
     assert user != "root"
-    assert listed_tools(overheard, [image / "bin" / entrypoint[0], *entrypoint[1:]], tmp_path)[:2] == ["search", "call"]
+    assert listed_tools(overheard, command, tmp_path)[:2] == ["search", "call"]
+
+
+@pytest.fixture(scope="session")
+def released(environment: Callable[[str], Environment], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Create a project of version 0.2.0 with a bundle and a Dockerfile, and run its session `release`."""
+    project = tmp_path_factory.mktemp("released") / "notes"
+    toolkit = environment("toolkit")
+    assert toolkit.run("toolmason", "init", project, "--bundle", "--docker").returncode == 0
+    manifest = project / "manifest" / "notes.toml"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("0.1.0", "0.2.0"), encoding="utf-8")
+    assert toolkit.run("toolmason", "generate", cwd=project).returncode == 0
+    release = execute(sys.executable, "-m", "nox", "-s", "release", cwd=project)
+    assert release.returncode == 0, release.stdout + release.stderr
+    assert "3 passed" in release.stdout + release.stderr
+    return project
+
+
+def test_a_release_has_the_version_of_the_manifest(released: Path) -> None:
+    names = {path.name for path in (released / "dist").iterdir()}
+
+    assert names == {"notes-0.2.0-py3-none-any.whl", "notes-0.2.0.tar.gz"}
+
+
+def test_the_bundle_of_a_release_serves_without_an_index_that_has_it(
+    released: Path, wheel: Path, overheard: Any, tmp_path: Path
+) -> None:
+    assert UV is not None, "Claude Desktop starts bundles with uv"
+    mcpb = REPOSITORY / "tests" / "node_modules" / ".bin" / "mcpb"
+    npx = tmp_path / "bin" / "npx"
+    npx.parent.mkdir()
+    npx.write_text(f'#!/bin/sh\nshift 2\nexec "{mcpb}" "$@"\n', encoding="utf-8")  # npx downloads it
+    npx.chmod(0o755)
+    environ = {**ENVIRONMENT, "PATH": os.pathsep.join([str(npx.parent), ENVIRONMENT["PATH"]])}
+    command = [sys.executable, "-m", "nox", "-s", "bundle"]
+    subprocess.run(command, cwd=released, env=environ, stdin=subprocess.DEVNULL, check=True)
+    bundle = tmp_path / "bundle"
+    assert execute(mcpb, "unpack", released / "dist" / "notes.mcpb", bundle).returncode == 0
+    # Ours is not the toolmason of an index.
+    shutil.copy(wheel, bundle)
+
+    arguments = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))["server"]["mcp_config"]["args"]
+    command = [UV, *(argument.replace("${__dirname}", str(bundle)) for argument in arguments)]
+
+    assert listed_tools(overheard, command, tmp_path) == ["search", "call", "count_words"]
+
+
+def test_the_image_of_a_release_starts_with_the_wheels_in_dist(
+    released: Path, wheel: Path, overheard: Any, tmp_path: Path
+) -> None:
+    context = shutil.copytree(released, tmp_path / "context")
+    shutil.copy(wheel, context / "dist")
+    text = (context / "generated" / "plugins" / "docker" / "Dockerfile").read_text(encoding="utf-8")
+
+    _, command = follow_dockerfile(text, context, tmp_path / "image")
+
+    assert listed_tools(overheard, command, tmp_path) == ["search", "call", "count_words"]
 
 
 def test_the_typed_marker_and_the_index_are_in_the_wheel(environment: Callable[[str], Environment]) -> None:

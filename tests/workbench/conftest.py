@@ -21,6 +21,7 @@ from toolmason_runtime.protocol.selection import Selection
 
 from workbench_handlers.workspace.roots import Root
 from workbench_server.catalogue import CATALOGUE
+from workbench_server.options import Options
 from workbench_server.server import build_dispatcher
 
 SECRET = "the secret outside"
@@ -56,6 +57,7 @@ class Client:
 
     operation_id: str = "1"
     is_local: bool = True
+    principal: None = None
     client_name: str = ""
     is_modern: bool = False
     answered: tuple[str, ...] = ()
@@ -149,7 +151,7 @@ class Room:
         given = {"root": (str(self.project),)} if options is None else options
 
         async def ask() -> dict[str, Any]:
-            dispatcher = build_dispatcher(selection, options=given)
+            dispatcher = build_dispatcher(selection, options=Options(**given))
             try:
                 return await dispatcher.dispatch(method, params, client or Client())
             finally:

@@ -13,11 +13,11 @@ from typing import Final
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.model.tool import Tool
-from toolmason.model.types import ArrayType, MapType, NamedType, ObjectType, Property, TypeRef
+from toolmason.model.types import ArrayType, DeclaredType, MapType, NamedType, Property, TypeRef, UnionType
 from toolmason.resolve.types import KEYWORDS
 from toolmason.schema import pointer_parts
 
-Types = Mapping[str, ObjectType]
+Types = Mapping[str, DeclaredType]
 
 _MANIFEST_KEYS: Final[Mapping[str, str]] = {
     **{keyword: name for name, keyword in KEYWORDS.items()},
@@ -42,10 +42,13 @@ def manifest_location(pointer: str, tool: Tool, types: Types) -> KeyPath:
             return _in_values(parts, tool.params, types) or tool.at
 
 
-def _in_object(parts: Sequence[str], object_type: ObjectType, types: Types) -> KeyPath:
+def _in_object(parts: Sequence[str], declared: DeclaredType, types: Types) -> KeyPath:
     if parts == ["description"]:
-        return (*object_type.at, "description")
-    return _in_values(parts, object_type.fields, types) or object_type.at
+        return (*declared.at, "description")
+    match parts:
+        case ["anyOf", index, *rest] if isinstance(declared, UnionType) and int(index) < len(declared.members):
+            return _in_object(rest, types[tuple(declared.members)[int(index)]], types)
+    return _in_values(parts, declared.fields, types) or declared.at
 
 
 def _in_values(parts: Sequence[str], values: Sequence[Property], types: Types) -> KeyPath:
@@ -65,6 +68,10 @@ def _in_value(parts: Sequence[str], value: Property, types: Types) -> KeyPath:
     match parts:
         case []:
             return value.at
+        case ["anyOf", _, *_] if isinstance(value.type, NamedType) and isinstance(
+            types.get(value.type.name), UnionType
+        ):
+            return _in_object(parts, types[value.type.name], types)
         case ["anyOf" | "allOf", _, *rest]:  # a nullable value, or a named type with constraints
             return _in_value(rest, value, types)
         case [keyword, *_] if keyword in _MANIFEST_KEYS:

@@ -21,7 +21,7 @@ from toolmason.manifest.input_files import read_input
 
 if TYPE_CHECKING:
     from toolmason.model.tool import Tool
-    from toolmason.model.types import ObjectType
+    from toolmason.model.types import DeclaredType
     from toolmason.pipeline import LoadedManifest
 
 STDIN: Final = "-"
@@ -60,7 +60,7 @@ def load_manifest(reading: LoadedManifest, root: Path) -> Source:
     from toolmason.audit.manifest_location import manifest_location
 
     tools = {tool.name: tool for tool in reading.server.tools if tool.enabled}
-    types: dict[str, ObjectType] = {kind.name: kind for kind in reading.server.types}
+    types: dict[str, DeclaredType] = {kind.name: kind for kind in reading.server.types}
 
     @cache
     def schema_file(name: str) -> tuple[PurePosixPath, JsonPositions] | None:

@@ -82,7 +82,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
     category = catalogue["categories"].get(entry["category"])
     program = tool_group(catalogue, entry)
     groups = [group for group in (category, program) if group]
-    tags = [tag for group in groups for tag in group["tags"]]
+    tags = [tag for owner in (*groups, entry) for tag in owner.get("tags", ())]
     group_texts = [text for group in groups for text in (group["summary"], str(group.get("description", "")))]
     texts = {
         "name": " ".join((str(tool["name"]), str(tool.get("title", "")), *entry.get("aliases", ()))),

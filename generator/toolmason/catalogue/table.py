@@ -127,6 +127,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
         "related": list(tool.related),
         "examples": [_example(example) for example in tool.examples],
     }
+    if tool.tags:
+        entry["tags"] = list(tool.tags)
     if tool.requires_codebase:
         entry["requires_codebase"] = True
     if tool.command:

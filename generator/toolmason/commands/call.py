@@ -17,6 +17,7 @@ from toolmason.commands.options import (
     manifest_option,
     split_manifest,
 )
+from toolmason.project import Project
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -34,23 +35,39 @@ def call(tool: str, arguments: str, server_arguments: tuple[str, ...], as_json: 
     This runs the project's code: use it only for projects you trust.
     """
     from mcp import MCPError
+    from mcp.types import CONNECTION_CLOSED
 
     from toolmason.development.call import call_tool, shown_result
 
-    project = find_current_project(manifest)
+    parsed = _parsed(arguments)
+    project = _served_project(manifest)
     try:
-        result = call_tool(project, tool, _parsed(arguments), server_arguments)
+        result = call_tool(project, tool, parsed, server_arguments)
     except MCPError as error:
-        raise CommandLineError(f"{tool}: {error.message}") from error
+        ended = "the server ended before it answered"
+        raise CommandLineError(f"{tool}: {ended if error.code == CONNECTION_CLOSED else error.message}") from error
     click.echo(shown_result(result, as_json=as_json))
     exit_with(ExitCode.FINDINGS if result.is_error else ExitCode.FINE)
+
+
+def _served_project(manifest: Path | None) -> Project:
+    """Return the project of the working directory, or exit if it has no server yet."""
+    from toolmason.commands.serve import ServeError, served_package
+
+    project = find_current_project(manifest)
+    try:
+        served_package(project)
+    except ServeError as error:
+        raise CommandLineError(str(error)) from error
+    return project
 
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
         value = json.loads(sys.stdin.read() if text == "-" else text)
     except ValueError as error:
-        raise click.UsageError(f"the arguments are not JSON: {error}") from error
+        example = 'write them as \'{"text": "to be"}\''
+        raise click.UsageError(f"the arguments are not JSON: {error}; {example}") from error
     if not isinstance(value, dict):
         raise click.UsageError('the arguments are a JSON object, such as \'{"text": "to be"}\'')
     return value
@@ -67,15 +84,15 @@ def inspect(arguments: tuple[str, ...], as_json: bool) -> None:
 
     This runs the project's code: use it only for projects you trust.
     """
-    from toolmason.audit.mcp_client import Launch, describe_server
+    from toolmason.audit.mcp_client import describe_server
     from toolmason.audit.server_lists import ServerError
     from toolmason.development.lists import lists_as_json, lists_as_text
 
     manifest, server_arguments = split_manifest(arguments)
-    project = find_current_project(manifest)
+    project = _served_project(manifest)
     command = (sys.executable, "-m", "toolmason", "run", str(project.manifest), *server_arguments)
     try:
-        lists = describe_server(command, headers={}, timeout_s=60, launch=Launch(cwd=str(project.root)))
+        lists = describe_server(command, headers={}, timeout_s=60)
     except ServerError as error:
         raise CommandLineError("\n".join(filter(None, (f"the server: {error}", error.stderr_tail)))) from error
     click.echo(lists_as_json(lists) if as_json else lists_as_text(lists))

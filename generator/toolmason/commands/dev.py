@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 from contextlib import nullcontext
 from typing import NoReturn
 
@@ -14,8 +16,9 @@ from toolmason.commands.options import CommandLineError, ExitCode, find_current_
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--port", type=click.IntRange(1, 65_535), default=8000, show_default=True, help="Port on this machine.")
 @click.option("--inspector", "with_inspector", is_flag=True, help="Open the MCP Inspector; needs Node.js 22.19.")
+@click.option("--stubs", is_flag=True, help="Write missing functions of handlers/, as `generate --stubs` does.")
 @click.argument("arguments", metavar="[MANIFEST] [SERVER ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
-def dev(port: int, with_inspector: bool, arguments: tuple[str, ...]) -> None:
+def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]) -> None:
     """Generate and serve, and do both again after each change, until Ctrl-C.
 
     The server listens on this machine alone, at http://127.0.0.1:PORT/mcp. It is restarted when the manifest, a
@@ -24,16 +27,20 @@ def dev(port: int, with_inspector: bool, arguments: tuple[str, ...]) -> None:
 
     This runs the project's code: use it only for projects you trust.
     """
+    from toolmason.commands.generate import add_missing_functions
     from toolmason.commands.pipeline_run import Run
     from toolmason.development.inspector import InspectorError, inspector
     from toolmason.development.server_process import ServerProcess
     from toolmason.watch import run_on_changes
 
+    _require_free(port)
     manifest, server_arguments = split_manifest(arguments)
     run = Run(find_current_project(manifest), "text", None)
     server = ServerProcess(run.project, port, server_arguments)
 
     def generate_and_serve() -> None:
+        if stubs:
+            add_missing_functions(run)
         if run.generate() == ExitCode.FINE:
             server.restart()
 
@@ -52,6 +59,15 @@ def dev(port: int, with_inspector: bool, arguments: tuple[str, ...]) -> None:
         raise CommandLineError(str(error)) from error
     finally:
         server.stop()
+
+
+def _require_free(port: int) -> None:
+    """Exit if another program listens on the port."""
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise CommandLineError(f"port {port}: {reason}; choose another with --port") from error
 
 
 def _interrupt(*_: object) -> NoReturn:

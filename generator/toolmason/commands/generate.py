@@ -18,6 +18,7 @@ from toolmason.commands.options import (
 from toolmason.model.parts import PARTS
 
 if TYPE_CHECKING:
+    from toolmason.commands.pipeline_run import Run
     from toolmason.diagnostics.terminal import Layout
     from toolmason.project import Project
 
@@ -38,6 +39,7 @@ def _only_option(command: Callable[..., None]) -> Callable[..., None]:
 )
 @_only_option
 @click.option("--discard-edits", is_flag=True, help="Overwrite edited files.")
+@click.option("--stubs", is_flag=True, help="First write the missing functions of handlers/; existing ones stay.")
 @click.option("--watch", is_flag=True, help="Repeat on each change of the manifest, templates or handlers.")
 @format_option
 @manifest_option
@@ -46,25 +48,33 @@ def generate(  # noqa: PLR0917 - click passes options by name
     show_diff: bool,
     only: str | None,
     discard_edits: bool,
+    stubs: bool,
     watch: bool,
     layout: Layout,
     manifest: Path | None,
 ) -> None:
     """Write generated/ from the manifest.
 
-    Files that are up to date are not touched. If a generated file was edited, nothing is written.
+    Files that are up to date are not touched. If a generated file was edited, nothing is written. If functions of
+    handlers/ are missing, only the models and contracts are written; --stubs adds the functions.
     """
-    if is_check and (watch or discard_edits):
-        raise click.UsageError("--check cannot be combined with --watch or --discard-edits")
+    if is_check and (watch or discard_edits or stubs):
+        raise click.UsageError("--check cannot be combined with --watch, --discard-edits or --stubs")
     from toolmason.commands.pipeline_run import Run
 
     run = Run(find_current_project(manifest), layout, only, show_diff=show_diff)
     if is_check:
         exit_with(run.check())
+
+    def task() -> ExitCode:
+        if stubs:
+            add_missing_functions(run)
+        return run.generate(discard_edits=discard_edits)
+
     if watch:
-        _watch(run.project, lambda: run.generate(discard_edits=discard_edits))
+        _watch(run.project, task)
     else:
-        exit_with(run.generate(discard_edits=discard_edits))
+        exit_with(task())
 
 
 @click.command()
@@ -92,6 +102,14 @@ def check(show_diff: bool, upstreams: bool, only: str | None, layout: Layout, ma
     from toolmason.commands.pipeline_run import Run
 
     exit_with(Run(find_current_project(manifest), layout, only, show_diff=show_diff).check())
+
+
+def add_missing_functions(run: Run) -> None:
+    """Write the missing functions of the handlers and print them."""
+    from toolmason.scaffold.stubs import write_stubs
+
+    for change in write_stubs(run.project):
+        click.echo(str(change), err=bool(change.problem) or run.layout != "text")
 
 
 def _watch(project: Project, task: Callable[[], ExitCode]) -> None:

@@ -1,4 +1,4 @@
-"""`toolmason import`: create manifests from CLImax YAML, MCP servers or `--help` output."""
+"""`toolmason import`: create manifests from OpenAPI, CLImax YAML, MCP servers or `--help` output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.group("import")
 def importing() -> None:
-    """Create a manifest from CLImax YAML, an MCP server or --help output.
+    """Create a manifest from OpenAPI, CLImax YAML, an MCP server or --help output.
 
     Review the result before you serve it, above all the risk of each tool.
     """
@@ -175,28 +175,82 @@ def write_all(targets: dict[Path, str], *, force: bool) -> None:
 
 @importing.command("help", context_settings={"ignore_unknown_options": True})
 @click.argument("command", metavar="PROGRAM [SUBCOMMAND]...", nargs=-1, required=True)
+@click.option("-r", "--recursive", is_flag=True, help="Also run each subcommand with --help.")
+@click.option(
+    "--depth", type=click.IntRange(1, 8), default=3, show_default=True, help="Levels of subcommands with --recursive."
+)
+@click.option("--max-runs", type=click.IntRange(1, 2000), default=300, show_default=True, help="Maximum runs.")
+@click.option(
+    "--max-seconds", type=click.IntRange(1, 3600), default=300, show_default=True, help="Time limit for all runs."
+)
 @click.option(
     "--timeout",
     type=click.IntRange(1, 600),
     default=20,
     show_default=True,
     metavar="SECONDS",
-    help="Time limit for the program.",
+    help="Time limit for one run.",
 )
-def help_(command: tuple[str, ...], timeout: int) -> None:
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(100, 20_000),
+    default=600,
+    show_default=True,
+    help="Maximum tokens of a tool. Texts are shortened and flags of little use left out.",
+)
+@click.option(
+    "--risk",
+    type=click.Choice(["read", "write", "destructive"]),
+    default="destructive",
+    show_default=True,
+    help="Risk of all tools.",
+)
+@click.option("--completion", metavar="FILE", type=FILE, help="Completion script for fish that lists more values.")
+@click.option("--name", default="", help="Write a whole manifest of a server with this name, not a part of one.")
+@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write to FILE instead of stdout.")
+@force_option
+def help_(
+    command: tuple[str, ...],
+    *,
+    recursive: bool,
+    depth: int,
+    max_runs: int,
+    max_seconds: int,
+    timeout: int,
+    completion: Path | None,
+    output: Path | None,
+    force: bool,
+    **options: Any,
+) -> None:
     """Propose tools from the --help output of PROGRAM.
 
-    Example: `toolmason import help -- git log`. The program is run without a shell, with --help, or with -h if that
-    prints no help. The result is a part of a manifest on stdout, with a comment at each guess.
+    Examples: `toolmason import help -- git log`, `toolmason import help -r --name docker -- docker`. The program is run
+    without a shell, with --help, or with -h if that prints no help; its manual page is read if that describes more.
+    The result is a part of a manifest on stdout, with a comment at each guess and at each flag that is left out.
 
-    Exit codes: 0 success, 1 no help found, 2 wrong command line.
+    Exit codes: 0 success, 1 no help found, 2 wrong command line, 4 refused to overwrite.
     """
-    from toolmason.importers.help.fragment import fragment
-    from toolmason.importers.help.runner import program_help
+    from toolmason.diagnostics.terminal import progress
+    from toolmason.importers.help.completion import read_completions
+    from toolmason.importers.help.fragment import FragmentOptions, fragment
+    from toolmason.importers.help.runner import Runs
+    from toolmason.importers.help.tree import Explorer
     from toolmason.importers.notes import ImporterError, Notes
 
+    if output:
+        refuse_existing((output,), force=force)
+    runs = Runs(timeout_s=timeout, max_runs=max_runs, max_seconds=max_seconds)
     try:
-        text = fragment(command, program_help(command, timeout_s=timeout))
+        completions = read_completions(completion, Path(command[0]).name) if completion else None
+        with progress() as show:
+            subcommands = Explorer(runs, show, completions).explore(command, depth=depth if recursive else 0)
+        proposal = fragment(command, subcommands, FragmentOptions(**options))
     except ImporterError as error:
         fail_import(error, Notes(), is_json=False)
-    click.echo(text, nl=False)
+    if output:
+        write_all({output: proposal.text}, force=force)
+    if recursive or proposal.losses:
+        print_lines(proposal.losses)
+        click.echo(f"{proposal.tools} tools proposed from {runs.count} runs; review each `risk`.", err=True)
+    if not output:
+        click.echo(proposal.text, nl=False)

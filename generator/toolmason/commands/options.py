@@ -208,13 +208,17 @@ def load_current_server(manifest: Path | None) -> Server:
     return reading.server
 
 
-def print_findings(diagnostics: Diagnostics, layout: Layout) -> None:
-    """Print findings: text to stderr, in colour on a terminal; other formats to stdout."""
-    from toolmason.diagnostics.printers import report
+def print_findings(diagnostics: Diagnostics, layout: Layout, *, outcome: str = "") -> None:
+    """Print findings: text to stderr, in colour on a terminal; other formats to stdout.
+
+    `outcome` replaces the sentence that nothing was written.
+    """
+    from toolmason.diagnostics.printers import NOTHING_WRITTEN, report
 
     to_stderr = layout == "text"
     stream = sys.stderr if to_stderr else sys.stdout
-    click.echo(report(diagnostics, layout, colour=supports_colour(stream)), nl=False, err=to_stderr, color=True)
+    text = report(diagnostics, layout, colour=supports_colour(stream), outcome=outcome or NOTHING_WRITTEN)
+    click.echo(text, nl=False, err=to_stderr, color=True)
 
 
 def exit_with(code: ExitCode) -> NoReturn:

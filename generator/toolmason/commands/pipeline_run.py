@@ -50,6 +50,8 @@ PATH_HINTS: Final = {
 }
 """Hints for rejected paths."""
 
+_WITHOUT_HANDLERS: Final = "Only models and contracts are up to date."
+"""What a run has written without all functions of the handlers."""
 _RESTORE_LIST: Final = (
     f"restore {CHECKSUM_FILE}, the list of hashes, from version control; or generate with --discard-edits"
 )
@@ -80,9 +82,12 @@ class Run:
             )
 
         def print_result(outcome: GenerateResult, diagnostics: Diagnostics) -> ExitCode:
-            self._print_findings(diagnostics)
+            outcome_text = "" if outcome.has_all_functions else _WITHOUT_HANDLERS
+            self._print_findings(diagnostics, outcome=outcome_text)
             if self.show_diff:
                 self._print_diff(outcome.changes.all)
+            if not outcome.has_all_functions:
+                return ExitCode.FINDINGS
             if self.layout == "text":
                 click.echo(summarize(outcome))
             return ExitCode.FINE
@@ -153,12 +158,12 @@ class Run:
         diagnostics.add(Diagnostic(code=code, message=reason, location=Location(path), hint=PATH_HINTS[code]))
         print_findings(diagnostics, self.layout)
 
-    def _print_findings(self, diagnostics: Diagnostics, changes: Iterable[Change] = ()) -> None:
+    def _print_findings(self, diagnostics: Diagnostics, changes: Iterable[Change] = (), *, outcome: str = "") -> None:
         """Print the findings; in formats for programs, which are one document, together with the `changes`."""
         if self.layout != "text":
             for diagnostic in _as_findings(changes):
                 diagnostics.add(diagnostic)
-        print_findings(diagnostics, self.layout)
+        print_findings(diagnostics, self.layout, outcome=outcome)
 
     def _print_drift(self, changes: Changes) -> None:
         click.echo(f"{self.project.generated.name}/ is out of date with {self.project.shown_manifest}:", err=True)

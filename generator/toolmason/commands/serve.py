@@ -20,10 +20,7 @@ def serve(project: Project, arguments: Sequence[str]) -> int:
     Raises:
         ServeError: the manifest has no `package`, or the package is not in `generated/`.
     """
-    package = _package(project)
-    if not (project.generated / package / "__main__.py").is_file():
-        path = f"generated/{package}/__main__.py"
-        raise ServeError(f"no {path}; create it with: toolmason generate --manifest {project.shown_manifest}")
+    package = served_package(project)
     # Before installed packages, so that the project's own files are imported.
     sys.path[:0] = [str(project.generated), str(project.root / "handlers")]
     sys.argv[1:] = arguments
@@ -32,8 +29,20 @@ def serve(project: Project, arguments: Sequence[str]) -> int:
     return status
 
 
+def served_package(project: Project) -> str:
+    """Return the name of the generated package. The rest of the manifest was checked by `generate`.
+
+    Raises:
+        ServeError: the manifest has no `package`, or the package is not in `generated/`.
+    """
+    package = _package(project)
+    if not (project.generated / package / "__main__.py").is_file():
+        path = f"generated/{package}/__main__.py"
+        raise ServeError(f"no {path}; create it with: toolmason generate --manifest {project.shown_manifest}")
+    return package
+
+
 def _package(project: Project) -> str:
-    """Return the name of the generated package. The rest of the manifest was checked by `generate`."""
     try:
         server = tomllib.loads(project.manifest.read_text(encoding="utf-8")).get("server")
     except (OSError, ValueError, RecursionError) as error:

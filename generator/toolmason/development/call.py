@@ -32,7 +32,6 @@ def call_tool(
         command=sys.executable,
         args=["-m", "toolmason", "run", str(project.manifest), *_ALL_TOOLS, *server_arguments],
         env=dict(os.environ),
-        cwd=project.root,
     )
 
     async def call() -> CallToolResult:

@@ -24,14 +24,13 @@ class ServerProcess:
             *("--http", "--port", str(port), "--log-format", "text"),
             *arguments,
         )
-        self._cwd = project.root
         self._process: subprocess.Popen[bytes] | None = None
 
     def restart(self) -> None:
         """Stop the server if it runs, and start it with the files as they are now."""
         self.stop()
         # Not our stdin: Ctrl-C reaches the server from the terminal as well, which ends it in the right way.
-        self._process = subprocess.Popen(self._command, cwd=self._cwd, stdin=subprocess.DEVNULL)  # noqa: S603
+        self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603
 
     def exit_code(self) -> int | None:
         """Return the exit code of a server that has ended by itself, once; otherwise None."""

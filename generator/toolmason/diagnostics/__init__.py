@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -59,6 +59,10 @@ class Diagnostics:
     def has_errors(self) -> bool:
         """Whether a finding is an error."""
         return any(diagnostic.severity is Severity.ERROR for diagnostic in self.found)
+
+    def has_errors_besides(self, codes: Collection[str]) -> bool:
+        """Whether a finding with another code is an error."""
+        return any(finding.severity is Severity.ERROR and finding.code not in codes for finding in self.found)
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(sorted(self.found, key=lambda finding: (finding.location, finding.code, finding.message)))

@@ -17,6 +17,7 @@ OMITTED: Final = "TM108"
 """Code of the note that counts the findings omitted."""
 MAX_SHOWN: Final = 200
 """Maximum findings printed, followed by the number of the others."""
+NOTHING_WRITTEN: Final = "Nothing was written."
 MAX_COLUMNS = 160
 """Maximum characters printed of a source line."""
 
@@ -38,8 +39,11 @@ def report(
     *,
     colour: bool = False,
     rules: Mapping[str, Rule] = RULES,
+    outcome: str = NOTHING_WRITTEN,
 ) -> str:
     """Return `diagnostics` in their order as text that ends with a newline; `colour` affects the layout `text` only.
+
+    `outcome` is the sentence after the number of errors.
 
     Without diagnostics the result is empty, but for `sarif`, which is always a document and describes the codes in
     `rules`.
@@ -52,7 +56,7 @@ def report(
         return _format_sarif(printed, rules)
     if layout != "text":
         return _PRINTERS[layout](printed)
-    return _format_text(printed, _summary(findings), colour=colour) if findings else ""
+    return _format_text(printed, _summary(findings, outcome), colour=colour) if findings else ""
 
 
 def most_severe(findings: list[Diagnostic]) -> list[Diagnostic]:
@@ -62,12 +66,12 @@ def most_severe(findings: list[Diagnostic]) -> list[Diagnostic]:
     return [findings[index] for index in sorted(worst)]
 
 
-def _summary(findings: Iterable[Diagnostic]) -> str:
+def _summary(findings: Iterable[Diagnostic], outcome: str) -> str:
     """Return the number of findings by severity: `2 errors, 1 warning. Nothing was written.`."""
     severities = [finding.severity for finding in findings]
     counts = [(severities.count(severity), severity.value) for severity in Severity]
     text = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts if count)
-    return f"{text}. Nothing was written." if Severity.ERROR in severities else f"{text}."
+    return f"{text}. {outcome}" if Severity.ERROR in severities else f"{text}."
 
 
 def _omission(number: int, location: Location) -> Diagnostic:

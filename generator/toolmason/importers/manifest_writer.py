@@ -15,6 +15,7 @@ from toolmason.importers.names import one_line
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
+from toolmason.model.server import Server
 from toolmason.resolve import resolve
 
 _FILE: Final = PurePosixPath("manifest.toml")
@@ -71,11 +72,8 @@ def toml_text(data: Mapping[str, Any], *comments: str, multiline: bool = False) 
 def _errors(data: Mapping[str, Any], root: Path) -> list[tuple[KeyPath, Diagnostic]]:
     """Return the errors of a manifest with their key paths."""
     text = tomli_w.dumps(data)
-    document = Document(path=_FILE, text=text, data=data)
     diagnostics = Diagnostics()
-    tables = validate(document, diagnostics=diagnostics)
-    server = resolve(tables, document, root=root, diagnostics=diagnostics) if tables else None
-    if server:
+    if resolve_tables(data, text, diagnostics=diagnostics, root=root):
         return []
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     paths: dict[Position, KeyPath] = {}
@@ -84,12 +82,21 @@ def _errors(data: Mapping[str, Any], root: Path) -> list[tuple[KeyPath, Diagnost
     return [(paths.get(Position(error.location.line, error.location.column), ()), error) for error in errors]
 
 
+def resolve_tables(data: Mapping[str, Any], text: str, *, diagnostics: Diagnostics, root: Path) -> Server | None:
+    """Return the model of a manifest, None if it has errors. `text` is its TOML, for positions."""
+    document = Document(path=_FILE, text=text, data=data)
+    tables = validate(document, diagnostics=diagnostics)
+    return resolve(tables, document, root=root, diagnostics=diagnostics) if tables else None
+
+
 def _remove_part(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:
     """Remove the smallest removable part around `path` and return its path. It may have been removed before."""
     if path[:1] in (("tools",), ("clis",)) and path[2:3] == ("params",) and len(path) > 3:
         part = path[:4]
     elif path[:1] == ("tools",) and path[2:3] == ("confirm",):
         part = path[:3]
+    elif path[:1] == ("types",) and path[2:3] == ("fields",) and len(path) > 3:
+        part = path[:4]
     elif path[:1] == ("tools",) and len(path) > 1:
         part = path[:2]
     else:

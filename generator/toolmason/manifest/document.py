@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolmason_runtime.toml.document import TomlDocument, parse_toml
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.toml.positions import KeyPath, Position
 from toolmason_runtime.toml.problems import Kind, Problem
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location, Severity
@@ -42,17 +42,44 @@ CODES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Document(TomlDocument):
-    """A parsed manifest. `path` is relative to the project."""
+    """A parsed manifest. `path` is relative to the project.
+
+    If it has several `files`, `data` has the tables of all of them. `origins` maps the key path of a shared value, in
+    each place that uses it, to the one where it was written.
+    """
 
     path: PurePosixPath
+    files: tuple[Document, ...] = ()
+    origins: Mapping[KeyPath, KeyPath] = field(default_factory=dict)
 
     @cached_property
     def _lines(self) -> list[str]:
         return self.text.split("\n")
 
+    def origin(self, at: KeyPath) -> KeyPath:
+        """Return the key path where a value was written; `at` itself unless the value is shared."""
+        for length in range(len(at), 0, -1) if self.origins else ():
+            if (origin := self.origins.get(at[:length])) is not None:
+                return (*origin, *at[length:])
+        return at
+
+    def _file_of(self, at: KeyPath) -> tuple[Document, KeyPath]:
+        """Return the file that contains the key at `at`, or most of its parents, and the key path in that file."""
+        at = self.origin(at)
+        if not self.files:
+            return self, at
+        if len(at) > 1 and isinstance(at[1], int):
+            return _row_of(self.files, at)
+        return max(self.files, key=lambda file: file.known_parts(at)), at
+
+    def position(self, path: KeyPath, *, value: bool = False) -> Position:
+        """Return the position of the key at `path`, or of its value, in its file."""
+        file, at = self._file_of(path)
+        return TomlDocument.position(file, at, value=value)
+
     def locate(self, at: KeyPath, *, value: bool = False) -> Location:
         """Return the location of a key or its value; for a missing key, that of the surrounding table."""
-        return Location(self.path, *self.position(at, value=value))
+        return Location(self._file_of(at)[0].path, *self.position(at, value=value))
 
     def report(
         self,
@@ -67,14 +94,27 @@ class Document(TomlDocument):
     ) -> None:
         """Add a diagnostic about the key at `at`, or about its value."""
         location = self.locate(at, value=value)
-        source = self._lines[location.line - 1]
+        source = self._file_of(at)[0]._lines[location.line - 1]  # noqa: SLF001 - another document
         diagnostics.add(
             Diagnostic(code=code, message=message, location=location, hint=hint, severity=severity, source=source)
         )
 
     def diagnostic(self, problem: Problem) -> Diagnostic:
         """Return a problem of the reader as a diagnostic."""
-        return _diagnostic(problem, self.path, self._lines[problem.position.line - 1])
+        file, _ = self._file_of(problem.path)
+        return _diagnostic(problem, file.path, file._lines[problem.position.line - 1])  # noqa: SLF001 - see above
+
+
+def _row_of(files: tuple[Document, ...], at: KeyPath) -> tuple[Document, KeyPath]:
+    """Return the file and the key path of a row of an array of tables whose rows are in several files."""
+    section, index, *rest = at
+    for file in files:
+        rows = file.data.get(str(section))
+        count = len(rows) if isinstance(rows, list) else 0
+        if int(index) < count:
+            return file, (section, index, *rest)
+        index = int(index) - count
+    return files[0], at
 
 
 def load(path: Path, *, root: Path, diagnostics: Diagnostics, store: Store | None = None) -> Document | None:

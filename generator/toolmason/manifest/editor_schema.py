@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 from toolmason_runtime.toml.tables import Table, is_required, keys_of
 
 from toolmason.manifest import tables
+from toolmason.manifest.files import MAIN_KEYS
 from toolmason.manifest.tables import (
     ArgumentTable,
     AuthTable,
@@ -58,6 +59,7 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "apis"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "upstreams"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "types"): r"[A-Z][A-Za-z0-9]*",
+    (ManifestTables, "params"): r"[A-Za-z_][A-Za-z0-9_.-]*",
     (ManifestTables, "tools"): r"[A-Za-z_][A-Za-z0-9_-]{0,63}",
     (ManifestTables, "prompts"): _SURFACE_NAME,
     (ManifestTables, "resources"): _SURFACE_NAME,
@@ -90,7 +92,8 @@ def _one_of(*keys: str) -> dict[str, Any]:
 
 
 def _without_param_keys(*keys: str) -> dict[str, Any]:
-    return {"properties": {"params": {"additionalProperties": _none_of(keys)}}}
+    forbidden = [{"required": [key]} for key in keys]
+    return {"properties": {"params": {"additionalProperties": {"not": {"type": "object", "anyOf": forbidden}}}}}
 
 
 _LOCATIONS: Final = (*ARGUMENT_LOCATIONS, *REQUEST_LOCATIONS)
@@ -98,13 +101,24 @@ _BARE_WORDS: Final = {
     "if": {"required": ["flag"], "properties": {"flag": {"pattern": "^[^-]*[^=-]$"}}},
     "then": {"required": ["type"], "properties": {"type": {"const": "boolean"}}},
 }
+_MAIN_FILE: Final = {
+    # An included file has none of the keys of the main file.
+    "if": {"anyOf": [{"required": [key]} for key in MAIN_KEYS]},
+    "then": {"required": ["edition", "server"]},
+    "required": [],
+}
 _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
+    ManifestTables: _MAIN_FILE,
+    # Required keys may come from the defaults of a category or a program, and from a shared parameter.
+    TypeTable: {
+        **_one_of("fields", "enum", "one_of"),
+        "dependencies": {"type": ["enum"], "discriminator": ["one_of"], "one_of": ["discriminator"]},
+    },
     ToolTable: {
         "required": ["summary"],
         "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
         "if": {"required": ["cli"]},
         "then": {
-            "required": ["risk"],
             **_none_of(["handler", "api", "upstream", *(key for key in INCOMPATIBLE_KEYS["cli"] if key != "returns")]),
             **_without_param_keys(*REQUEST_KEYS),
             "if": {"required": ["output"], "properties": {"output": {"const": "json"}}},
@@ -114,7 +128,7 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "else": {
             "if": {"required": ["upstream"]},
             "then": {
-                "required": ["hints", "input_schema"],
+                "required": ["input_schema"],
                 **_none_of(["handler", "api", *INCOMPATIBLE_KEYS["upstream"]]),
             },
             "else": {
@@ -125,7 +139,7 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
                     **_without_param_keys(*COMMAND_KEYS),
                 },
                 "else": {
-                    "required": ["category", "hints", "handler"],
+                    "required": ["category", "handler"],
                     **_none_of(INCOMPATIBLE_KEYS["handler"]),
                     **_without_param_keys(*COMMAND_KEYS, *REQUEST_KEYS),
                 },
@@ -153,6 +167,8 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
     },
     ParamTable: {
         "not": {"anyOf": [{"required": list(pair)} for pair in combinations(_LOCATIONS, 2)]},
+        "anyOf": [{"required": ["type"]}, {"required": ["use"]}],
+        "required": [],
         **_BARE_WORDS,
     },
     CliParamTable: _BARE_WORDS,
@@ -169,7 +185,7 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
 
 def manifest_schema() -> dict[str, Any]:
     """Return the schema of all tables and keys, described by their docstrings, in the order of the classes."""
-    documentation = _docstrings(inspect.getsource(tables))
+    documentation = class_docstrings(inspect.getsource(tables))
     root = _object(ManifestTables, documentation)
     root["properties"]["edition"]["const"] = EDITION
     definitions = {table.__name__: _object(table, documentation) for table in _inner_tables(ManifestTables, set())}
@@ -181,7 +197,7 @@ def manifest_schema() -> dict[str, Any]:
     }
 
 
-def _docstrings(source: str) -> dict[str, str]:
+def class_docstrings(source: str) -> dict[str, str]:
     """Collect the docstrings of classes (`ToolTable`) and of their attributes (`ToolTable.summary`)."""
     docstrings: dict[str, str] = {}
     for node in ast.parse(source).body:
@@ -235,6 +251,8 @@ def _key_rules(table: type[Table], name: str) -> dict[str, Any]:
         rules["type"] = ["object", "string"]
     if (ToolTable, "risk") in keys:
         rules["anyOf"] = [_RISK, _tables_of(_tables_of(_RISK)) | {"minProperties": 1}]
+    if (ToolTable, "params") in keys:
+        rules["additionalProperties"] = {"anyOf": [{"type": "string"}, _type(ParamTable)]}
     if (ToolTable, "ok_exit_codes") in keys:
         rules["items"] = {"type": "integer", "minimum": 0, "maximum": MAX_EXIT_CODE}
     for key in keys:

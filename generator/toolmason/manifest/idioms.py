@@ -43,6 +43,9 @@ VALUE_KEYS: Final[Mapping[str, Idiom]] = {
 
 TYPE_KEYS: Final[Mapping[str, Idiom]] = {
     **_named("fields", "properties", "params"),
+    **_named("one_of", "oneOf", "anyOf", "any_of", "union"),
+    **_named("enum", "values", "choices"),
+    **_named("discriminator", "tag"),
     "required": Idiom("write `required` in each field"),
 }
 """The same for `[types.NAME]`."""
@@ -59,7 +62,7 @@ TOOL_KEYS: Final[Mapping[str, Idiom]] = {
     **_named("paginate", "pagination"),
     **_named("upstream", "server", "mcp_server", "proxy"),
     **dict.fromkeys(("annotations", "read_only", "readOnlyHint", "destructiveHint"), Idiom(_HINTS, "hints")),
-    **_named("keywords", "tags"),
+    **_named("tags", "labels"),
     **dict.fromkeys(("disabled", "hidden"), Idiom("write `enabled = false`", "enabled")),
 }
 """The same for `[tools.NAME]`."""
@@ -70,6 +73,11 @@ API_KEYS: Final[Mapping[str, Idiom]] = {
     **_named("allow_hosts", "hosts", "allowed_hosts"),
 }
 """The same for `[apis.NAME]`."""
+
+CLI_DEFAULT_KEYS: Final[Mapping[str, Idiom]] = {
+    "hints": Idiom("write `risk`: the hints of these tools follow from it", "risk"),
+}
+"""The same for `[clis.NAME.defaults]`."""
 
 PROMPT_KEYS: Final[Mapping[str, Idiom]] = {
     **_named("arguments", "params", "parameters", "args", "variables"),

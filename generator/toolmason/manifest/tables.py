@@ -23,7 +23,15 @@ from toolmason_runtime.toml.tables import (
     one_line,
 )
 
-from toolmason.manifest.idioms import API_KEYS, PROMPT_KEYS, TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
+from toolmason.manifest.idioms import (
+    API_KEYS,
+    CLI_DEFAULT_KEYS,
+    PROMPT_KEYS,
+    TOOL_KEYS,
+    TYPE_KEYS,
+    VALUE_KEYS,
+    type_hint,
+)
 
 _TITLE = one_line("keep to one line; `description` has room for more")
 _SUMMARY = at_most(80) | _TITLE
@@ -58,16 +66,25 @@ class IconTable(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionTable(Table):
-    """`[server.options.NAME]`: a setting of the running server: `--name` or an environment variable."""
+    """`[server.options.NAME]`: a setting of the running server: `--name` or an environment variable.
+
+    The lifespan receives all options as an object of the generated class `Options`; handlers use `call.state(Options)`.
+    """
 
     description: str = key(one_line())
     """Help text of the flag."""
+    type: Literal["string", "integer", "number", "boolean"] = "string"
+    """Type of the value. A boolean has the flags `--name` and `--no-name`."""
     env: str = ""
     """Environment variable used without the flag. Several values are separated as in `PATH`."""
+    required: bool = False
+    """Whether the server refuses to start without a value."""
+    secret: bool = False
+    """Whether the value is a password or a key: it has no flag, only `env`, and is masked in the log and in errors."""
     many: bool = False
-    """Whether the flag can be repeated."""
-    default: str = ""
-    """Value without flag and variable."""
+    """Whether the flag can be repeated. Only for strings."""
+    default: JsonValue = None
+    """Value without flag and variable. By default a boolean is false, and the others are `None`."""
     implicit: str = key(one_line(), default="")
     """Value of the flag without one: with `implicit = "**"`, `--allow` is `--allow '**'`. By default it needs one."""
     metavar: str = key(one_line(), default="")
@@ -253,6 +270,48 @@ class DiscoveryTable(PartialTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HintsTable(Table):
+    """`hints`: effects of the tool. All four are required: clients decide by them whether to ask before a call."""
+
+    read_only: bool
+    """Whether it changes nothing."""
+    destructive: bool
+    """Whether it may overwrite or delete data."""
+    idempotent: bool
+    """Whether a second identical call has no further effect."""
+    open_world: bool
+    """Whether it accesses systems outside this machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierDefaultsTable(PartialTable):
+    """`[apis.NAME.defaults]`: values for its tools that do not set them."""
+
+    tier: Literal["core", "all"] = "core"
+    """`tier` of the tools."""
+    tags: tuple[str, ...] = ()
+    """`tags` of the tools."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultsTable(TierDefaultsTable):
+    """`[categories.NAME.defaults]`, `[upstreams.NAME.defaults]`: values for its tools that do not set them."""
+
+    hints: HintsTable | None = None
+    """`hints` of the tools, all four; those of tools with `cli` or `api` follow from their risk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CliDefaultsTable(TierDefaultsTable):
+    """`[clis.NAME.defaults]`: values for its tools that do not set them."""
+
+    idioms: ClassVar[Mapping[str, Idiom]] = CLI_DEFAULT_KEYS
+
+    risk: Literal["read", "write", "destructive"] | None = None
+    """`risk` of the tools, from which their hints follow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryTable(PartialTable):
     """`[categories.NAME]`: a group of tools."""
 
@@ -264,6 +323,8 @@ class CategoryTable(PartialTable):
     """Labels shown when categories are browsed."""
     errors: Literal["text", "json"] = "text"
     """Format of errors: plain text, or `{"error": {"code", "message", "details"}}`."""
+    defaults: DefaultsTable = DefaultsTable()
+    """Values for its tools that neither they nor their program, API or upstream set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +379,8 @@ class ParamTable(ValueTable):
     A parameter has one place.
     """
 
+    use: str = ""
+    """Parameter of `[params]` whose keys it has, besides its own. `params.repo = "repo"` is a shorter form."""
     flag: str = key(_FLAG, default="")
     """Option: `-n` precedes the value as a separate argument, `--format=` is joined to it, a boolean has no value.
 
@@ -339,9 +402,10 @@ class ParamTable(ValueTable):
     body: str = key(_WIRE_NAME, default="")
     """Name of the member in the body of the request. `.` is the whole body."""
     style: Literal["form", "comma", "space", "pipe", "deepObject"] = "form"
-    """Form of an array or object in the query.
+    """Form of an array or object in the query, or in a body of the kind `form`.
 
-    `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1`.
+    `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1` and
+    `a[0]=1`; only it and `form` are for a body.
     """
     claim: str = key(_TEXT, default="")
     """Claim of the caller's access token that is the value, such as `sub`. Models neither see nor send it."""
@@ -401,6 +465,8 @@ class CliTable(PartialTable):
     """Whether it may use the network. Default: `open_world`."""
     params: Mapping[str, CliParamTable] = key(default={})
     """Arguments of every command line, hidden from models."""
+    defaults: CliDefaultsTable = CliDefaultsTable()
+    """Values for its tools that do not set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -434,6 +500,8 @@ class UpstreamTable(PartialTable):
     """HTTP headers of every request to `url`, such as `Authorization = "Bearer $TOKEN"`; `$VAR` is expanded."""
     timeout: float = key({"minimum": 0.1}, default=60)
     """Seconds until a call is cancelled. Time in which a person answers a question of the server does not count."""
+    defaults: DefaultsTable = DefaultsTable()
+    """Values for its tools that do not set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -494,6 +562,8 @@ class ApiTable(PartialTable):
 
     An address, or a network such as `10.1.0.0/16`, also allows the private addresses in it.
     """
+    defaults: TierDefaultsTable = TierDefaultsTable()
+    """Values for its tools that do not set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -519,28 +589,22 @@ class PaginateTable(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeTable(PartialTable):
-    """`[types.NAME]`: an object with fields, for reuse."""
+    """`[types.NAME]`: a type for reuse, with exactly one of `fields`, `enum` and `one_of`."""
 
     idioms: ClassVar[Mapping[str, Idiom]] = TYPE_KEYS
 
     description: str = ""
-    """Meaning of one object."""
-    fields: Mapping[str, ValueTable]
-    """Fields, in display order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HintsTable(Table):
-    """`hints`: effects of the tool. All four are required: clients decide by them whether to ask before a call."""
-
-    read_only: bool
-    """Whether it changes nothing."""
-    destructive: bool
-    """Whether it may overwrite or delete data."""
-    idempotent: bool
-    """Whether a second identical call has no further effect."""
-    open_world: bool
-    """Whether it accesses systems outside this machine."""
+    """Meaning of one value."""
+    fields: Mapping[str, ValueTable] = key(default={})
+    """Fields of an object, in display order."""
+    type: Literal["string"] = "string"
+    """Type of the values of `enum`."""
+    enum: tuple[str, ...] = key(not_empty("list the values"), default=())
+    """Values of an enumeration."""
+    one_of: tuple[str, ...] = key(not_empty("list the types"), default=())
+    """Types of objects, of which a value has one."""
+    discriminator: str = ""
+    """Field of all types of `one_of` that tells them apart: each has it with an `enum` of one other value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -599,6 +663,8 @@ class ToolTable(PartialTable):
     """Difficulty of a correct call."""
     tier: Literal["core", "all"] = "core"
     """`all`: served only with `--all`."""
+    tags: tuple[str, ...] = ()
+    """Labels shown when the tool is found, after those of its program, API, upstream or category."""
     requires_codebase: bool = False
     """Whether it needs the files of a project; `discover_tools` shows it."""
     hints: HintsTable | None = None
@@ -656,7 +722,7 @@ class ToolTable(PartialTable):
     An array, or JSON Lines, becomes the only field of the type.
     """
     params: Mapping[str, ParamTable] = key(default={})
-    """Parameters, in display order."""
+    """Parameters, in display order. A text is the name of a parameter in `[params]`."""
     input_schema: JsonValue = None
     """JSON Schema of the arguments, as a table or a file name, where `params` is not expressive enough."""
     verbatim_schema: bool = False
@@ -838,6 +904,11 @@ class ManifestTables(PartialTable):
 
     edition: int
     """Version of the manifest language: 1."""
+    include: tuple[str, ...] = ()
+    """Further files of the manifest, as paths or globs relative to this file: `tools/*.toml`.
+
+    They can have all tables but `server`, `discovery` and `outputs`.
+    """
     server: ServerTable
     """Name, packages and settings of the server."""
     discovery: DiscoveryTable = DiscoveryTable()
@@ -847,7 +918,9 @@ class ManifestTables(PartialTable):
     categories: Mapping[str, CategoryTable] = key(default={})
     """Groups of tools, in display order."""
     types: Mapping[str, TypeTable] = key(default={})
-    """Objects with fields, for reuse."""
+    """Objects with fields, enumerations and unions, for reuse."""
+    params: Mapping[str, ParamTable] = key(default={})
+    """Parameters that several tools use."""
     clis: Mapping[str, CliTable] = key(default={})
     """Programs that tools run."""
     apis: Mapping[str, ApiTable] = key(default={})

@@ -8,11 +8,11 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import Problem, kind_of, table_name
+from toolmason_runtime.toml.problems import Kind, Problem, kind_of, table_name
 from toolmason_runtime.toml.reader import TableCheck, TableContext, read
 from toolmason_runtime.toml.tables import Table
 
-from toolmason.diagnostics import Diagnostics
+from toolmason.diagnostics import Diagnostics, Location
 from toolmason.manifest.document import Document
 from toolmason.manifest.function_names import check_function_name, import_name_problem
 from toolmason.manifest.tables import (
@@ -23,6 +23,7 @@ from toolmason.manifest.tables import (
     CliTable,
     ManifestTables,
     MessageTable,
+    OptionTable,
     PaginateTable,
     ParamTable,
     PromptTable,
@@ -31,6 +32,7 @@ from toolmason.manifest.tables import (
     ServerTable,
     SubcommandTable,
     ToolTable,
+    TypeTable,
     UpstreamArgumentTable,
     UpstreamTable,
     ValueTable,
@@ -47,6 +49,7 @@ from toolmason.manifest.validate_clis import (
     check_value,
 )
 from toolmason.manifest.validate_prompts import check_argument, check_message, check_prompt, check_resource
+from toolmason.manifest.validate_types import check_type
 from toolmason.manifest.validate_upstreams import check_upstream, check_upstream_argument, check_upstream_tool
 
 EDITION: Final = 1
@@ -65,10 +68,25 @@ def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables 
     if not _has_supported_edition(document, diagnostics):
         return None
 
+    reported: set[tuple[str, Location]] = set()
+
     def report(problem: Problem) -> None:
-        diagnostics.add(document.diagnostic(problem))
+        diagnostic = document.diagnostic(problem)
+        key = diagnostic.code, diagnostic.location
+        is_repeated = document.origin(problem.path) != problem.path and key in reported
+        if not (is_repeated or _is_unresolved(document, problem)):
+            reported.add(key)
+            diagnostics.add(diagnostic)
 
     return read(ManifestTables, document, report=report, checks=TABLE_CHECKS)
+
+
+def _is_unresolved(document: Document, problem: Problem) -> bool:
+    """Return whether a problem is that of a parameter that is the name of a shared one: it was reported before."""
+    match problem.path:
+        case "tools", tool, "params", name if problem.kind == Kind.TYPE:
+            return isinstance(document.data["tools"][tool]["params"][name], str)
+    return False
 
 
 def _has_supported_edition(document: Document, diagnostics: Diagnostics) -> bool:
@@ -181,6 +199,48 @@ def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
             message = f"options `{name}` and `{flags[flag]}` both become `--{flag}`"
             context.error("TM306", message, "options", name, hint="rename one", value=False)
         flags.setdefault(flag, name)
+    for name, table in options.items():
+        negation = f"no-{name.replace('_', '-')}"
+        if isinstance(table, dict) and table.get("type") == "boolean" and negation in {*builtin_flags, *flags}:
+            message = f"the boolean option `{name}` also becomes `--{negation}`, which exists"
+            context.error("TM306", message, "options", name, hint="rename one", value=False)
+
+
+_PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+
+
+def _check_option(context: TableContext) -> None:
+    """Report keys of an option that contradict each other."""
+    data = context.data
+    kind, is_secret = data.get("type", "string"), data.get("secret") is True
+    if data.get("required") is True and "default" in data:
+        message = f"{table_name(context.at)} is required, so its default is never used"
+        context.error("TM213", message, "required", hint="remove `required` or `default`", value=False)
+    default, types = data.get("default", ""), _PYTHON_TYPES.get(kind, ()) if isinstance(kind, str) else ()
+    if "default" in data and types and type(default) not in types:
+        message = f"the default of {table_name(context.at)} must be {_AN_OPTION[kind]}, not {kind_of(default)}"
+        context.error("TM238", message, "default", hint="change it, or set `type`")
+    if kind != "string":
+        for key in ("many", "implicit", "secret"):
+            if data.get(key):
+                message = f"`{key}` is only for options of type `string`"
+                context.error("TM238", message, key, hint=f"remove `{key}` or `type`", value=False)
+    if is_secret:
+        for key in ("default", "implicit", "many", "metavar"):
+            if key in data:
+                message = f"a secret has no flag and one value, so `{key}` cannot be combined with `secret`"
+                context.error("TM238", message, key, hint=f"remove `{key}`", value=False)
+        if not data.get("env"):
+            hint = 'add `env = "..."`: other processes can read a command line, so a secret has no flag'
+            context.error("TM238", "a secret needs an environment variable", "secret", hint=hint, value=False)
+
+
+_AN_OPTION: Final = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
 
 
 def _check_subcommands(context: TableContext, subcommands: Mapping[str, Any]) -> None:
@@ -269,6 +329,7 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         ServerTable: _check_server,
         ServerAuthTable: check_server_auth,
         SubcommandTable: _check_subcommand,
+        OptionTable: _check_option,
         CliTable: check_cli,
         CliParamTable: check_cli_param,
         ApiTable: check_api,
@@ -277,6 +338,7 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         UpstreamTable: check_upstream,
         UpstreamArgumentTable: check_upstream_argument,
         ToolTable: _check_tool,
+        TypeTable: check_type,
         ValueTable: check_value,
         ParamTable: check_param,
         PromptTable: check_prompt,

@@ -115,8 +115,17 @@ def _check_param_keys(context: TableContext, implementation: str) -> None:
 
 def check_hints(context: TableContext) -> None:
     """Report missing `hints`."""
+    if _may_have_defaults(context, "categories", context.data.get("category")):
+        return
     sample = ", ".join(f"{name} = ..." for name in ("read_only", "destructive", "idempotent", "open_world"))
     context.missing("hints", f"{{ {sample} }}")
+
+
+def _may_have_defaults(context: TableContext, section: str, name: Any) -> bool:
+    """Return whether a name that no table has, such as a misspelt one, may mean a table with `defaults`."""
+    tables = table_of(context.document.data, section)
+    is_known = isinstance(name, str) and name in tables
+    return not is_known and any(table_of(tables, key).get("defaults") for key in tables)
 
 
 def _check_cli_tool(context: TableContext) -> None:
@@ -127,7 +136,7 @@ def _check_cli_tool(context: TableContext) -> None:
         context.missing("returns", '"..."')
     if "risk" in context.data:
         _check_risk(context)
-    else:
+    elif not _may_have_defaults(context, "clis", context.data.get("cli")):
         context.missing("risk", '"read"`, `"write"` or `"destructive"')
 
 
@@ -295,6 +304,11 @@ def check_param(context: TableContext) -> None:
     """Report a parameter with a contradiction or with two locations."""
     check_value(context)
     _check_bare_word(context)
+    if "use" in context.data:  # Those of tools have been replaced.
+        message = f"`use` cannot be combined with `type` in {table_name(context.at)}"
+        context.error(
+            "TM225", message, "use", hint="write all keys: a shared parameter cannot use another", value=False
+        )
     locations = [key for key in (*ARGUMENT_LOCATIONS, *REQUEST_LOCATIONS) if key in context.data]
     for extra in locations[1:]:
         message = f"{table_name(context.at)} sets both `{locations[0]}` and `{extra}`"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterable
+from itertools import chain, count
 from typing import Final
 
 from toolmason.model.types import ClassName, Identifier
@@ -24,7 +26,10 @@ RESERVED_MODEL_NAMES: Final = frozenset(
         "Model",
         "Protocol",
         "Reply",
+        "StrEnum",
         "ToolCall",
+        "TypeAliasType",
+        "Union",
     }
 )
 """Classes that generated modules import. A model of that name would replace one of them."""
@@ -57,6 +62,25 @@ def class_name(text: str) -> ClassName:
     """Return `text` as a class name: `read_files` becomes `ReadFiles`."""
     name = _pascal(text)
     return ClassName(f"{name}_" if keyword.iskeyword(name) else name)
+
+
+def member_names(values: Iterable[str]) -> tuple[Identifier, ...]:
+    """Return the names of the members of an enumeration of strings: `in-review` becomes `in_review`.
+
+    The names differ, and none hides an attribute of strings or enumerations: `title` becomes `title_`.
+    """
+    names: list[Identifier] = []
+    for value in values:
+        base = re.sub(r"\W", "_", value, flags=re.ASCII).strip("_") or "value"
+        base = identifier(f"value_{base}" if base[0].isdigit() else base)
+        if base in _MEMBER_ATTRIBUTES:
+            base = Identifier(f"{base}_")
+        numbered = (Identifier(f"{base}_{number}") for number in count(2))
+        names.append(next(name for name in chain([base], numbered) if name not in names))
+    return tuple(names)
+
+
+_MEMBER_ATTRIBUTES: Final = frozenset({*dir(str), "name", "value", "mro"})
 
 
 def params_class_name(text: str) -> ClassName:

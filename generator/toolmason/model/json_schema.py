@@ -13,18 +13,20 @@ from typing import Final
 
 from toolmason.model.types import (
     ArrayType,
+    DeclaredType,
+    EnumType,
     JsonSchema,
     MapType,
     NamedType,
-    ObjectType,
     PrimitiveType,
     Property,
     TypeRef,
+    UnionType,
 )
 
 _REFERENCE: Final = re.compile(r'"#/\$defs/([^"]+)"')
 
-Types = Mapping[str, ObjectType]
+Types = Mapping[str, DeclaredType]
 
 MAX_RECURSION = 3
 """Maximum expansions of a recursive result type; deeper levels are open objects."""
@@ -77,9 +79,24 @@ def _type_schema(ref: TypeRef) -> JsonSchema:
             return {"$ref": f"#/$defs/{name}"}
 
 
-def definitions(types: Sequence[ObjectType], *, formats: bool = True) -> dict[str, JsonSchema]:
+def declared_schema(declared: DeclaredType) -> JsonSchema:
+    """Return the schema of a type of `[types]` with references to `#/$defs`."""
+    match declared:
+        case EnumType(choices=choices):
+            return _described({"type": "string", "enum": list(choices)}, declared.description)
+        case UnionType(members=members):
+            return _described({"anyOf": [_type_schema(NamedType(name)) for name in members]}, declared.description)
+        case _:
+            return object_schema(declared.fields, declared.description)
+
+
+def _described(schema: JsonSchema, description: str) -> JsonSchema:
+    return {**schema, "description": description} if description else schema
+
+
+def definitions(types: Sequence[DeclaredType]) -> dict[str, JsonSchema]:
     """Return the `$defs` of `types`."""
-    return {named.name: object_schema(named.fields, named.description, formats=formats) for named in types}
+    return {declared.name: declared_schema(declared) for declared in types}
 
 
 def with_definitions(schema: JsonSchema, definitions: Mapping[str, JsonSchema]) -> JsonSchema:
@@ -95,12 +112,23 @@ def with_definitions(schema: JsonSchema, definitions: Mapping[str, JsonSchema]) 
     return {**schema, "$defs": {name: definitions[name] for name in definitions if name in used}} if used else schema
 
 
-def result_schema(named: ObjectType, types: Types) -> JsonSchema:
+def result_schema(named: DeclaredType, types: Types) -> JsonSchema:
     """Return the schema of a structured type with references inlined; deeper recursion is an open object."""
     return _result_object(named, types, {})
 
 
-def _result_object(named: ObjectType, types: Types, open_levels: Mapping[str, int]) -> JsonSchema:
+def _result_declared(declared: DeclaredType, types: Types, levels: Mapping[str, int]) -> JsonSchema:
+    match declared:
+        case EnumType():
+            return declared_schema(declared)
+        case UnionType(members=members):
+            branches = [_result_object(types[name], types, levels) for name in members]
+            return _described({"anyOf": branches}, declared.description)
+        case _:
+            return _result_object(declared, types, levels)
+
+
+def _result_object(named: DeclaredType, types: Types, open_levels: Mapping[str, int]) -> JsonSchema:
     if open_levels.get(named.name, 0) > MAX_RECURSION:
         return {"type": "object"}
     levels = {**open_levels, named.name: open_levels.get(named.name, 0) + 1}
@@ -134,7 +162,7 @@ def _result_type(ref: TypeRef, types: Types, levels: Mapping[str, int]) -> JsonS
         case MapType(inner):
             return {"type": "object", "additionalProperties": _result_type(inner, types, levels)}
         case NamedType(name):
-            return _result_object(types[name], types, levels)
+            return _result_declared(types[name], types, levels)
 
 
 def without_texts(schema: JsonSchema) -> JsonSchema:
@@ -187,7 +215,7 @@ def _bare(node: JsonSchema, *, keeps_members: bool, is_value: bool = False) -> J
 
 
 def unique_paths(schema: JsonSchema) -> list[list[str]]:
-    """Return the paths of arrays in arguments whose items must be unique.
+    """Return the paths of arrays in arguments whose items must be unique. Recursive types have none.
 
     In a path such as `["shelves", "*", "books"]`, `*` matches every item of an array and every member of a map.
     """
@@ -199,7 +227,9 @@ def _unique_paths(schema: JsonSchema, types: Mapping[str, JsonSchema], path: lis
         yield path
     branches = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
     if "$ref" in schema:
-        branches.append(types[schema["$ref"].removeprefix("#/$defs/")])
+        name = schema["$ref"].removeprefix("#/$defs/")
+        branches.append(types.get(name, {}))
+        types = {other: types[other] for other in types if other != name}
     members = list(schema.get("properties", {}).items())
     members += [("*", schema[keyword]) for keyword in ("items", "additionalProperties") if keyword in schema]
     for branch in branches:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.settings import POLICY
@@ -15,7 +16,7 @@ from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.tool import CliBinding, Handler, Icon, Tool
-from toolmason.model.types import ClassName, Identifier, ObjectType
+from toolmason.model.types import ClassName, DeclaredType, Identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class Category:
     has_json_errors: bool
     """Whether errors are JSON."""
     tools: tuple[Tool, ...]
-    types: tuple[ObjectType, ...]
+    types: tuple[DeclaredType, ...]
     """Types of its tools, in the order of the manifest."""
     shared_types: tuple[ClassName, ...]
     """Those of `types` that other categories use as well, sorted."""
@@ -152,6 +153,10 @@ class UpstreamServer:
     """Environment variables of our server that it receives, or that its command line and headers use."""
 
 
+_SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")
+"""Names of variables that look like those of secrets."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """A setting of the running server. `name` is the key in the manifest, `flag` includes the dashes."""
@@ -160,16 +165,52 @@ class Option:
     flag: str
     description: str
     env: str
+    type: str
     many: bool
-    default: str
+    required: bool
+    secret: bool
+    default: str | int | float | bool | None
     implicit: str
     """Value of the flag without one; empty if it needs one."""
     metavar: str
+    field: Identifier
+    """Name in the class `Options`."""
 
     @property
-    def placeholder(self) -> str:
-        """The value after the flag in the documentation: `DIR`, or `[DIR]` if it may be left out."""
-        return f"[{self.metavar}]" if self.implicit else self.metavar
+    def usage(self) -> tuple[str, ...]:
+        """The flag in the documentation with its value, in brackets if that may be left out; empty for a secret."""
+        if self.secret:
+            return ()
+        value = f"[{self.metavar}]" if self.implicit else self.metavar
+        return (self.flag,) if self.type == "boolean" else (self.flag, value)
+
+    @property
+    def annotation(self) -> str:
+        """Python type of the field."""
+        kind = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[self.type]
+        if self.many:
+            return f"tuple[{kind}, ...]"
+        return kind if self.required or self.default is not None else f"{kind} | None"
+
+    @property
+    def initial(self) -> str | int | float | bool | tuple[object, ...] | None:
+        """Default of the field, for options that are not required."""
+        return (() if self.default is None else (self.default,)) if self.many else self.default
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether a server checks it before it answers."""
+        return self.required or bool(self.env and self.type != "string")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A secret that a server reads from the variable `env`, for bundles and registries."""
+
+    name: str
+    env: str
+    description: str
+    required: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,8 +382,8 @@ class Server:
     clis: tuple[Cli, ...]
     apis: tuple[HttpApi, ...]
     upstreams: tuple[UpstreamServer, ...]
-    types: tuple[ObjectType, ...]
-    shared_types: tuple[ObjectType, ...]
+    types: tuple[DeclaredType, ...]
+    shared_types: tuple[DeclaredType, ...]
     """Those of `types` that several categories use; `types.py` defines their classes."""
     prompts: tuple[Prompt, ...]
     """Prompts of the manifest, then one for each slash command."""
@@ -382,8 +423,71 @@ class Server:
 
     @property
     def required_options(self) -> tuple[Option, ...]:
-        """Options that need a value."""
-        return tuple(option for option in self.options if not (option.default or option.implicit))
+        """Options whose flag needs a value."""
+        return tuple(
+            option
+            for option in self.options
+            if not (option.secret or option.default or option.implicit or option.type == "boolean")
+        )
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Secret options, then variables of no option whose names look like those of secrets."""
+        of_options = [
+            Secret(name=option.name, env=option.env, description=option.description, required=option.required)
+            for option in self.options
+            if option.secret
+        ]
+        taken = {option.env for option in self.options}
+        others = [
+            Secret(name=name, env=name, description=f"Environment variable {name}", required=False)
+            for name in self.variables
+            if name not in taken and _SECRET_NAME.search(name)
+        ]
+        return (*of_options, *others)
+
+    @property
+    def variable_facts(self) -> Mapping[str, Mapping[str, object]]:
+        """Facts about each variable for the registry of servers."""
+        secrets = {
+            secret.env: {"description": secret.description, "isRequired": secret.required, "isSecret": True}
+            for secret in self.secrets
+        }
+        return {name: secrets.get(name, {}) for name in self.variables}
+
+    @property
+    def has_options(self) -> bool:
+        """Whether the class `Options` is generated."""
+        return bool(self.options or self.lifespan)
+
+    @property
+    def checked_options(self) -> tuple[tuple[str, str, bool], ...]:
+        """Variable, type and requirement of the options that a server checks before it answers."""
+        return tuple((option.env, option.type, option.required) for option in self.options if option.is_checked)
+
+    @property
+    def hooks(self) -> tuple[tuple[Identifier, str, Handler], ...]:
+        """The functions of `[server]`: a constant, its type, and the function."""
+        own = [
+            ("LIFESPAN", "LifespanFactory[Options]", self.lifespan),
+            ("GUARD", "PreRunHook", self.guard),
+            ("STARTUP_CHECK", "StartupCheck", self.startup_check),
+        ]
+        commands = [
+            (f"RUN_{command.name.upper().replace('-', '_')}", "SubcommandFunction", command.handler)
+            for command in self.subcommands
+        ]
+        return tuple((Identifier(name), kind, handler) for name, kind, handler in [*own, *commands] if handler)
+
+    @property
+    def hook_types(self) -> tuple[str, ...]:
+        """Names that the bindings of the hooks import from `toolmason_runtime.serving`, sorted."""
+        return tuple(sorted({kind.partition("[")[0] for _, kind, _ in self.hooks}))
+
+    @property
+    def hook_modules(self) -> tuple[str, ...]:
+        """Modules of the hooks, sorted."""
+        return tuple(sorted({handler.module for _, _, handler in self.hooks}))
 
     @property
     def has_programs(self) -> bool:

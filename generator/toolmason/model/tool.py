@@ -116,6 +116,7 @@ class Tool:
     use_cases: tuple[str, ...]
     complexity: str
     tier: str
+    tags: tuple[str, ...] = ()
     requires_codebase: bool
     hints: Hints
     related: tuple[str, ...]

@@ -68,10 +68,40 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectType:
+class DeclaredType:
     """`[types.NAME]`."""
 
     name: ClassName
     description: str
-    fields: tuple[Property, ...]
+    fields: tuple[Property, ...] = ()
     at: KeyPath = ()
+
+    @property
+    def references(self) -> tuple[TypeRef, ...]:
+        """The types that it consists of."""
+        return tuple(field.type for field in self.fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectType(DeclaredType):
+    """An object with fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnumType(DeclaredType):
+    """An enumeration of strings."""
+
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnionType(DeclaredType):
+    """A choice between objects, by the value of their field `discriminator`: `members` has the value of each."""
+
+    members: Mapping[ClassName, str]
+    discriminator: str
+
+    @property
+    def references(self) -> tuple[TypeRef, ...]:
+        """The types that it consists of."""
+        return tuple(map(NamedType, self.members))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 MAX_DEPTH = 3
@@ -23,8 +23,16 @@ class Row:
 
 
 def rows(schema: Mapping[str, Any]) -> tuple[Row, ...]:
-    """Return the properties of an object schema in order, each followed by its own properties."""
-    return tuple(_rows(schema, "", MAX_DEPTH))
+    """Return the properties of an object schema in order, each followed by its own properties.
+
+    A property of several objects of a union has one row.
+    """
+    unique: dict[str, Row] = {}
+    for row in _rows(schema, "", MAX_DEPTH):
+        known = unique.setdefault(row.path, row)
+        if known.type != row.type:
+            unique[row.path] = replace(known, type=f"{known.type} or {row.type}")
+    return tuple(unique.values())
 
 
 def _rows(schema: Mapping[str, Any], prefix: str, levels: int) -> Iterator[Row]:
@@ -46,7 +54,8 @@ def _rows(schema: Mapping[str, Any], prefix: str, levels: int) -> Iterator[Row]:
         )
         if levels > 1:
             inner, steps = _unwrap(part)
-            yield from _rows(inner, f"{path}{steps}.", levels - 1)
+            for node in (inner, *inner.get("anyOf", ())):
+                yield from _rows(node, f"{path}{steps}.", levels - 1)
 
 
 def _unwrap(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

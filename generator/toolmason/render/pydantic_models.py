@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolmason.model import json_schema
+from toolmason.model.identifiers import member_names
 from toolmason.model.prompt import SurfaceModule
+from toolmason.model.python_text import docstring
 from toolmason.model.server import Category, Server
+from toolmason.model.types import DeclaredType, EnumType, UnionType
 from toolmason.render.format_python import format_python
 
 OPTIONS: Final = {
@@ -27,6 +30,7 @@ OPTIONS: Final = {
     "formatters": (),
     "input_file_type": "jsonschema",
     "output_model_type": "pydantic_v2.BaseModel",
+    "set_default_enum_member": True,
     "skip_root_model": True,
     "strict_nullable": True,
     "target_python_version": "3.11",
@@ -36,6 +40,7 @@ OPTIONS: Final = {
     "use_schema_description": True,
     "use_single_line_docstring": True,
     "use_standard_collections": True,
+    "use_type_alias": True,
     "use_union_operator": True,
 }
 """Options of datamodel-code-generator. They are part of the hash, since they change the models."""
@@ -44,11 +49,38 @@ SHARED: Final = "types"
 """Key of the shared types among the models by category. No category may have this name."""
 _IMPORTED: Final = "x-imported"
 """Key in the source of a module: the classes that it imports and re-exports, with the module that defines them."""
+_DOCSTRINGS: Final = "x-docstrings"
+"""Key in the source of a module: the docstrings of enumerations, which versions of the library format differently."""
 
 
 def shared_schemas(server: Server) -> dict[str, Any]:
     """Return the schemas of the types that several categories use."""
-    return {"$defs": json_schema.definitions(server.shared_types, formats=False)}
+    return _with_docstrings(server.shared_types, {"$defs": _definitions(server.shared_types)})
+
+
+def _definitions(types: Sequence[DeclaredType]) -> dict[str, Any]:
+    return {declared.name: _definition(declared) for declared in types}
+
+
+def _definition(declared: DeclaredType) -> dict[str, Any]:
+    match declared:
+        case EnumType(choices=choices):
+            extensions = {"x-enum-field-as-literal": False, "x-enum-varnames": list(member_names(choices))}
+            return {"type": "string", "enum": list(choices), **extensions}
+        case UnionType(members=members, discriminator=discriminator):
+            mapping = {value: f"#/$defs/{name}" for name, value in members.items()}
+            union = {
+                "oneOf": [{"$ref": reference} for reference in mapping.values()],
+                "discriminator": {"propertyName": discriminator, "mapping": mapping},
+            }
+            return union | ({"description": declared.description} if declared.description else {})
+        case _:
+            return json_schema.object_schema(declared.fields, declared.description, formats=False)
+
+
+def _with_docstrings(types: Sequence[DeclaredType], source: dict[str, Any]) -> dict[str, Any]:
+    texts = {item.name: item.description for item in types if isinstance(item, EnumType) and item.description}
+    return source | ({_DOCSTRINGS: texts} if texts else {})
 
 
 def schemas(category: Category | SurfaceModule, package: str) -> dict[str, Any]:
@@ -56,13 +88,13 @@ def schemas(category: Category | SurfaceModule, package: str) -> dict[str, Any]:
 
     The classes of shared types are imported from the module `types` of `package`.
     """
-    definitions = json_schema.definitions(category.types, formats=False)
+    definitions = _definitions(category.types)
     for tool in category.tools:
         if tool.params_class:
             description = f"Arguments of `{tool.name}`."
             definitions[tool.params_class] = json_schema.object_schema(tool.fields, description, formats=False)
     imported = {_IMPORTED: dict.fromkeys(category.shared_types, f"{package}.types")} if category.shared_types else {}
-    return {"$defs": definitions, **imported}
+    return _with_docstrings(category.types, {"$defs": definitions, **imported})
 
 
 def cache_key(source: dict[str, Any]) -> str:
@@ -90,8 +122,8 @@ def models_of_modules(sources: Mapping[str, dict[str, Any]]) -> dict[str, str]:
 
 
 _Import = ast.Import | ast.ImportFrom
-_LIBRARIES: Final = frozenset({"pydantic", "toolmason_runtime.serving"})
-_GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "typing"}), _LIBRARIES)
+_LIBRARIES: Final = frozenset({"pydantic", "toolmason_runtime.serving", "typing_extensions"})
+_GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "enum", "typing"}), _LIBRARIES)
 """Modules that models import, in the order of their groups. `builtins` is for names that a field hides."""
 
 
@@ -103,12 +135,13 @@ def _sort_imports(text: str, source: dict[str, Any]) -> str:
     """
     body = ast.parse(text).body
     imports: list[_Import] = [node for node in body if isinstance(node, _Import)]
-    if absent := source["$defs"].keys() - {node.name for node in body if isinstance(node, ast.ClassDef)}:
+    subjects = _subjects(body)
+    if absent := source["$defs"].keys() - set(subjects):
         raise AssertionError(f"datamodel-code-generator generated no class for {sorted(absent)}")
     if unexpected := {module for node in imports for module in _modules(node)} - frozenset().union(*_GROUPS):
         raise AssertionError(f"datamodel-code-generator generated unexpected imports: {sorted(unexpected)}")
     imported = source.get(_IMPORTED, {})
-    dropped = [*imports, *(node for node in body if _subject(node) in imported)]
+    dropped = [*imports, *(node for node, subject in zip(body, subjects, strict=True) if subject in imported)]
     if imported:
         imports = _used(imports, [node for node in body if node not in dropped])
     groups = [sorted(ast.unparse(node) for node in imports if _modules(node) <= group) for group in _GROUPS]
@@ -117,16 +150,33 @@ def _sort_imports(text: str, source: dict[str, Any]) -> str:
     if imported:
         head += f"\n\n__all__ = {sorted(source['$defs'])}"
     dropped_lines = {line for node in dropped for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    classes = "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in dropped_lines)
+    docstrings = {
+        node.lineno: f"\n    {docstring(source[_DOCSTRINGS][node.name])}\n"
+        for node in body
+        if isinstance(node, ast.ClassDef) and node.name in source.get(_DOCSTRINGS, {})
+    }
+    lines = [line + docstrings.get(number, "") for number, line in enumerate(text.split("\n"), 1)]
+    classes = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped_lines)
     return f"{head}\n\n\n{classes.strip()}\n"
 
 
-def _subject(node: ast.stmt) -> str:
-    """Return the class that a statement defines, or whose method it calls, as in `Note.model_rebuild()`; else empty."""
-    match node:
-        case ast.ClassDef(name=name) | ast.Expr(ast.Call(ast.Attribute(ast.Name(name)))):
-            return name
-    return ""
+def _subjects(body: Sequence[ast.stmt]) -> list[str]:
+    """Return the type that each statement is about; empty for others.
+
+    It defines a class or an alias, calls a method, as in `Note.model_rebuild()`, or is the docstring of an alias.
+    """
+    subjects: list[str] = []
+    for previous, node in zip([None, *body], body, strict=False):
+        match node:
+            case ast.ClassDef(name=name) | ast.Expr(ast.Call(ast.Attribute(ast.Name(name)))):
+                subjects.append(name)
+            case ast.Assign([ast.Name(name)]):
+                subjects.append(name)
+            case ast.Expr(ast.Constant(str())) if isinstance(previous, ast.Assign):
+                subjects.append(subjects[-1])
+            case _:
+                subjects.append("")
+    return subjects
 
 
 def _used(imports: Iterable[_Import], body: Iterable[ast.stmt]) -> list[_Import]:

@@ -24,10 +24,11 @@ from toolmason.resolve.references import (
     check_surface_handlers,
 )
 from toolmason.resolve.server import resolve_server
+from toolmason.resolve.stubs import MISSING_FUNCTION, Stub
 from toolmason.resolve.tools import resolve_tool
 from toolmason.schema.projections import Projections
 
-__all__ = ["RESERVED_MODULES", "resolve"]
+__all__ = ["MISSING_FUNCTION", "RESERVED_MODULES", "Stub", "resolve"]
 
 
 def resolve(
@@ -38,14 +39,17 @@ def resolve(
     diagnostics: Diagnostics,
     handlers: Path | None = None,
     projections: Projections | None = None,
+    missing: list[Stub] | None = None,
 ) -> Server | None:
     """Return the model of a manifest, or None with TM3xx diagnostics added.
 
     `root` is the project directory, for files that the manifest names. Handler functions are looked up in the
-    directory `handlers`; without it they are not checked. `projections` are those of the run.
+    directory `handlers`; without it they are not checked. `projections` are those of the run. With the list `missing`,
+    missing functions are added to it, and a server is returned although they are reported.
     """
     context = ResolveContext(tables, document, root, diagnostics, projections or Projections())
-    context.types = types.object_types(context)
+    types.resolve_types(context)
+    types.values(context, tables.params)
     context.types |= apis.list_types(context)
     _load_scripts(context)
     check_categories(context)
@@ -59,13 +63,17 @@ def resolve(
     tools = [tool for name, table in tables.tools.items() if (tool := resolve_tool(context, checker, name, table))]
     index = package = None
     if handlers is not None and not tables.server.is_uncertain("handlers", "package"):
-        index = HandlerIndex(handlers, tables.server.package, tables.server.handlers)
+        index = HandlerIndex(handlers, tables.server.handlers)
         package = handlers.joinpath(*tables.server.handlers.split("."))
         check_handlers(context, tools, index)
     prompts, resources = resolve_prompts(context, package), resolve_resources(context, package)
     if index:
         check_surface_handlers(context, index)
-    return None if diagnostics.has_errors else resolve_server(context, tools, prompts, resources)
+    if missing is not None:
+        missing += context.missing
+    if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}):
+        return None
+    return resolve_server(context, tools, prompts, resources)
 
 
 def _load_scripts(context: ResolveContext) -> None:

@@ -18,7 +18,8 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import AllowTable, ManifestTables
 from toolmason.model.tool import Handler, Hints
-from toolmason.model.types import Identifier, JsonSchema, ObjectType
+from toolmason.model.types import DeclaredType, Identifier, JsonSchema
+from toolmason.resolve.stubs import Stub
 from toolmason.schema.projections import Projections
 
 
@@ -31,7 +32,7 @@ class ResolveContext:
     root: Path
     diagnostics: Diagnostics
     projections: Projections
-    types: dict[str, ObjectType] = field(default_factory=dict)
+    types: dict[str, DeclaredType] = field(default_factory=dict)
     definitions: dict[str, JsonSchema] = field(default_factory=dict)
     """The types as `$defs`."""
     programs: dict[str, Program] = field(default_factory=dict)
@@ -42,6 +43,9 @@ class ResolveContext:
 
     scripts: frozenset[str] = frozenset()
     """The commands that the project installs."""
+
+    missing: list[Stub] = field(default_factory=list)
+    """Functions to write: the manifest names them, and the modules of the handlers do not define them."""
 
     def raw_table(self, *path: str) -> Mapping[str, Any]:
         """Return the table at `path` in the document, with the parts that `validate` has left out; empty if absent."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
-from toolmason_runtime.protocol.validation import validator
+from toolmason_runtime.protocol.validation import nearest_alternative, validator
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
 
@@ -52,7 +52,7 @@ class SchemaChecker:
             with time_limit(PATTERN_TIMEOUT_S):
                 if closed and is_plainly_valid(schema, data, definitions):
                     return []
-                errors = list(validator(whole).iter_errors(data))
+                errors = [inner for error in validator(whole).iter_errors(data) for inner in _causes(error)]
         except RecursionError:
             return [Problem((), "the schema refers to itself endlessly")]
         except PatternTimeoutError as error:
@@ -92,7 +92,7 @@ class _UnknownProperties:
 
     def find(self, schema: JsonSchema, data: Any, path: KeyPath) -> list[Problem]:
         """Return the unknown properties of `data`, the value at `path`."""
-        schema = self._resolve(schema)
+        schema = self._alternative(self._resolve(schema), data)
         if isinstance(data, list):
             items = schema.get("items", {})
             return [problem for index, item in enumerate(data) for problem in self.find(items, item, (*path, index))]
@@ -110,6 +110,14 @@ class _UnknownProperties:
                 problems.append(Problem((*path, name), f"unknown argument `{name}`", hint))
         return problems
 
+    def _alternative(self, schema: JsonSchema, data: Any) -> JsonSchema:
+        """Return the only object of a union of the manifest whose enumerations `data` fits; else the schema itself."""
+        if not (self._closed and isinstance(data, dict) and "anyOf" in schema and "properties" not in schema):
+            return schema
+        branches = [self._alternative(self._resolve(branch), data) for branch in schema["anyOf"]]
+        fitting = [branch for branch in branches if "properties" in branch and _fits_enums(branch["properties"], data)]
+        return fitting[0] if len(fitting) == 1 else schema
+
     def _resolve(self, schema: Any) -> JsonSchema:
         """Return the schema behind a reference or a single `allOf`."""
         if not isinstance(schema, dict):
@@ -120,6 +128,10 @@ class _UnknownProperties:
             return self._resolve(schema["allOf"][0])
         reference = schema.get("$ref", "")
         return self._definitions.get(reference.removeprefix("#/$defs/"), {}) if reference else schema
+
+
+def _fits_enums(properties: Mapping[str, JsonSchema], data: Mapping[str, Any]) -> bool:
+    return all(data[name] in part["enum"] for name, part in properties.items() if name in data and "enum" in part)
 
 
 _LIMITS: Final = {
@@ -134,6 +146,15 @@ _LIMITS: Final = {
     "uniqueItems": "{} contains an item twice",
     "pattern": "{} does not match `{}`",
 }
+
+
+def _causes(error: ValidationError) -> Iterator[ValidationError]:
+    """Yield the errors of the most likely branch of a union of objects, otherwise the error itself."""
+    if error.validator == "anyOf" and isinstance(error.instance, dict) and error.context:
+        for inner in nearest_alternative(error.context):
+            yield from _causes(inner)
+    else:
+        yield error
 
 
 def _format_error(error: ValidationError) -> str:

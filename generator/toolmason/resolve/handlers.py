@@ -8,25 +8,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import indent
 from typing import Final
 
 from toolmason_runtime.suggestions import closest_match
 
 from toolmason.manifest.input_files import read_input
-from toolmason.model.identifiers import identifier
-from toolmason.model.python_text import docstring
-from toolmason.model.tool import Handler, Tool
+from toolmason.model.tool import Handler
+from toolmason.resolve.stubs import Stub
 
 MAX_MODULE_BYTES: Final = 1024 * 1024
 """Maximum size of a module. Parsing takes about 700 times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class MissingHandler:
-    """A function that is not defined, with the code to write in `hint`."""
+class MissingFunction:
+    """A function that is not defined. `can_be_added` is false if something else must be fixed first."""
 
     message: str
     hint: str
+    can_be_added: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +42,31 @@ class _Module:
 class HandlerIndex:
     """The top-level names of each module in a source directory. Modules are parsed: importing could run anything."""
 
-    def __init__(self, directory: Path, package: str, handlers: str) -> None:
+    def __init__(self, directory: Path, handlers: str) -> None:
         self._directory = directory
-        self._package = package
         self._handlers = handlers
         self._modules = cache(self._parse_module)
 
-    def find_missing(self, tool: Tool, handler: Handler) -> MissingHandler | None:
-        """Return the problem with `handler`, which implements `tool`, and the function to paste; None if it exists."""
-        problem, near = self.find_problem(handler)
+    def find_missing(self, stub: Stub, *, shows_body: bool = False) -> MissingFunction | None:
+        """Return the problem with the function of `stub`, and what to write; None if the function exists.
+
+        `shows_body` selects the whole function instead of its signature.
+        """
+        handler = stub.handler
+        problem, near = self._find_problem(handler)
         if not problem:
             return None
         module = self._modules(handler.module)
         if module and module.error:
-            return MissingHandler(problem, "fix the error in the module first")
+            return MissingFunction(problem, "fix the error in the module first", can_be_added=False)
         if module is None and (hint := self._other_directory_hint(handler)):
-            return MissingHandler(problem, hint)
-        verb = f"did you mean `{near}`? If not, write:" if near else "write:" if module else "write it:"
-        return MissingHandler(problem, f"{verb}\n\n{handler_stub(tool, handler, self._package)}")
+            return MissingFunction(problem, hint, can_be_added=False)
+        hint = "run `toolmason generate --stubs`, or write"
+        hint = f"did you mean `{near}`? If not, {hint}" if near else hint
+        code = f":\n\n{indent(stub.text, '    ')}" if shows_body else f" `{stub.signature}`"
+        return MissingFunction(problem, f"{hint}{code}", can_be_added=True)
 
-    def find_problem(self, handler: Handler) -> tuple[str, str]:
+    def _find_problem(self, handler: Handler) -> tuple[str, str]:
         """Return why `handler` is missing, empty if it exists, and the closest name that exists."""
         module = self._modules(handler.module)
         if module is None:
@@ -102,7 +108,7 @@ def _parse(path: Path, root: Path) -> _Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            names = frozenset(_defined_names(ast.parse(read_input(path, root, max_bytes=MAX_MODULE_BYTES)).body))
+            names = frozenset(defined_names(ast.parse(read_input(path, root, max_bytes=MAX_MODULE_BYTES)).body))
     except SyntaxError as error:
         line = f"line {error.lineno}: " if error.lineno else ""
         return _Module(error=f"{path.name}: {line}{error.msg}")
@@ -113,7 +119,7 @@ def _parse(path: Path, root: Path) -> _Module:
     return _Module(names, has_star_import="*" in names)
 
 
-def _defined_names(body: Iterable[ast.AST]) -> Iterator[str]:
+def defined_names(body: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the names bound by statements and their branches, and `*` for a star import."""
     for node in body:
         match node:
@@ -124,27 +130,10 @@ def _defined_names(body: Iterable[ast.AST]) -> Iterator[str]:
             case ast.Name(id=name, ctx=ast.Store()):
                 yield name
             case _:
-                yield from _defined_names(child for child in ast.iter_child_nodes(node) if _may_define(child))
+                yield from defined_names(child for child in ast.iter_child_nodes(node) if _may_define(child))
 
 
 def _may_define(node: ast.AST) -> bool:
     """Return whether `node` is a statement, a branch of one or an assignment target. Values define no names."""
     is_target = isinstance(getattr(node, "ctx", None), ast.Store)
     return is_target or isinstance(node, ast.stmt | ast.excepthandler | ast.match_case | ast.withitem)
-
-
-def handler_stub(tool: Tool, handler: Handler, package: str) -> str:
-    """Return an empty function `handler` for `tool` with its imports, indented, ready to paste."""
-    models = ", ".join(sorted({name for name in (tool.params_class, tool.result_class) if name}))
-    params, result = tool.params_class or "dict[str, Any]", tool.result_class or "Content"
-    lines = [
-        *([] if tool.params_class else ["from typing import Any", ""]),
-        f"from toolmason_runtime import {'ToolCall' if tool.result_class else 'Content, ToolCall'}",
-        *(["", f"from {package}.{identifier(tool.category)}.models import {models}"] if models else []),
-        "",
-        "",
-        f"async def {handler.function}(params: {params}, call: ToolCall) -> {result}:",
-        f"    {docstring(tool.summary or '...')}",
-        "    raise NotImplementedError",
-    ]
-    return "\n".join(f"    {line}".rstrip() for line in lines)

@@ -116,16 +116,18 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
             return "the path has single values", "use a string, a number or a boolean"
         case Place.HEADER if not (is_scalar or is_list):
             return "a header has a value or a list of values", "use a string, a number, a boolean or an array of them"
-        case Place.QUERY if placement.style == "deepObject" and not is_object:
-            return "`deepObject` requires an object", "remove `style`, or use a type of `[types]` or a map"
+        case Place.QUERY | Place.BODY if placement.style == "deepObject" and is_scalar:
+            return "`deepObject` requires an object or an array", "remove `style`"
+        case Place.BODY if table.body == "form" and placement.style == "deepObject":
+            return None
         case Place.QUERY if is_object and placement.style != "deepObject":
             return "an object in the query needs a style", 'add `style = "deepObject"`, or put it into the `body`'
         case Place.QUERY if placement.style in ("comma", "space", "pipe") and not is_list:
             return f"`{placement.style}` requires an array", "remove `style`"
-        case Place.QUERY if not (is_scalar or is_list or is_object):
+        case Place.QUERY if not (is_scalar or is_list or placement.style == "deepObject"):
             return "the query cannot contain it", "use an array of strings or numbers, or put it into the `body`"
         case Place.BODY if table.body == "form" and not (is_scalar or is_list):
-            return "a form has values and lists of values", 'use `body = "json"` if the API accepts it'
+            return "a form has values and lists of values", 'add `style = "deepObject"`, or use `body = "json"`'
         case place if place is not Place.QUERY and placement.style != "form":
             return f"`style` is for the query, not the {place.value}", "remove `style`"
     return None

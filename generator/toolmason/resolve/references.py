@@ -27,11 +27,24 @@ from toolmason.model.tool import Tool
 from toolmason.resolve import clis
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.handlers import HandlerIndex
+from toolmason.resolve.stubs import (
+    MISSING_FUNCTION,
+    Stub,
+    completion_stub,
+    guard_stub,
+    lifespan_stub,
+    middleware_stub,
+    routes_stub,
+    startup_check_stub,
+    subcommand_stub,
+    surface_stub,
+    tool_stub,
+)
 from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 RESERVED_MODULES: Final = frozenset(
     {
-        *("asgi", "catalogue", "prompts", "resources", "server", "types", "search_index"),
+        *("asgi", "catalogue", "hooks", "options", "prompts", "resources", "search_index", "server", "types"),
         *("__init__", "__main__", "__pycache__"),
     }
 )
@@ -239,48 +252,55 @@ def _check_tool_name(context: ResolveContext, code: str, kind: str, name: str, a
         context.report_unknown(code, kind, name, context.tables.tools, at)
 
 
-_FUNCTION_HINTS: Final = {
-    "lifespan": "write an async context manager that takes the options and yields one object or a tuple of objects",
-    "guard": "write an async function that takes a CommandTool, its values and the ToolCall",
-    "startup_check": "write a function that takes no arguments and returns warnings",
-    "routes": "write a function that takes no arguments and returns a list of Starlette routes",
-    "middleware": "write a function that takes an ASGI application and returns one",
-}
-"""Signature of each function that [server] names."""
-
-
 def check_handlers(context: ResolveContext, tools: Sequence[Tool], index: HandlerIndex) -> None:
     """Report functions that the manifest names and the handler modules do not define."""
     server = context.tables.server
-    for key, hint in _FUNCTION_HINTS.items():
-        reference = getattr(server, key)
-        problem = index.find_problem(context.handler(reference))[0] if reference else ""
-        if problem:
-            context.error("TM312", problem, ("server", key), hint=hint)
+    if server.lifespan:
+        stub = lifespan_stub(context.handler(server.lifespan), server.package)
+        _check_function(context, index, stub, ("server", "lifespan"))
+    if server.guard:
+        _check_function(context, index, guard_stub(context.handler(server.guard)), ("server", "guard"))
+    if server.startup_check:
+        stub = startup_check_stub(context.handler(server.startup_check))
+        _check_function(context, index, stub, ("server", "startup_check"))
+    if server.routes:
+        _check_function(context, index, routes_stub(context.handler(server.routes)), ("server", "routes"))
+    if server.middleware:
+        _check_function(context, index, middleware_stub(context.handler(server.middleware)), ("server", "middleware"))
     for subcommand in server.subcommands.values():
-        if problem := index.find_problem(context.handler(subcommand.handler))[0]:
-            hint = "write a function that takes the arguments after its name and returns the exit status"
-            context.error("TM312", problem, (*subcommand.at, "handler"), hint=hint)
+        stub = subcommand_stub(context.handler(subcommand.handler), subcommand.summary)
+        _check_function(context, index, stub, (*subcommand.at, "handler"))
     for tool in tools:
-        if tool.handler and (missing := index.find_missing(tool, tool.handler)):
-            context.error("TM312", missing.message, (*tool.at, "handler"), hint=missing.hint)
+        if tool.handler:
+            stub = tool_stub(tool, tool.handler, server.package)
+            _check_function(context, index, stub, (*tool.at, "handler"), shows_body=True)
+
+
+def _check_function(
+    context: ResolveContext, index: HandlerIndex, stub: Stub, at: KeyPath, *, shows_body: bool = False
+) -> None:
+    """Report the function of `stub` if it is missing, and remember it if it can be added."""
+    if missing := index.find_missing(stub, shows_body=shows_body):
+        context.error(MISSING_FUNCTION, missing.message, at, hint=missing.hint)
+        if missing.can_be_added:
+            context.missing.append(stub)
 
 
 def check_surface_handlers(context: ResolveContext, index: HandlerIndex) -> None:
     """Report handlers and completions of prompts and resources that the handler modules do not define."""
-    sections: Mapping[str, Mapping[str, PromptTable | ResourceTable]] = {
-        "PromptContent": context.tables.prompts,
-        "ResourceContent": context.tables.resources,
+    package = context.tables.server.package
+    sections: Mapping[tuple[str, str], Mapping[str, PromptTable | ResourceTable]] = {
+        ("prompts", "PromptContent"): context.tables.prompts,
+        ("resources", "ResourceContent"): context.tables.resources,
     }
-    for result, section in sections.items():
-        for name, table in section.items():
-            functions = [(table.handler, (*table.at, "handler"), str(params_class_name(name)), result)]
-            functions += [
-                (argument.complete, (*argument.at, "complete"), "Completion", "Sequence[str]")
-                for argument in table.arguments.values()
-            ]
-            for reference, at, params, returns in functions:
-                problem = index.find_problem(context.handler(reference))[0] if reference else ""
-                if problem:
-                    signature = f"{context.handler(reference).function}(params: {params}, call: ToolCall) -> {returns}"
-                    context.error("TM312", problem, at, hint=f"write `async def {signature}`")
+    for (section, result), tables in sections.items():
+        for name, table in tables.items():
+            if table.handler:
+                handler, params = context.handler(table.handler), str(params_class_name(name))
+                models = f"{package}.{section}.models"
+                stub = surface_stub(handler, table.summary, params=params, result=result, models=models)
+                _check_function(context, index, stub, (*table.at, "handler"))
+            for argument_name, argument in table.arguments.items():
+                if argument.complete:
+                    stub = completion_stub(context.handler(argument.complete), argument_name)
+                    _check_function(context, index, stub, (*argument.at, "complete"))

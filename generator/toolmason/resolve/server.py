@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from toolmason_runtime.protocol.selection import STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
+from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
@@ -154,16 +155,23 @@ def _auth(context: ResolveContext) -> ServerAuth | None:
 
 
 def _options(context: ResolveContext) -> tuple[Option, ...]:
+    def default_of(table: OptionTable) -> Any:
+        return False if table.type == "boolean" and not table.required and table.default is None else table.default
+
     return tuple(
         Option(
             name=name,
             flag="--" + name.replace("_", "-"),
             description=table.description,
             env=table.env,
+            type=table.type,
             many=table.many,
-            default=table.default,
+            required=table.required,
+            secret=table.secret,
+            default=default_of(table),
             implicit=table.implicit,
             metavar=table.metavar or name.upper().replace("-", "_"),
+            field=identifier(name),
         )
         for name, table in context.tables.server.options.items()
     )

@@ -20,6 +20,7 @@ from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.prompts import icons
 from toolmason.resolve.raw_schema import read_raw_schema
 from toolmason.resolve.raw_schema_error import RawSchemaError
+from toolmason.resolve.recursion import report_recursive_types
 from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.schema import Projection, Severity, Target
 from toolmason.schema.references import References
@@ -39,15 +40,16 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     result = _result(context, name, table) if has_result else None
     if _report_large_types(context, table, params, result):
         return None
-    if types.report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):
+    if report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):
         return None
     if table.input_schema is not None and raw is None:
         return None
     has_implementation = table.handler or table.cli or table.api or table.upstream or "handler" in table.unread
     if not has_implementation or table.is_uncertain(*_IMPLEMENTATION_KEYS):
         return None
-    command = clis.command_line(context, name, table, params) if table.cli else None
-    http = apis.http_binding(context, name, table, params, raw) if table.api else None
+    plain = tuple(types.with_plain_enums(context, param) for param in params)
+    command = clis.command_line(context, name, table, plain) if table.cli else None
+    http = apis.http_binding(context, name, table, plain, raw) if table.api else None
     upstream = upstreams.upstream_binding(context, name, table) if table.upstream else None
     if table.upstream and raw is not None:
         raw = upstreams.changed_schema(context, checker, table, raw)
@@ -58,7 +60,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     if http:
         context.hints[name] = apis.hints_of(http.tool)
     else:
-        context.hints[name] = clis.hints_of(context, table, command.tool if command else None, params)
+        context.hints[name] = clis.hints_of(context, table, command.tool if command else None, plain)
     visible = tuple(param for param in params if not table.params[param.name].claim)
     _check_authorization(context, table)
     exact = json_schema.object_schema(visible) if raw is None else raw
@@ -76,6 +78,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         use_cases=table.use_cases,
         complexity=table.complexity,
         tier=table.tier,
+        tags=table.tags,
         requires_codebase=table.requires_codebase,
         hints=context.hints[name],
         related=table.related,
@@ -187,7 +190,13 @@ def _result(context: ResolveContext, name: str, table: ToolTable) -> ObjectType 
         hint = "" if unknown else result_hint(table.returns)
         at = (*table.at, "returns")
         context.report_unknown("TM315", "result type", unknown or table.returns, context.types, at, hint=hint)
-    return context.types.get(ClassName(result))
+    declared = context.types.get(ClassName(result))
+    if declared is not None and not isinstance(declared, ObjectType):
+        message = f"a result is an object, but `{result}` is not"
+        hint = f'declare a type with `fields.value = {{ type = "{result}" }}` and name it'
+        context.error("TM315", message, (*table.at, "returns"), hint=hint)
+        return None
+    return declared
 
 
 def _check_examples(

@@ -7,21 +7,35 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.idioms import type_hint
-from toolmason.manifest.tables import ValueTable
+from toolmason.manifest.tables import TypeTable, ValueTable
+from toolmason.manifest.validate_types import KINDS
 from toolmason.model.identifiers import RESERVED_MODEL_NAMES, class_name, is_type_name
-from toolmason.model.json_schema import MAX_RECURSION, property_schema
+from toolmason.model.json_schema import MAX_RECURSION, definitions, property_schema
 from toolmason.model.tool import Tool
 from toolmason.model.type_expression import PRIMITIVES, MalformedTypeError, format_type, names, parse
-from toolmason.model.types import ArrayType, ClassName, MapType, NamedType, ObjectType, PrimitiveType, Property, TypeRef
+from toolmason.model.types import (
+    ArrayType,
+    ClassName,
+    DeclaredType,
+    EnumType,
+    MapType,
+    NamedType,
+    ObjectType,
+    PrimitiveType,
+    Property,
+    TypeRef,
+    UnionType,
+)
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
+from toolmason.resolve.unions import inner_names, union_type
 from toolmason.schema.emit import MAX_NODES
 
 KEYWORDS = {
@@ -60,15 +74,30 @@ PROPERTY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 """A property name that Anthropic and Vertex AI accept, such as `max_items`. Lint warns of a dash or a dot."""
 
 
-def object_types(context: ResolveContext) -> dict[str, ObjectType]:
-    """Resolve `[types]`. Invalid fields are reported and left out."""
-    object_types: dict[str, ObjectType] = {}
-    for name, table in context.tables.types.items():
+def resolve_types(context: ResolveContext) -> None:
+    """Resolve `[types]` to the types of `context`. Invalid fields and members are reported and left out."""
+    tables = context.tables.types
+    for name, table in tables.items():
         if not is_type_name(name):
             context.error("TM303", f"`{name}` cannot name a type", table.at, hint=_better_name(name), value=False)
-        fields = values(context, table.fields)
-        object_types[name] = ObjectType(name=ClassName(name), description=table.description, fields=fields, at=table.at)
-    return object_types
+    # Defaults of fields are checked with the enumerations, members of unions with the fields.
+    enums = {name: _enum_type(context, name, table) for name, table in tables.items() if table.enum}
+    context.types |= enums
+    objects = {
+        name: ObjectType(
+            name=ClassName(name), description=table.description, fields=values(context, table.fields), at=table.at
+        )
+        for name, table in tables.items()
+        if not (table.enum or table.one_of)
+    }
+    unions = {name: union_type(context, name, table, objects) for name, table in tables.items() if table.one_of}
+    resolved = {**enums, **objects, **unions}
+    context.types = {name: resolved[name] for name in tables}
+
+
+def _enum_type(context: ResolveContext, name: str, table: TypeTable) -> EnumType:
+    _check_enum(context, table, PrimitiveType("string"))
+    return EnumType(name=ClassName(name), description=table.description.strip(), choices=table.enum, at=table.at)
 
 
 def _better_name(name: str) -> str:
@@ -98,12 +127,14 @@ def has_gaps(context: ResolveContext, params: Sequence[Property]) -> bool:
     while pending:
         name = pending.pop()
         seen.add(name)
-        if name not in context.types or context.tables.types[name].is_uncertain("fields"):
+        if name not in context.types or context.tables.types[name].is_uncertain(*KINDS):
             return True
-        fields = context.types[name].fields
-        if len(fields) < len(context.raw_table("types", name, "fields")):
+        declared = context.types[name]
+        if len(declared.fields) < len(context.raw_table("types", name, "fields")):
             return True
-        pending |= {inner for field in fields for inner in names(field.type)} - seen
+        if isinstance(declared, UnionType) and len(declared.members) < len(context.tables.types[name].one_of):
+            return True
+        pending |= inner_names(declared) - seen
     return False
 
 
@@ -213,7 +244,7 @@ def _check_pattern(context: ResolveContext, table: ValueTable) -> bool:
     return True
 
 
-def _check_enum(context: ResolveContext, table: ValueTable, ref: TypeRef) -> bool:
+def _check_enum(context: ResolveContext, table: ValueTable | TypeTable, ref: TypeRef) -> bool:
     at = (*table.at, "enum")
     seen: set[str] = set()
     for index, choice in enumerate(table.enum):
@@ -268,16 +299,40 @@ def _find_typed_object(ref: TypeRef, value: Any, at: KeyPath) -> KeyPath:
     return next((path for item in items if (path := _find_typed_object(*item))), ())
 
 
-def _without_names(ref: TypeRef) -> TypeRef:
+def _with_names_as(ref: TypeRef, replacements: Mapping[str, TypeRef]) -> TypeRef:
+    """Return `ref` with some named types replaced."""
     match ref:
         case ArrayType(inner):
-            return ArrayType(_without_names(inner))
+            return ArrayType(_with_names_as(inner, replacements))
         case MapType(inner):
-            return MapType(_without_names(inner))
-        case NamedType():
-            return PrimitiveType("object")
+            return MapType(_with_names_as(inner, replacements))
+        case NamedType(name):
+            return replacements.get(name, ref)
         case PrimitiveType():
             return ref
+
+
+def _has_literal(ref: TypeRef) -> bool:
+    """Return whether a generated model can contain a default of an enumeration's type."""
+    return isinstance(ref.item if isinstance(ref, ArrayType) else ref, NamedType)
+
+
+def _enums(context: ResolveContext, ref: TypeRef) -> dict[str, EnumType]:
+    """Return the enumerations that a type refers to directly."""
+    declared = {name: context.types.get(name) for name in names(ref)}
+    return {name: item for name, item in declared.items() if isinstance(item, EnumType)}
+
+
+def with_plain_enums(context: ResolveContext, value: Property) -> Property:
+    """Return a parameter with named enumerations replaced by strings, as command lines and requests contain them."""
+    enums = _enums(context, value.type)
+    if not enums:
+        return value
+    constraints = dict(value.constraints)
+    if isinstance(value.type, NamedType):
+        constraints["enum"] = list(enums[value.type.name].choices)
+    plain = _with_names_as(value.type, dict.fromkeys(enums, PrimitiveType("string")))
+    return replace(value, type=plain, constraints=constraints)
 
 
 def _check_default(context: ResolveContext, value: Property) -> bool:
@@ -290,24 +345,19 @@ def _check_default(context: ResolveContext, value: Property) -> bool:
         hint = "set defaults on the fields of the type and remove this one; an empty list or map is allowed"
         context.error("TM309", message, at, hint=hint)
         return False
-    if names(value.type):
-        value = replace(value, type=_without_names(value.type))
-    problems = SchemaChecker({}).find_problems(property_schema(value), value.default)
+    enums = _enums(context, value.type)
+    if enums and value.default and not _has_literal(value.type):
+        message = f"default of `{value.name}` contains values of `{', '.join(sorted(enums))}`"
+        hint = "only a value or an array of them can be a default"
+        context.error("TM309", message, (*value.at, "default"), hint=hint)
+        return False
+    objects = dict.fromkeys(names(value.type) - enums.keys(), PrimitiveType("object"))
+    value = replace(value, type=_with_names_as(value.type, objects))
+    problems = SchemaChecker(definitions(tuple(enums.values()))).find_problems(property_schema(value), value.default)
     for problem in problems:
         at = (*value.at, "default", *problem.path)
         context.error("TM309", f"default of `{value.name}` is invalid: {problem.message}", at, hint=problem.hint)
     return not problems
-
-
-def report_recursive_types(context: ResolveContext, params: Sequence[Property]) -> bool:
-    """Report a parameter whose type contains itself and return True. No provider accepts references."""
-    for param in params:
-        if cycle := _cycle(context, names(param.type), ()):
-            message = f"parameter `{param.name}` has a recursive type: {' -> '.join(cycle)}"
-            hint = "no provider accepts references; use the type `object` for the nested part, or flatten it"
-            context.error("TM307", message, (*param.at, "type"), hint=hint)
-            return True
-    return False
 
 
 MAX_TYPE_DEPTH = 8
@@ -319,15 +369,16 @@ def report_large_types(
 ) -> bool:
     """Report types that nest too deep or are too large without references, and return True.
 
-    Clients get no references. A `result` may contain itself: it is expanded as often as its schema expands it.
+    Clients get no references. A `result` may contain itself: it is expanded as often as its schema expands it. So may a
+    parameter: the fewer copies fit, the fewer are sent.
     """
     left = MAX_NODES
     repeats = MAX_RECURSION if result else 0
-    pending = [(value, Counter[str]([result.name] if result else [])) for value in values]
+    pending = [(value.type, Counter[str]([result.name] if result else [])) for value in values]
     while pending:
-        value, enclosing = pending.pop()
+        ref, enclosing = pending.pop()
         left -= 1
-        for name in names(value.type):
+        for name in names(ref):
             if enclosing[name] > repeats or name not in context.types:
                 continue
             path = enclosing + Counter([name])
@@ -335,7 +386,7 @@ def report_large_types(
                 message = f"types nest more than {MAX_TYPE_DEPTH} levels deep: {' -> '.join(path)}"
                 context.error("TM321", message, at, hint="flatten them, or use `object` for the innermost")
                 return True
-            pending += [(field, path) for field in context.types[name].fields]
+            pending += [(inner, path) for inner in context.types[name].references]
         if left < len(pending):
             message = f"with its types expanded, the schema has more than {MAX_NODES:,} values"
             context.error("TM321", message, at, hint="use types less often, or use `object` for some values")
@@ -343,18 +394,7 @@ def report_large_types(
     return False
 
 
-def _cycle(context: ResolveContext, type_names: Iterable[str], trail: tuple[str, ...]) -> tuple[str, ...]:
-    for name in sorted(type_names):
-        if name in trail:
-            return (*trail[trail.index(name) :], name)
-        fields = context.types[name].fields if name in context.types else ()
-        for field in fields:
-            if cycle := _cycle(context, names(field.type), (*trail, name)):
-                return cycle
-    return ()
-
-
-def reachable_types(tools: Sequence[Tool], types: Mapping[str, ObjectType]) -> tuple[ObjectType, ...]:
+def reachable_types(tools: Sequence[Tool], types: Mapping[str, DeclaredType]) -> tuple[DeclaredType, ...]:
     """Return the types that `tools` use, directly or through other types, in the order of the manifest."""
     pending: list[str] = [tool.result_class for tool in tools if tool.result_class]
     pending += [name for tool in tools for param in tool.params for name in names(param.type)]
@@ -363,5 +403,5 @@ def reachable_types(tools: Sequence[Tool], types: Mapping[str, ObjectType]) -> t
         name = pending.pop()
         if name not in reached:
             reached.add(name)
-            pending += [inner for field in types[name].fields for inner in names(field.type)]
-    return tuple(object_type for name, object_type in types.items() if name in reached)
+            pending += inner_names(types[name])
+    return tuple(declared for name, declared in types.items() if name in reached)

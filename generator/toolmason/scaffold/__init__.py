@@ -18,6 +18,7 @@ from typing import Final
 from toolmason.project import Project
 from toolmason.render.environment import make_environment
 from toolmason.scaffold import install_source
+from toolmason.scaffold.publishing import NOTHING, Publishing
 from toolmason.write import LOCK
 from toolmason.write.cache import record_path
 from toolmason.write.content_cache import content_cache_path
@@ -188,19 +189,24 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def lay_out(names: ProjectNames) -> dict[str, str]:
+def lay_out(names: ProjectNames, publishing: Publishing = NOTHING) -> dict[str, str]:
     """Return path -> text of the files of a new project, without the generated ones."""
     environment = make_environment()
     paths = {"server": names.server, "handlers": names.handlers}
+    variables = {"names": names, "origin": install_source, "publishing": publishing}
     return {
-        path.format(**paths): environment.get_template(f"init/{template}").render(names=names, origin=install_source)
-        if template
-        else ""
-        for path, template in LAYOUT.items()
+        path.format(**paths): environment.get_template(f"init/{template}").render(variables) if template else ""
+        for path, template in {**LAYOUT, **publishing.layout}.items()
     }
 
 
-def init(directory: Path, names: ProjectNames, *, generate: Callable[[Project], None]) -> Project:
+def init(
+    directory: Path,
+    names: ProjectNames,
+    *,
+    publishing: Publishing = NOTHING,
+    generate: Callable[[Project], None],
+) -> Project:
     """Create a project in `directory`, which may not exist, and run `generate` for it.
 
     The project is built in a temporary directory, so a failure leaves `directory` unchanged.
@@ -209,11 +215,11 @@ def init(directory: Path, names: ProjectNames, *, generate: Callable[[Project], 
         DirectoryNotEmptyError: `directory` is not empty.
         InitError: `directory` is a file.
     """
-    _require_empty(directory)
+    require_empty(directory)
     with tempfile.TemporaryDirectory(prefix="toolmason-init-") as staging:
         # A subdirectory: the temporary directory itself is private, and the copy would keep its mode.
         root = Path(staging).resolve() / "project"
-        for path, text in lay_out(names).items():
+        for path, text in lay_out(names, publishing).items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", newline="\n")
@@ -222,13 +228,19 @@ def init(directory: Path, names: ProjectNames, *, generate: Callable[[Project], 
         # The staging directory is deleted, and so are its files in the cache.
         for cached in filter(None, (record_path(staged), content_cache_path(staged))):
             cached.unlink(missing_ok=True)
-        _require_empty(directory)
+        require_empty(directory)
         shutil.copytree(root, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(LOCK))
     home = directory.resolve()
     return Project(home, home / "manifest" / f"{names.server}.toml")
 
 
-def _require_empty(directory: Path) -> None:
+def require_empty(directory: Path) -> None:
+    """Check that a project can be created in `directory`.
+
+    Raises:
+        DirectoryNotEmptyError: it is not empty.
+        InitError: it is a file or a broken link.
+    """
     if directory.is_symlink() and not directory.exists():
         raise InitError(f"{directory} is a broken link")
     if directory.exists() and not directory.is_dir():

@@ -1,7 +1,8 @@
 """The record of the last run. If no input and no output has changed since, rendering is skipped.
 
-A record has only hashes: one of all inputs (the manifest and its schemas, handlers, templates, the toolkit and the
-libraries that shape its output), and one of each generated file. Unless all of them match, the record is ignored.
+A record has only hashes: one of all inputs (the files of the manifest and its schemas, handlers, templates, the toolkit
+and the libraries that shape its output), and one of each generated file. Unless all of them match, the record is
+ignored.
 
 It is in the user's cache directory, and losing it costs only time. A record inside the project could declare any
 output valid, so it is not read there. CI has no record: a restored cache may come from any earlier job.
@@ -27,6 +28,7 @@ from toolmason_runtime.checksum import CHECKSUM_FILE, Checksums, State, verify
 
 import toolmason
 import toolmason_templates
+from toolmason.manifest.include import read_files
 from toolmason.manifest.input_files import UnsafeInputError, hash_input, is_inside, read_input
 from toolmason.model.checksum import parse_checksums
 from toolmason.model.client_launch import PYPROJECT
@@ -197,8 +199,11 @@ def _inputs(project: Project) -> Iterator[tuple[str, Path, Path]]:
     yield PYPROJECT, root / PYPROJECT, root
     # A later stage reports a manifest that cannot be parsed.
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        for name in schema_files(read_input(project.manifest, root), root):
-            yield f"schema {name}", root / name, root
+        for file, text in read_files(project.manifest, root):
+            if file != project.manifest:
+                yield f"manifest {file.relative_to(project.manifest.parent).as_posix()}", file, root
+            for name in schema_files(text, root):
+                yield f"schema {name}", root / name, root
     for directory, suffix in ((project.handlers, ".py"), (project.templates, "")):
         # A template may include any file of its directory.
         if directory is not None:

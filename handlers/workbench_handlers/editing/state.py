@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from workbench_handlers.editing.reviews.state_files import reviews_directory
 from workbench_handlers.editing.reviews.store import TTL_S, ReviewStore
+from workbench_server.options import Options
 
 if TYPE_CHECKING:
     from workbench_handlers.editing.surfaces.open_surfaces import Surfaces
@@ -42,11 +42,10 @@ class EditingState:
             await self.surfaces.aclose()
 
 
-def editing_state(options: Mapping[str, str | tuple[str, ...]]) -> EditingState:
+def editing_state(options: Options) -> EditingState:
     """Return the state for the options of the server."""
-    globs = options.get("auto_approve", ())
-    store = ReviewStore(reviews_directory(os.environ), ttl_s=ttl_seconds(str(options.get("review_ttl", ""))))
-    return EditingState(store, (globs,) if isinstance(globs, str) else globs)
+    store = ReviewStore(reviews_directory(os.environ), ttl_s=ttl_seconds(options.review_ttl))
+    return EditingState(store, options.auto_approve)
 
 
 def ttl_seconds(text: str) -> float:

@@ -90,7 +90,7 @@ class HttpRun:
         else:
             answer = await self._send(client, request, deadline)
             if not (self.result or tool.select or (is_json(answer) and answer.body)):
-                return await reply(answer, client.settings, store)
+                return await reply(answer, client.settings, store, method=request.method)
             value = parse_json(answer, client.settings)
         values = await select(tool.select, value) if tool.select else [value]
         if self.result:

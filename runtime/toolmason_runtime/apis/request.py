@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, unquote_plus, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote_plus, urljoin, urlsplit, urlunsplit
 
 from toolmason_runtime.apis.spec import HttpTool, Place, Placement
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
@@ -126,7 +126,7 @@ def _quoted(text: str) -> str:
 
 def _query_parts(placement: Placement, value: Any) -> Iterator[str]:
     key = _quoted(placement.key)
-    if isinstance(value, dict):
+    if placement.style == "deepObject" or isinstance(value, dict):
         yield from _deep_parts(placement.key, value)
     elif isinstance(value, list) and placement.style in _JOINTS:
         yield f"{key}={_JOINTS[placement.style].join(_quoted(text_of(item)) for item in value)}"
@@ -136,14 +136,13 @@ def _query_parts(placement: Placement, value: Any) -> Iterator[str]:
 
 
 def _deep_parts(key: str, value: Any) -> Iterator[str]:
-    """Yield `a[b]=1` for `{"b": 1}` under the key `a`."""
-    if isinstance(value, dict):
-        for name, member in value.items():
+    """Yield `a[b]=1` for `{"b": 1}` under the key `a`, and `a[0]=1` for `[1]`."""
+    if isinstance(value, dict | list):
+        for name, member in value.items() if isinstance(value, dict) else enumerate(value):
             if member is not None:
                 yield from _deep_parts(f"{key}[{name}]", member)
         return
-    for item in value if isinstance(value, list) else [value]:
-        yield f"{_quoted(key)}={_quoted(text_of(item))}"
+    yield f"{_quoted(key)}={_quoted(text_of(value))}"
 
 
 def _header_value(name: str, value: Any) -> str:
@@ -164,8 +163,8 @@ def _body(tool: HttpTool, values: Mapping[str, Any]) -> tuple[bytes | None, str]
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), "application/json"
     present = {key: value for key, value in sent.items() if value is not None}
     if tool.body == "form":
-        pairs = [(key, text_of(item)) for key, value in present.items() for item in _items(value)]
-        return urlencode(pairs).encode(), "application/x-www-form-urlencoded"
+        parts = [part for item in placements if item.key in present for part in _query_parts(item, present[item.key])]
+        return "&".join(parts).encode(), "application/x-www-form-urlencoded"
     return _multipart(placements, present)
 
 

@@ -96,11 +96,15 @@ async def json_reply(values: Sequence[Any], store: ChunkStore, *, has_more: bool
     return Reply(await bounded_text("\n".join([*(["[more pages exist]"] if has_more else []), *lines]), store))
 
 
-async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore) -> Reply:
-    """Return an answer that is not JSON: text, an image or a sound, or a description of other bytes."""
+async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, method: str) -> Reply:
+    """Return an answer that is not JSON: text, an image or a sound, or a description of other bytes.
+
+    An answer without a body is its status line, and for HEAD its headers.
+    """
     kind = _media_type(answer)
     if not answer.body:
-        lines = [f"{name}: {value}" for name, value in answer.headers.items() if name != "set-cookie"]
+        shown = {name for name in answer.headers if name != "set-cookie"} if method == "HEAD" else {"location"}
+        lines = [f"{name}: {value}" for name, value in answer.headers.items() if name in shown]
         head = f"{answer.status} {answer.reason}".strip()
         return Reply(settings.mask("\n".join([head, *lines])).translate(VISIBLE))
     if kind.startswith(("image/", "audio/")) and kind != "image/svg+xml" and len(answer.body) <= MAX_MEDIA_BYTES:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import ipaddress
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import urlsplit
 
 from toolmason_runtime.apis.request import Request, query_value, with_query
 from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.argv import NOT_SET_UP, expand_variables
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.protocol.secrets import MASK, secret_forms
 
-MIN_SECRET: Final = 6
-"""Minimum characters of a masked secret: shorter ones would match parts of words."""
-MASK: Final = "[secret]"
 USER_AGENT: Final = "toolmason"
 _PORTS: Final = {"http": 80, "https": 443}
 _ACCEPT: Final = "application/json, */*;q=0.5"
@@ -143,7 +140,7 @@ def load_settings(api: Api, environ: Mapping[str, str]) -> ApiSettings:
         credentials=credentials,
         query=query,
         allow_hosts=api.allow_hosts,
-        secrets=_forms(secrets),
+        secrets=secret_forms(secrets),
     )
 
 
@@ -161,17 +158,6 @@ def _values(variables: Mapping[str, str], *texts: str) -> list[str]:
     """Return the values of the variables that texts use."""
     forms = {name: (f"${name}", f"${{{name}}}") for name in variables}
     return [variables[name] for name, names in forms.items() if any(form in text for form in names for text in texts)]
-
-
-def _forms(secrets: list[str]) -> tuple[str, ...]:
-    """Return the texts in which an answer could contain the secrets: as they are, in JSON, and in a URL."""
-    long_enough = {secret for secret in secrets if len(secret) >= MIN_SECRET}
-    forms = {
-        form
-        for secret in long_enough
-        for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret))
-    }
-    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
 def is_private(address: str) -> bool:

@@ -31,9 +31,10 @@ class Place(StrEnum):
 class Placement:
     """How one parameter reaches the request.
 
-    `key` is its name there; `.` is the whole body. `style` is the form of an array or object in the query. `default` is
-    the value of an absent argument (None: no value). Null counts as absent unless the parameter is `nullable`; then a
-    JSON body contains it. In a multipart body, `format` `binary` makes a file of a text, and `byte` a file of base64.
+    `key` is its name there; `.` is the whole body. `style` is the form of an array or object in the query or a form.
+    `default` is the value of an absent argument (None: no value). Null counts as absent unless the parameter is
+    `nullable`; then a JSON body contains it. In a multipart body, `format` `binary` makes a file of a text, and `byte`
+    a file of base64.
     """
 
     name: str

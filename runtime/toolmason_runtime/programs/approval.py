@@ -75,7 +75,9 @@ async def approve_handler(
     """Request approval of what a handler is about to do, if the policy requires it for `tool` and `risk`.
 
     Example:
+        ```python
         await approve_handler(call, tool="remove_note", question=f"Remove {note.title}?", key=f"remove-{note.id}")
+        ```
 
     Args:
         call: the call of the handler, which may run again from its start with the answer.

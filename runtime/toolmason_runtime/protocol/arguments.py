@@ -21,7 +21,7 @@ from toolmason_runtime.protocol.flat_arguments import flat_check
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.renaming import renamed
 from toolmason_runtime.protocol.schema_text import without_null
-from toolmason_runtime.protocol.validation import validator
+from toolmason_runtime.protocol.validation import nearest_alternative, validator
 from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT, Path, mismatch, named, required, unknown
 
 if TYPE_CHECKING:
@@ -142,13 +142,31 @@ class ArgumentValidator:
         return value, []
 
     def _model_problem(self, error: Mapping[str, Any]) -> Problem:
-        path: Path = error["loc"]
-        schema, public_path = self._schema_at(path), self._public_path(path)
-        if error["type"] == "missing":
+        # In a union of objects, it has the value of the discriminator after the path of the object.
+        location: Path = error["loc"]
+        schema, path = self._schema_at(location), self._without_tags(location)
+        value = error["input"]
+        if (tags := self._tags(schema)) and isinstance(value, dict):
+            name = schema["discriminator"]["propertyName"]
+            path, value, schema = (*path, name), value.get(name), {"enum": list(tags)}
+        elif tags:
+            schema = {"type": "object"}
+        public_path = self._public_path(path)
+        if error["type"] in {"missing", "union_tag_not_found"}:
             return Problem(path, required(public_path, schema))
-        text = mismatch(public_path, schema, error["input"]) or f"{named(public_path)}: {error['msg']}"
-        is_declared = bool(path) and path[-1] in self._schema_at(path[:-1]).get("properties", {})
+        text = mismatch(public_path, schema, value) or f"{named(public_path)}: {error['msg']}"
+        is_declared = bool(location) and location[-1] in self._schema_at(location[:-1]).get("properties", {})
         return Problem(path, text, is_null=error["input"] is None and is_declared)
+
+    def _without_tags(self, location: Path) -> Path:
+        """Return a location of an error without the values of discriminators."""
+        return tuple(
+            step for index, step in enumerate(location) if step not in self._tags(self._schema_at(location[:index]))
+        )
+
+    def _tags(self, schema: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the reference to each type of a union in the model's schema by its value of the discriminator."""
+        return schema["discriminator"]["mapping"] if self._model and "discriminator" in schema else {}
 
     def _validate_schema(self, arguments: dict[str, Any]) -> list[Problem]:
         problems: dict[tuple[Path, str], Problem] = {}
@@ -166,7 +184,7 @@ class ArgumentValidator:
                 yield Problem(missing, required(self._public_path(missing), _member_schema(schema, name)))
             return
         if error.validator in {"anyOf", "oneOf"} and error.context:
-            for inner in _nearest_alternative(error.context):
+            for inner in nearest_alternative(error.context):
                 yield from self._schema_problems(inner)
             return
         public_path = self._public_path(path)
@@ -226,6 +244,9 @@ class ArgumentValidator:
     def _described_values(self, value: Any, schema: Any, path: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
         """Yield each value inside `value` that `schema` describes, with its path and its schema."""
         resolved = self._resolve(schema)
+        if isinstance(value, dict) and (tags := self._tags(resolved)):
+            tag = value.get(resolved["discriminator"]["propertyName"])
+            resolved = self._resolve({"$ref": tags[tag]}) if isinstance(tag, str) and tag in tags else resolved
         yield path, value, resolved
         if isinstance(value, dict):
             for name, member in list(value.items()):
@@ -238,7 +259,11 @@ class ArgumentValidator:
         """Return the schema of the value at `path`; empty without one."""
         schema = self._resolve(self._schema)
         for step in path:
-            schema = self._resolve(schema.get("items", {}) if isinstance(step, int) else _member_schema(schema, step))
+            if step in (tags := self._tags(schema)):
+                schema = self._resolve({"$ref": tags[str(step)]})
+            else:
+                part = schema.get("items", {}) if isinstance(step, int) else _member_schema(schema, step)
+                schema = self._resolve(part)
         return schema
 
     def _resolve(self, schema: Any) -> dict[str, Any]:
@@ -262,20 +287,6 @@ class ArgumentValidator:
         examples = self._entry["examples"]
         best = max(examples, key=lambda example: len(example["arguments"].keys() & arguments.keys()), default=None)
         return best["invocation"] if best else ""
-
-
-def _nearest_alternative(errors: Sequence[Any]) -> list[Any]:
-    """Return the errors of the most likely branch of a union: of the right type and tag, with the fewest errors."""
-    branches: dict[Any, list[Any]] = {}
-    for error in errors:
-        branches.setdefault(error.schema_path[0], []).append(error)
-
-    def distance(branch: Sequence[Any]) -> tuple[bool, bool, int]:
-        has_wrong_type = any(error.validator == "type" and not error.path for error in branch)
-        has_wrong_tag = any(error.validator in {"const", "enum"} for error in branch)
-        return has_wrong_type, has_wrong_tag, len(branch)
-
-    return min(branches.values(), key=distance)
 
 
 def _is_property_error(error: Any, name: str | int) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
+from toolmason_runtime.protocol.secrets import mask
+
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.principal import Principal
     from toolmason_runtime.protocol.text_store import KeptText
@@ -120,11 +122,21 @@ class InputRequired(BaseException):
 class ToolCall:
     """One call of a tool: progress, log, client requests and the state of the server.
 
+    Example:
+        ```python
+        async def count_lines(params: CountLinesParams, call: ToolCall) -> LineCount:
+            await call.progress(0, message="reading")
+            return call.state(Archive).count_lines(params.name)
+        ```
+
     A handler that is a plain `def` runs in a worker thread. There, `anyio.from_thread.run(call.progress, 1, 2)` awaits
     a method, and `anyio.from_thread.check_cancelled()` ends the work if the call was cancelled.
     """
 
     __slots__ = ("_client_roots", "_context", "_state", "_tool_timeouts", "tool")
+
+    tool: str
+    """Name of the tool."""
 
     def __init__(
         self,
@@ -192,7 +204,7 @@ class ToolCall:
         return self._context.answered if self._context.is_modern else ()
 
     def state(self, kind: type[State]) -> State:
-        """Return the object of type `kind` that the server's lifespan yielded.
+        """Return the object of type `kind` that the server's lifespan yielded, or the `Options`.
 
         Raises:
             LookupError: it yielded none, which is a bug in the server.
@@ -210,8 +222,10 @@ class ToolCall:
         """Cut a text that may be too long for one answer; `fetch_chunk` returns the parts after the first for an hour.
 
         Example:
+            ```python
             kept = await call.keep(report)
             return Reply([kept.first, f"[part 1 of {kept.total}: {kept.next_call} returns the next]"])
+            ```
 
         Args:
             text: the whole text.
@@ -251,8 +265,8 @@ class ToolCall:
         await self._context.progress(done, total, message)
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client. It is not shown to the model."""
-        await self._context.log(level, data, logger)
+        """Send a log message to the client. It is not shown to the model. Secret options are masked in a text."""
+        await self._context.log(level, mask(data) if isinstance(data, str) else data, logger)
 
     def can_elicit(self, mode: ElicitationMode) -> bool:
         """Return whether the client can ask its user with a form, or by opening a page."""
@@ -266,6 +280,14 @@ class ToolCall:
 
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
         """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.
+
+        Example:
+            ```python
+            schema = {"type": "object", "properties": {"branch": {"type": "string"}}}
+            answer = await call.elicit("Which branch?", schema)
+            if answer["action"] != "accept":
+                raise ToolError("the user did not choose a branch")
+            ```
 
         The handler may run again from its start after this, so everything before it must be safe to repeat.
 

@@ -147,6 +147,8 @@ class ToolEntry(TypedDict):
     use_cases: list[str]
     related: list[str]
     examples: list[ExampleEntry]
+    tags: NotRequired[list[str]]
+    """Its own labels, besides those of its group."""
     requires_codebase: NotRequired[bool]
     """Absent means false."""
     aliases: NotRequired[list[str]]

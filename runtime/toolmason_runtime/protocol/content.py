@@ -21,7 +21,13 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its bytes and their media type, such as `image/png`."""
+    """An image: its bytes and their media type.
+
+    Example:
+        ```python
+        return Image(chart.to_png(), "image/png")
+        ```
+    """
 
     data: bytes
     mime_type: str
@@ -33,7 +39,13 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Audio:
-    """Audio data: its bytes and their media type, such as `audio/wav`."""
+    """Audio data: its bytes and their media type.
+
+    Example:
+        ```python
+        return Audio(speech, "audio/wav")
+        ```
+    """
 
     data: bytes
     mime_type: str
@@ -45,7 +57,13 @@ class Audio:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """An embedded resource with its text or bytes."""
+    """An embedded resource with its text or bytes, which clients can show as a file.
+
+    Example:
+        ```python
+        return ["The report:", Resource("report://2026", report, "text/markdown")]
+        ```
+    """
 
     uri: str
     data: str | bytes
@@ -59,7 +77,13 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """A link to a resource that the client can read."""
+    """A link to a resource that the client can read; the content is not part of the result.
+
+    Example:
+        ```python
+        return ResourceLink("notes://today", "Notes of today", "text/markdown")
+        ```
+    """
 
     uri: str
     name: str
@@ -83,7 +107,13 @@ Content = str | Block | Sequence[str | Block]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of a prompt."""
+    """A message of a prompt.
+
+    Example:
+        ```python
+        return [Message("Is this a haiku?"), Message("It has 5, 7 and 5 syllables.", role="assistant")]
+        ```
+    """
 
     content: str | Block
     role: Literal["user", "assistant"] = "user"
@@ -99,12 +129,17 @@ ResourceContent = str | bytes | None
 class Reply:
     """Content that can be marked as an error.
 
-    `structure` is sent as `structuredContent`, for tools without an output schema that sometimes have structure.
+    Example:
+        ```python
+        return Reply([log, Image(screenshot, "image/png")], is_error=True)
+        ```
     """
 
     content: Content
     is_error: bool = False
+    """Whether the call failed. Use `ToolError` for an error without images or structure."""
     structure: Mapping[str, Any] | None = None
+    """Sent as `structuredContent`, for tools without an output schema that sometimes have structure."""
 
 
 def blocks(content: Content) -> list[dict[str, Any]]:

@@ -24,8 +24,17 @@ RESOURCE_NOT_FOUND: Final = -32002
 class ToolError(Exception):
     """A failed call that the model can correct or repeat.
 
-    The message explains how. `code` is stable, for programs, and `details` is additional JSON; both are sent only if
-    the tool's category has `errors = "json"`. Any other exception is a bug: it is logged, and its text is never sent.
+    Any other exception is a bug: it is logged, and its text is never sent.
+
+    Example:
+        ```python
+        raise ToolError(f"no book has the number {params.book}: call find_books first", code="NOT_FOUND")
+        ```
+
+    Args:
+        message: the problem and a better call; the model sees nothing else.
+        code: stable name of the problem, for programs; sent only if the tool's category has `errors = "json"`.
+        details: additional JSON; sent only if the tool's category has `errors = "json"`.
     """
 
     def __init__(self, message: str, *, code: str = "TOOL_ERROR", details: Mapping[str, Any] | None = None) -> None:
@@ -36,7 +45,7 @@ class ToolError(Exception):
 
 
 class MethodError(Exception):
-    """A JSON-RPC error, for an invalid request (JSON-RPC 2.0 section 5.1)."""
+    """A JSON-RPC error, for an invalid request (JSON-RPC 2.0 section 5.1). Handlers rarely need it: use `ToolError`."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)

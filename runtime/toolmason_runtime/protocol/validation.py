@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -66,3 +66,17 @@ def _validator_class() -> Any:
         "additionalProperties": additional_properties,
     }
     return extend(Draft202012Validator, own)  # type: ignore[no-untyped-call]
+
+
+def nearest_alternative(errors: Sequence[Any]) -> list[Any]:
+    """Return the errors of the most likely branch of a union: of the right type and tag, with the fewest errors."""
+    branches: dict[Any, list[Any]] = {}
+    for error in errors:
+        branches.setdefault(error.schema_path[0], []).append(error)
+
+    def distance(branch: Sequence[Any]) -> tuple[bool, bool, int]:
+        has_wrong_type = any(error.validator == "type" and not error.path for error in branch)
+        has_wrong_tag = any(error.validator in {"const", "enum"} for error in branch)
+        return has_wrong_type, has_wrong_tag, len(branch)
+
+    return min(branches.values(), key=distance)

@@ -265,7 +265,10 @@ class ToolIndex:
         return ToolTexts(self._tools)
 
     def tags(self, entry: ToolEntry) -> tuple[str, ...]:
-        """Return the tags of the tool's program, API or upstream, or of its category if it has none."""
+        """Return the tags of the tool's program, API or upstream, or else of its category, and its own."""
+        return tuple(dict.fromkeys((*self._group_tags(entry), *entry.get("tags", ()))))
+
+    def _group_tags(self, entry: ToolEntry) -> tuple[str, ...]:
         group = tool_group(self._catalogue, entry) or self._catalogue["categories"].get(entry["category"])
         return tuple(group["tags"]) if group else ()
 
@@ -277,7 +280,7 @@ class ToolIndex:
             description=(program and program["summary"]) or (category["summary"] if category else ""),
             tool_count=len(entries),
             category=entries[0]["category"],
-            tags=self.tags(entries[0]),
+            tags=self._group_tags(entries[0]),
         )
 
 

@@ -125,11 +125,9 @@ class _Authorization:
         self, catalogue: Catalogue, tools: Mapping[str, ToolEntry], auth: AuthSettings, verifier: AccessTokens
     ) -> None:
         prefix = catalogue["discovery"]["prefix"]
-        self._all_tools = catalogue["tools"]
-        self._runners = {f"{prefix}call", f"{prefix}call_read", "call_tool"} - self._all_tools.keys()
+        self._runners = {f"{prefix}call", f"{prefix}call_read", "call_tool"} - catalogue["tools"].keys()
         """The meta-tools that run a tool."""
         self._tools = tools
-        self._auth = auth
         self._verifier = verifier
         self._scopes = auth.required_scopes or []
         assert auth.resource_server_url is not None  # noqa: S101  `authorization` sets it
@@ -154,6 +152,9 @@ class _Authorization:
         )
 
         async def route(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] == "lifespan":
+                await app(scope, receive, send)
+                return
             is_metadata = scope["type"] == "http" and scope["path"] == self._metadata.path
             await (self._metadata.app if is_metadata else private)(scope, receive, send)
 

@@ -6,8 +6,9 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
@@ -15,7 +16,8 @@ from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_progr
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.memory import try_to_protect_memory
-from toolmason_runtime.server.options import OptionSpec, option_values
+from toolmason_runtime.server.option_types import parse_value
+from toolmason_runtime.server.options import OptionError, OptionSpec, option_values
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
 from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
@@ -55,6 +57,12 @@ USAGE_ERROR = 2
 MAX_PORT = 65_535
 
 
+SubcommandFunction = Callable[[list[str]], int]
+"""The function of a subcommand: takes the arguments after its name and returns the exit code."""
+StartupCheck = Callable[[], Iterable[object]]
+"""The startup check: returns warnings, whose text is logged."""
+
+
 class Subcommand(NamedTuple):
     """A subcommand of a server: `target` (`module:function`) gets the arguments after its name."""
 
@@ -64,7 +72,7 @@ class Subcommand(NamedTuple):
 
     def run(self, argv: Sequence[str]) -> int:
         """Run the subcommand and return its exit code."""
-        status: int = _load(self.target)(argv)
+        status: int = _load(self.target)(list(argv))
         return status
 
 
@@ -80,6 +88,7 @@ def main(
     load_index: Callable[[], dict[str, Any]],
     load_postings: Callable[[], bytes] | None = None,
     options: Sequence[OptionSpec] = (),
+    load_options: Callable[[Any], object] | None = None,
     subcommands: Sequence[Subcommand] = (),
     startup_check: str = "",
     routes: str = "",
@@ -100,6 +109,7 @@ def main(
         load_index: returns the content of `search_index.json`.
         load_postings: returns the content of `semantic.postings`; None if there is no file.
         options: the manifest's options.
+        load_options: makes the object that the lifespan receives from the values of the options.
         subcommands: the manifest's subcommands.
         startup_check: `module:function` that returns warnings, which are logged after the start; empty for none.
         routes: `module:function` that returns further routes over HTTP; empty for none.
@@ -134,7 +144,10 @@ def main(
         return _usage_error(prog, str(error))
     if args.list_tools:
         return _print_tools(tools)
-    values = option_values(options, {option.name: getattr(args, f"option_{option.name}") for option in options})
+    try:
+        values = option_values(options, {option.name: getattr(args, _attribute(option), None) for option in options})
+    except OptionError as error:
+        return _usage_error(prog, str(error))
 
     def make_dispatcher() -> Any:
         from toolmason_runtime.server.dispatch import Dispatcher
@@ -146,6 +159,7 @@ def main(
             load_index=load_index,
             load_postings=load_postings,
             options=values,
+            load_options=load_options,
             commands=commands,
             prepare_after_s=DELAY_S,
             prepare_modules=[_ASYNC_PHASE] if args.engine == LEAN and not args.http else (),
@@ -271,7 +285,7 @@ def _parser(
     if has_programs(catalogue):
         _add_commands(parser.add_argument_group("programs"))
     if options:
-        _add_options(parser.add_argument_group("options of this server"), options)
+        _add_options(parser.add_argument_group("options of this server", _secrets_help(options)), options)
     return parser
 
 
@@ -376,21 +390,71 @@ def _add_commands(group: Any) -> None:
     )
 
 
+def _secrets_help(options: Sequence[OptionSpec]) -> str | None:
+    """Return the description of the variables of secrets. They have no flag, since processes can read command lines."""
+    lines = [
+        f"{option.env}: {option.description}{' (required)' if option.required else ''}"
+        for option in options
+        if option.secret
+    ]
+    return f"Set these variables in the environment: {'; '.join(lines)}".replace("%", "%%") if lines else None
+
+
+def _attribute(option: OptionSpec) -> str:
+    return f"option_{option.name}"
+
+
 def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
     for option in options:
+        if option.secret:
+            group.add_argument(
+                option.flag, nargs="?", action=_RefusedSecret, variable=option.env, help=argparse.SUPPRESS
+            )
+            continue
         notes = [option.description, f"[env: {option.env}]" if option.env else "", "repeatable" if option.many else ""]
-        notes.append(f"(default: {option.default})" if option.default else "")
+        notes.append("(required)" if option.required else "")
+        notes.append(f"(default: {_as_text(option.default)})" if option.default not in {None, ""} else "")
         notes.append(f"(without a value: {option.implicit})" if option.implicit else "")
-        may_lack_value: dict[str, Any] = {"nargs": "?", "const": option.implicit} if option.implicit else {}
+        settings: dict[str, Any] = {"help": " ".join(note for note in notes if note).replace("%", "%%")}
+        if option.type == "boolean":
+            group.add_argument(
+                option.flag, dest=_attribute(option), action=argparse.BooleanOptionalAction, default=None, **settings
+            )
+            continue
+        if option.implicit:
+            settings |= {"nargs": "?", "const": option.implicit}
         group.add_argument(
             option.flag,
-            dest=f"option_{option.name}",
+            dest=_attribute(option),
             action="append" if option.many else "store",
-            type=_non_empty,
+            type=partial(_parsed, option.type),
             metavar=option.metavar or None,
-            help=" ".join(note for note in notes if note).replace("%", "%%"),
-            **may_lack_value,
+            **settings,
         )
+
+
+class _RefusedSecret(argparse.Action):
+    """Refuses a secret on the command line, without printing it."""
+
+    def __init__(self, *args: Any, variable: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._variable = variable
+
+    def __call__(self, *_: object) -> None:
+        raise argparse.ArgumentError(
+            self, f"other processes can read a command line; set the environment variable {self._variable} instead"
+        )
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parsed(kind: str, text: str) -> object:
+    try:
+        return parse_value(kind, _non_empty(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, got {text!r}") from None
 
 
 def _non_empty(value: str) -> str:

@@ -34,11 +34,12 @@ from toolmason_runtime.protocol.paging import page_of
 from toolmason_runtime.protocol.registry import deprecation_text
 from toolmason_runtime.protocol.resource_updates import ResourceUpdates
 from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodable
+from toolmason_runtime.protocol.secrets import mask
 from toolmason_runtime.protocol.selection import Selection, is_enabled
 from toolmason_runtime.protocol.wording import disabled
 from toolmason_runtime.search.rankers import lazy_ranker
 from toolmason_runtime.server.failures import to_tool_error
-from toolmason_runtime.server.lifespan import Lifespan, Options
+from toolmason_runtime.server.lifespan import Lifespan
 from toolmason_runtime.server.preparation import Preparation
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class Dispatcher:
         load_index: returns the content of `search_index.json`.
         load_postings: returns the content of `semantic.postings`; None if there is no file.
         state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
-        options: the values of the manifest's options, for the lifespan.
+        options: the options of the server, for the lifespan.
+        load_options: makes the object that the lifespan receives from `options`; None if it is that object.
         commands: policy and executor of programs; None means those of the environment.
         prepare_after_s: seconds after a search until its first result is prepared, in a thread; None for never.
         prepare_modules: modules that the transport imports at the first call.
@@ -82,7 +84,8 @@ class Dispatcher:
         load_index: Callable[[], dict[str, Any]],
         load_postings: Callable[[], bytes] | None = None,
         state: Sequence[object] = (),
-        options: Options | None = None,
+        options: object = None,
+        load_options: Callable[[Any], object] | None = None,
         commands: ProgramSettings | None = None,
         prepare_after_s: float | None = None,
         prepare_modules: Sequence[str] = (),
@@ -93,7 +96,7 @@ class Dispatcher:
             state = (*state, self._commands)
         self._catalogue = catalogue
         self._selection = selection or Selection(catalogue["discovery"]["style"])
-        self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
+        self._lifespan = Lifespan(catalogue["server"]["lifespan"], options, load_options)
         modules = [*self._lifespan.modules, "toolmason_runtime.chunks.store", *prepare_modules]
         ranker = catalogue["discovery"].get("ranker")
         self._style = style_for(
@@ -249,7 +252,7 @@ class Dispatcher:
     async def _new_call(self, name: str, context: Context) -> ToolCall:
         if self.before_handler is not None:
             self.before_handler()
-        state = (*self._state, self.updates, self._chunks, *await self._lifespan.state())
+        state = (*self._state, self.updates, self._chunks, *await self._lifespan.state(), self._lifespan.options)
         if "apis" in self._catalogue:
             state = (*state, self._apis)
         if "upstreams" in self._catalogue:
@@ -341,7 +344,7 @@ def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
     advice = _BUG_ADVICE if error.code == INTERNAL and not error.details else ""
     details = {"details": error.details} if error.details else {}
     body = {"code": error.code, "message": error.message + advice, **details}
-    return error_result(json.dumps({"error": body}, ensure_ascii=False))
+    return error_result(mask(json.dumps({"error": body}, ensure_ascii=False)))
 
 
 def _call_params(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

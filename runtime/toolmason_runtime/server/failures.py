@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from toolmason_runtime.protocol.call import InputRequired
 from toolmason_runtime.protocol.errors import INTERNAL, MethodError, ToolError
+from toolmason_runtime.protocol.secrets import mask
 
 _log = logging.getLogger(__name__)
 
 
 def to_tool_error(what: str, error: BaseException) -> ToolError:
-    """Return the error of a handler for the client; log bugs. The exceptions of a group are combined.
+    """Return the error of a handler for the client; log bugs.
+
+    The exceptions of a group are combined, and secrets are masked.
 
     Args:
         what: its name in messages, such as `tool search`.
@@ -29,12 +33,17 @@ def to_tool_error(what: str, error: BaseException) -> ToolError:
     tool_errors = [leaf for leaf in errors if isinstance(leaf, ToolError)]
     if len(tool_errors) == len(errors):
         first = tool_errors[0]
-        text = "\n".join(tool_error.message for tool_error in tool_errors)
-        return first if len(errors) == 1 else ToolError(text, code=first.code)
+        text = mask("\n".join(tool_error.message for tool_error in tool_errors))
+        return first if text == first.message else ToolError(text, code=first.code, details=_details(errors, first))
     if not isinstance(error, Exception):
         raise error
     _log.error("%s failed", what, exc_info=error)
     return ToolError(f"Error executing {what}", code=INTERNAL)
+
+
+def _details(errors: Sequence[BaseException], first: ToolError) -> Mapping[str, Any]:
+    """Return the details of the only error; a combined error has none."""
+    return first.details if len(errors) == 1 else {}
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

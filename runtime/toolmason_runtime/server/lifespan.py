@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
+from toolmason_runtime.protocol.secrets import protect
 
 if TYPE_CHECKING:
     import asyncio
 
-Options = Mapping[str, str | tuple[str, ...]]
-"""The values of the manifest's options, by name."""
+Options = TypeVar("Options")
+"""The class of the options: the generated `Options`."""
 LifespanFactory = Callable[[Options], AbstractAsyncContextManager[object]]
 """A function of the handlers, usually with `@asynccontextmanager`, that yields one object or a tuple of them."""
 
@@ -25,13 +28,16 @@ _log = logging.getLogger(__name__)
 class Lifespan:
     """Enters the context manager of `target` (`module:function`, or empty for none) once, at its first use.
 
+    It gets `options`, or what `load_options` makes of them.
+
     Invariant: one task enters and exits the context manager, as cancel scopes require, and that task is independent of
     every request, so that no cancelled request ends the state of the others.
     """
 
-    def __init__(self, target: str, options: Options) -> None:
+    def __init__(self, target: str, options: object, load_options: Callable[[Any], object] | None = None) -> None:
         self._target = target
-        self._options = options
+        self._given_options = options
+        self._load_options = load_options
         self._entered: asyncio.Future[tuple[object, ...]] | None = None
         self._closing: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
@@ -40,6 +46,15 @@ class Lifespan:
     def modules(self) -> tuple[str, ...]:
         """The module that the first use imports; empty without a lifespan."""
         return (self._target.partition(":")[0],) if self._target else ()
+
+    @cached_property
+    def options(self) -> object:
+        """The object that the context manager receives. Its secrets are masked from now on."""
+        options = self._load_options(self._given_options) if self._load_options else self._given_options
+        if is_dataclass(options):
+            # `Options` does not print its secrets.
+            protect(getattr(options, field.name) for field in fields(options) if not field.repr)
+        return options
 
     async def state(self) -> tuple[object, ...]:
         """Enter the context manager unless it is open; return the objects that it yielded.
@@ -93,8 +108,8 @@ class Lifespan:
 
     def _manager(self) -> AbstractAsyncContextManager[object]:
         module, _, function = self._target.partition(":")
-        factory: LifespanFactory = getattr(importlib.import_module(module), function)
-        manager: object = factory(self._options)
+        factory: Callable[[object], object] = getattr(importlib.import_module(module), function)
+        manager = factory(self.options)
         if not isinstance(manager, AbstractAsyncContextManager):
             kind = type(manager).__name__
             raise TypeError(

@@ -11,14 +11,21 @@ import traceback
 from pathlib import Path
 from typing import Any, Final
 
+from toolmason_runtime.protocol.secrets import mask
+
 FIELDS: Final = "log_fields"
 """Attribute of a log record with additional fields, by name."""
 
 _LEVELS: Final = {logging.WARNING: "warn", logging.CRITICAL: "error"}
 _NOISY_LOGGERS: Final = ("mcp", "sse_starlette")
 """Loggers that on `debug` log whole requests and results."""
-_CALLERS: Final = ("toolmason_runtime", "asyncio", "concurrent.futures", "threading", "anyio", "mcp", "starlette")
+_CALLERS: Final = (
+    *("toolmason_runtime", "asyncio", "concurrent.futures", "threading", "anyio", "mcp", "starlette"),
+    "importlib",
+)
 """Packages and modules whose frames precede those of a handler."""
+_IMPORT_SYSTEM: Final = "<frozen importlib"
+"""Beginning of the file names in frames of the import system."""
 
 
 def log_to_stderr(level: str, layout: str | None) -> None:
@@ -47,7 +54,7 @@ class LogLines(logging.Formatter):
             line.setdefault(name, value)
         if record.exc_text or record.exc_info:
             line["exception"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return mask(json.dumps(line, ensure_ascii=False, default=str))
 
 
 class TextLines(logging.Formatter):
@@ -61,7 +68,7 @@ class TextLines(logging.Formatter):
         line = f"{timestamp} {level:5} {record.getMessage()}{fields}"
         if record.exc_info and record.exc_info[1]:
             line += "\n" + own_traceback(record.exc_info[1])
-        return line
+        return mask(line)
 
 
 def own_traceback(error: BaseException) -> str:
@@ -70,7 +77,7 @@ def own_traceback(error: BaseException) -> str:
     A traceback without such a frame keeps all of them.
     """
     shown = traceback.TracebackException.from_exception(error)
-    callers = tuple(_directory(name) for name in _CALLERS if name in sys.modules)
+    callers = (_IMPORT_SYSTEM, *(_directory(name) for name in _CALLERS if name in sys.modules))
     chain: traceback.TracebackException | None = shown
     while chain is not None:
         first = next((i for i, frame in enumerate(chain.stack) if not frame.filename.startswith(callers)), 0)

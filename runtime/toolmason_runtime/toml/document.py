@@ -75,6 +75,10 @@ class TomlDocument:
                 return known.value if value and length == len(path) else known.key
         return START
 
+    def known_parts(self, path: KeyPath) -> int:
+        """Return the number of leading parts of `path` that are in the text."""
+        return next((length for length in range(len(path), 0, -1) if path[:length] in self._positions), 0)
+
 
 def parse_toml(raw: bytes, loads: Loads = tomllib.loads) -> TomlDocument | Problem:
     """Parse the content of a TOML file. `loads` has the results and errors of `tomllib.loads`."""

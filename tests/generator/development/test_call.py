@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -135,3 +136,35 @@ def test_projects_may_be_anywhere(project: Project, tmp_path: Path) -> None:
         check=False,
     )
     assert json.loads(result.stdout)["words"] == 1
+
+
+@pytest.mark.parametrize("command", [["call", "count_words"], ["inspect"], ["run"]])
+def test_a_project_without_generated_files_says_how_to_create_them(project: Project, command: list[str]) -> None:
+    shutil.rmtree(project.generated)
+
+    result = toolmason(project, *command)
+
+    assert result.returncode == 2
+    fix = "create it with: toolmason generate --manifest manifest/notes.toml"
+    assert result.stderr == f"Error: no generated/notes_server/__main__.py; {fix}\n"
+
+
+def test_a_server_that_ends_is_reported_after_its_own_error(project: Project) -> None:
+    (project.generated / "notes_server" / "server.py").write_text("raise SystemExit('no database')\n", "utf-8")
+
+    result = toolmason(project, "call", "count_words", '{"text": "a"}')
+
+    assert result.returncode == 2
+    assert result.stderr.endswith("no database\nError: count_words: the server ended before it answered\n")
+
+
+def test_the_traceback_of_a_failed_import_has_no_frames_of_the_import_system(project: Project) -> None:
+    handler = project.root / "handlers" / "notes" / "text.py"
+    handler.write_text(f"{handler.read_text('utf-8')}\nimport missing_module\n", encoding="utf-8")
+
+    result = toolmason(project, "call", "count_words", '{"text": "a"}')
+
+    assert result.returncode == 1
+    assert "ModuleNotFoundError: No module named 'missing_module'" in result.stderr
+    assert "handlers/notes/text.py" in result.stderr
+    assert "importlib" not in result.stderr

@@ -24,10 +24,10 @@ PATIENCE_S = 60
 class Development:
     """A running `toolmason dev` and the lines that it prints."""
 
-    def __init__(self, project: Project, port: int) -> None:
+    def __init__(self, project: Project, port: int, *options: str) -> None:
         self.port = port
         self.url = f"http://127.0.0.1:{port}/mcp"
-        command = [sys.executable, "-u", "-m", "toolmason", "dev", "--port", str(port), "--classic"]
+        command = [sys.executable, "-u", "-m", "toolmason", "dev", "--port", str(port), *options, "--classic"]
         self.process = subprocess.Popen(
             command,
             cwd=project.root,
@@ -85,10 +85,10 @@ class Development:
 
 
 @pytest.fixture
-def development(project: Project) -> Iterator[Development]:
+def development(project: Project, request: pytest.FixtureRequest) -> Iterator[Development]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    running = Development(project, port)
+    running = Development(project, port, *getattr(request, "param", ()))
     try:
         running.wait_for("serving MCP at")
         yield running
@@ -126,6 +126,18 @@ def test_an_invalid_manifest_is_reported_while_the_last_version_runs_on(
     assert development.call("count_words", "to be").startswith('{"words":2')
 
 
+@pytest.mark.parametrize("development", [("--stubs",)], indirect=True)
+def test_a_tool_without_a_function_gets_one_and_is_served(project: Project, development: Development) -> None:
+    text = project.manifest.read_text(encoding="utf-8")
+    tool = text[text.index("[tools.count_words]") : text.index("[[tools.count_words.examples]]")]
+    more = tool.replace("count_words", "count_lines").replace("Count words", "Count lines")
+    project.manifest.write_text(f"{text}\n{more}", encoding="utf-8", newline="\n")
+
+    development.wait_for("handlers/notes/text.py: added count_lines")
+    development.wait_for("serving MCP at")
+    assert development.call("count_lines", "to be") == "Error executing tool count_lines"
+
+
 def test_the_log_shows_the_traceback_of_a_handler_from_its_first_own_line(
     project: Project, development: Development
 ) -> None:
@@ -142,6 +154,18 @@ def test_a_signal_ends_the_server_as_well(development: Development) -> None:
     assert development.end() == 0
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", development.port)).close()
+
+
+def test_a_port_in_use_is_refused_with_the_option_for_another(project: Project) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        command = [sys.executable, "-m", "toolmason", "dev", "--port", port]
+        result = subprocess.run(command, cwd=project.root, capture_output=True, encoding="utf-8", check=False)
+
+    assert (result.returncode, result.stderr) == (
+        2,
+        f"Error: port {port}: Address already in use; choose another with --port\n",
+    )
 
 
 def test_the_inspector_is_refused_where_its_version_of_node_is_missing(project: Project, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.importers.help.fragment import fragment
 from toolmason.importers.help.parser import Help, Option, parse_help
-from toolmason.importers.help.runner import Answer, program_help
+from toolmason.importers.help.runner import Answer, Runs, program_help
+from toolmason.importers.help.tree import Subcommand, is_group
 from toolmason.importers.help.usage import Positional, parse_usage
 from toolmason.importers.notes import ImporterError
 from toolmason.manifest.document import load
@@ -61,6 +62,13 @@ def proposed(folder: Path, *command: str) -> tuple[dict[str, Any], dict[str, Com
     return tomllib.loads(result.stdout), commands_of(result.stdout, folder)
 
 
+def proposal(help_: Help, program: str, option: str = "--help") -> str:
+    """Return the fragment for a help text, whose subcommands are not followed."""
+    own = Subcommand(command=(program,), answer=Answer(help=help_, option=option))
+    listed = [Subcommand(command=(program, name), summary=text) for name, text in help_.commands]
+    return fragment((program,), listed if is_group(help_) else [own]).text
+
+
 def parsed(name: str, *command: str) -> Help:
     return parse_help((FIXTURES / f"{name}.txt").read_text(encoding="utf-8"), command)
 
@@ -85,9 +93,9 @@ def options(text: Help) -> dict[str, Option]:
         (
             ("git", "log"),
             "git_log",
-            {"path": "string[]", "quiet": "boolean", "decorate_refs": "string"},
-            {"path": ["a", "b"], "quiet": True},
-            ("git", "log", "a", "b", "--quiet"),
+            {"path": "string[]", "max_count": "integer", "author": "string"},
+            {"path": ["a", "b"], "max_count": 3},
+            ("git", "log", "a", "b", "--max-count=3"),
         ),
         (
             ("git", "commit"),
@@ -168,7 +176,7 @@ def test_sub_commands_are_proposed_one_by_one(tmp_path: Path, command: tuple[str
 
 @pytest.mark.parametrize("command", [("toolmason", "generate"), ("toolmason", "init"), ("toolmason", "explain")])
 def test_our_own_commands_are_read_whole(command: tuple[str, str]) -> None:
-    found = program_help(command, timeout_s=60).help
+    found = program_help(command, runs=Runs()).help
     own = toolmason.commands[command[1]]
     flags = {flag for param in own.params if param.param_type_name == "option" for flag in param.opts}
     assert {flag for each in found.options for flag in each.flags} == flags | {"-h", "--help"}
@@ -199,7 +207,7 @@ def test_a_program_is_run_with_help_alone_and_again_with_h(tmp_path: Path) -> No
         "print('usage: prog go [--fast]\\n\\n  --fast  be quick' if known else 'unknown', file=sys.stderr)",
         "sys.exit(129)",
     )
-    answer = program_help([name, "go"], timeout_s=60)
+    answer = program_help([name, "go"], runs=Runs())
     assert answer.option == "-h"
     assert [each.flags for each in answer.help.options] == [("--fast",)]
     assert log.read_text(encoding="utf-8") == "go --help\ngo -h\n"
@@ -209,41 +217,41 @@ def test_a_page_of_a_manual_gives_way_to_the_short_help(tmp_path: Path) -> None:
     page = "GIT-LOG(1)  Git Manual\\n\\nOPTIONS\\n       --one\\n           One\\n       --two\\n           Two\\n"
     short = "usage: prog\\n\\n  --one  One"
     name = program(tmp_path, f"print('{page}' if sys.argv[1] == '--help' else '{short}')")
-    assert program_help([name], timeout_s=60).option == "-h"
+    assert program_help([name], runs=Runs()).option == "-h"
 
 
 def test_a_manual_is_better_than_nothing(tmp_path: Path) -> None:
     page = "X(1)  Manual  X(1)\\n\\n       --one  One\\n"
     name = program(tmp_path, f"print('{page}') if sys.argv[1] == '--help' else sys.exit(1)")
-    assert program_help([name], timeout_s=60).option == "--help"
+    assert program_help([name], runs=Runs()).option == "--help"
 
 
 def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
     name = program(tmp_path, "time.sleep(600)")
     with pytest.raises(ImporterError, match=r"took more than 0\.2 seconds"):
-        program_help([name], timeout_s=0.2)
+        program_help([name], runs=Runs(timeout_s=0.2))
 
 
 def test_a_program_that_never_stops_talking_is_read_in_part(tmp_path: Path) -> None:
     name = program(tmp_path, "print('  --one  One')", "for _ in range(200000): print('x' * 60)")
-    assert [each.flag for each in program_help([name], timeout_s=60).help.options] == ["--one"]
+    assert [each.flag for each in program_help([name], runs=Runs()).help.options] == ["--one"]
 
 
 def test_a_program_that_writes_without_end_is_ended_and_read_in_part(tmp_path: Path) -> None:
     name = program(tmp_path, "print('  --one  One')", "while True: print('x' * 60)")
-    assert [each.flag for each in program_help([name], timeout_s=60).help.options] == ["--one"]
+    assert [each.flag for each in program_help([name], runs=Runs()).help.options] == ["--one"]
 
 
 def test_a_program_that_complains_without_end_is_ended(tmp_path: Path) -> None:
     name = program(tmp_path, "while True: print('x' * 60, file=sys.stderr)")
     with pytest.raises(ImporterError, match="shows no options"):
-        program_help([name], timeout_s=60)
+        program_help([name], runs=Runs())
 
 
 def test_a_program_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKEN", "secret")
     name = program(tmp_path, "print('  --' + os.environ.get('API_TOKEN', 'none') + '  x')")
-    assert [each.flag for each in program_help([name], timeout_s=60).help.options] == ["--none"]
+    assert [each.flag for each in program_help([name], runs=Runs()).help.options] == ["--none"]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +295,7 @@ def test_a_program_that_writes_no_text_is_told_to_say_nothing(tmp_path: Path, ou
 
 def test_a_help_text_that_is_not_all_utf_8_is_read(tmp_path: Path) -> None:
     name = program(tmp_path, "sys.stdout.buffer.write(b'  --caf\\xe9 X  Le caf\\xe9 du matin\\n  --one  One\\n')")
-    assert "--one" in [each.flag for each in program_help([name], timeout_s=60).help.options]
+    assert "--one" in [each.flag for each in program_help([name], runs=Runs()).help.options]
 
 
 # Styles
@@ -367,7 +375,7 @@ def test_docopt_is_read() -> None:
 
 @pytest.mark.parametrize("style", ["argparse", "cobra", "pflag", "clap", "gnu", "docopt"])
 def test_every_style_comes_to_a_manifest(style: str, tmp_path: Path) -> None:
-    text = fragment(("prog",), Answer(help=parsed(style, "prog"), option="--help"))
+    text = proposal(parsed(style, "prog"), "prog")
     (tool,) = commands_of(text, tmp_path).values()
     assert tool.placements
 
@@ -504,7 +512,7 @@ def test_sub_commands_that_a_usage_spells_out_become_tools(
     help_ = parse_help(text, [program])
     assert dict(help_.commands) == found
     assert help_.positionals == ()
-    tools = commands_of(fragment((program,), Answer(help=help_, option="--help")), tmp_path)
+    tools = commands_of(proposal(help_, program), tmp_path)
     assert [each.argv for each in tools.values()] == [(name,) for name in found]
 
 
@@ -552,11 +560,11 @@ def test_of_a_usage_alone_the_options_are_read(tmp_path: Path) -> None:
         "-D": "[address:]port",
     }
     assert [each.name for each in help_.positionals] == ["target", "command"]
-    (tool,) = commands_of(fragment(("remote",), Answer(help=help_, option="--help")), tmp_path).values()
+    (tool,) = commands_of(proposal(help_, "remote"), tmp_path).values()
     argv = build_invocation(tool, {"target": "host", "p": 22, "a": True}, environ={}).argv
     assert argv == ("remote", "host", "-A", "-p", "22")
     usage = "usage: p [-Q query_option]\n"
-    text = fragment(("p",), Answer(help=parse_help(usage, ["p"]), option="--help"))
+    text = proposal(parse_help(usage, ["p"]), "p")
     assert tomllib.loads(text)["tools"]["p"]["params"]["q"]["description"] == "query option"
 
 
@@ -570,7 +578,7 @@ def test_colons_before_a_description_are_none_of_it() -> None:
 
 
 def test_a_value_that_must_be_glued_to_a_short_flag_is_not_written_apart(tmp_path: Path) -> None:
-    text = fragment(("p",), Answer(help=parse_help("  -i[suffix]  edit in place\n", ["p"]), option="--help"))
+    text = proposal(parse_help("  -i[suffix]  edit in place\n", ["p"]), "p")
     assert "# guess: that it has no value; a joined value" in text
     (tool,) = commands_of(text, tmp_path).values()
     assert build_invocation(tool, {"i": True}, environ={}).argv == ("p", "-i")
@@ -580,11 +588,11 @@ def test_a_value_that_must_be_glued_to_a_short_flag_is_not_written_apart(tmp_pat
 
 
 def test_guesses_are_marked(tmp_path: Path) -> None:
-    text = fragment(("pack",), Answer(help=parsed("argparse", "pack"), option="--help"))
+    text = proposal(parsed("argparse", "pack"), "pack")
     assert text.startswith("# Proposed from `pack --help`: review each guess.\n")
-    assert "# guess: a whole number, by `N` or its default\n[tools.pack.params.jobs]" in text
-    assert "# guess: that it is required; the usage has it without brackets\n[tools.pack.params.level]" in text
-    assert "# guess: that it has one value; the help shows several\n[tools.pack.params.name]" in text
+    assert "# guess: a whole number, by `N` or its default\nparams.jobs = {" in text
+    assert "# guess: that it is required; the usage has it without brackets\nparams.level = {" in text
+    assert "# guess: that it has one value; the help shows several\nparams.name = {" in text
     assert "# guess: existence and position" not in text
     assert tomllib.loads(text)["tools"]["pack"]["params"]["ratio"]["type"] == "number"
     commands_of(text, tmp_path)
@@ -592,7 +600,7 @@ def test_guesses_are_marked(tmp_path: Path) -> None:
 
 def test_arguments_in_an_order_that_a_manifest_refuses_are_loosened(tmp_path: Path) -> None:
     found = parse_help("usage: cp [-x] [MODE] SOURCE... DEST\n\nCopy a source to a destination.\n", ["cp"])
-    text = fragment(("cp",), Answer(help=found, option="--help"))
+    text = proposal(found, "cp")
     params = tomllib.loads(text)["tools"]["cp"]["params"]
     assert params["source"] == {"type": "string", "description": "Source", "positional": True, "required": False}
     assert "others follow it" in text
@@ -601,7 +609,7 @@ def test_arguments_in_an_order_that_a_manifest_refuses_are_loosened(tmp_path: Pa
 
 
 def test_a_program_that_takes_two_dashes_is_marked(tmp_path: Path) -> None:
-    text = fragment(("p",), Answer(help=parse_help("usage: p [--] [<path>...]", ["p"]), option="-h"))
+    text = proposal(parse_help("usage: p [--] [<path>...]", ["p"]), "p", "-h")
     assert "# guess: `ends_options`; the usage contains `--`\n[clis.p]" in text
     (tool,) = commands_of(text, tmp_path).values()
     assert build_invocation(tool, {"path": ["-x"]}, environ={}).argv == ("p", "--", "-x")
@@ -609,7 +617,7 @@ def test_a_program_that_takes_two_dashes_is_marked(tmp_path: Path) -> None:
 
 def test_what_a_manifest_refuses_is_left_out_of_a_proposal(tmp_path: Path) -> None:
     help_ = Help(options=(Option(flags=("--a",)), Option(flags=("-x:y",)), Option(flags=("--a",), metavar="X")))
-    text = fragment(("p",), Answer(help=help_, option="--help"))
+    text = proposal(help_, "p")
     assert "# left out: tools.p.params.a_2: " in text
     (tool,) = commands_of(text, tmp_path).values()
     assert [each.flag for each in tool.placements] == ["--a", "-x:y"]
@@ -618,17 +626,17 @@ def test_what_a_manifest_refuses_is_left_out_of_a_proposal(tmp_path: Path) -> No
 def test_nothing_left_is_told() -> None:
     help_ = Help(commands=(("x" * 80, "too long"),))
     with pytest.raises(ImporterError, match=r"left out: tools\.p_x+: (?s:.*)can be a tool"):
-        fragment(("p",), Answer(help=help_, option="--help"))
+        proposal(help_, "p")
 
 
 @pytest.mark.parametrize("name", ["search", "any"])
 def test_a_program_whose_name_a_server_keeps_gets_another(tmp_path: Path, name: str) -> None:
-    text = fragment((name,), Answer(help=parse_help("  --a  x", [name]), option="--help"))
+    text = proposal(parse_help("  --a  x", [name]), name)
     assert [tool.name for tool in commands_of(text, tmp_path).values()] == [f"run_{name}"]
 
 
 def test_a_program_named_as_a_generated_module_gets_another_category(tmp_path: Path) -> None:
-    text = fragment(("server",), Answer(help=parse_help("  --a  x", ["server"]), option="--help"))
+    text = proposal(parse_help("  --a  x", ["server"]), "server")
     assert list(tomllib.loads(text)["categories"]) == ["server_tools"]
     commands_of(text, tmp_path)
 
@@ -644,7 +652,7 @@ LINES = st.lists(st.text(st.sampled_from(" -[]()<>|.=,:aAbN\t#\"'{}…"), max_si
 def test_any_text_is_read_and_comes_to_a_manifest_or_to_nothing(lines: list[str]) -> None:
     found = parse_help("usage: p " + "\n".join(lines), ["p"])
     try:
-        text = fragment(("p",), Answer(help=found, option="--help"))
+        text = proposal(found, "p")
     except ImporterError:
         return
     assert re.search(r"^risk = \"destructive\"$", text, re.MULTILINE)

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[3]
 MANIFESTS = [
     ROOT / "manifest" / "workbench.toml",
     *(each.parent / "manifest.toml" for each in sorted((ROOT / "tests" / "golden").glob("*/expected"))),
+    *sorted((ROOT / "tests" / "golden").glob("*-become-one-manifest/tools/*.toml")),
 ]
 
 GOOD = """
@@ -101,6 +102,14 @@ def test_a_good_manifest_is_accepted() -> None:
     assert mistakes(GOOD) == []
 
 
+def test_an_included_file_needs_no_server_and_the_main_file_does() -> None:
+    tools = GOOD[GOOD.index("[categories.books]") :]
+
+    assert mistakes(tools) == []
+    assert mistakes(f"edition = 1\n{tools}") == ["'server' is a required property"]
+    assert "'edition' is a required property" in mistakes(GOOD.replace("edition = 1", ""))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -137,6 +146,13 @@ def test_a_mistake_is_refused(old: str, new: str, told: str) -> None:
         ("[categories.books]", "[categories.books-two]"),
         ("[types.Book]", "[types.book]"),
         ("[types.Book]", "[types.Book_Two]"),
+        ("[types.Book]", '[types.Color]\nenum = ["red"]\nfields.a = { type = "string" }\n[types.Book]'),
+        ("[types.Book]", "[types.Nothing]\n[types.Book]"),
+        ("[types.Book]", '[types.Item]\none_of = ["Book", "Map"]\n[types.Book]'),
+        ("[types.Book]", '[params."the page"]\ntype = "integer"\n[types.Book]'),
+        ("[types.Book]", '[params.page]\ndescription = "Page"\n[types.Book]'),
+        ("[clis.git-2]", '[clis.git-2]\ndefaults.risk = "reads"'),
+        ("[server]", "[servers]"),
         ("fields.title", "fields.2title"),
         ("params.query", 'params."the query"'),
         ("params.query", f"params.{'q' * 65}"),
@@ -170,7 +186,6 @@ def test_a_mistake_is_refused(old: str, new: str, told: str) -> None:
         ('handler = "catalog:search"', 'handler = "catalog:search"\nrisk = "read"'),
         ('handler = "catalog:search"', 'handler = "catalog:search"\ntimeout = 1'),
         ('enum = ["a", 1] }', 'flag = "--query" }'),
-        ('risk = "read"', ""),
         ('risk = "read"', 'risk = "reads"'),
         ('risk = "read"', "risk = true"),
         ('risk = "read"', "risk = {}"),
@@ -213,6 +228,12 @@ def test_what_a_later_stage_refuses_the_schema_refuses_too(old: str, new: str) -
         ('{ type = "string", required', '{ type = " map< Book [] > [] ", required'),
         ("params.query", "params = {}\ninput_schema = 'a.json'\next.query"),
         ("params.query", "input_schema = { type = 'object' }\next.query"),
+        ('risk = "read"', ""),
+        ("[clis.git-2]", '[clis.git-2]\ndefaults = { risk = "read", tier = "all", tags = ["a"] }'),
+        ("[types.Book]", '[types.Color]\nenum = ["red"]\n[types.Book]'),
+        ("[types.Book]", '[types.Item]\none_of = ["Book", "Map"]\ndiscriminator = "kind"\n[types.Book]'),
+        ("params.query", 'params.page = "page"\nparams.last = { use = "page", minimum = 1 }\nparams.query'),
+        ("edition = 1", 'edition = 1\ninclude = ["tools/*.toml"]'),
         ('risk = "read"', 'risk = "destructive"\nconfirm = "Really?"\nargv = ["log"]'),
         ('{ GET = "read" }', '{ GET = "read", "" = "write" }\nrisk.path = { a = "destructive" }'),
         ('flag = "-X"', 'flag = "if="'),

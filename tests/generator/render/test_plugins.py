@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ SCHEMAS = {
 }
 """Generated file -> a copy of its schema; each copy names its source."""
 
+TESTS = Path(__file__).parents[2]
 LINES = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=100)
 
 
@@ -62,6 +64,39 @@ def test_any_text_about_a_server_fits_each_schema_and_arrives_unchanged(server: 
     assert plugin.get("author", {"name": ""}) == {"name": texts["author"]}
     assert bundle["author"]["name"] == market["owner"]["name"] == (texts["author"] or texts["title"] or "notes")
     assert entry["title"] == bundle["display_name"] == (texts["title"] or "notes")
+
+
+CONFIGURED = """
+import { getMcpConfigForManifest } from "@anthropic-ai/mcpb";
+const manifest = JSON.parse(process.argv[1]);
+const userConfig = JSON.parse(process.argv[2]);
+const options = { manifest, extensionPath: "/x", systemDirs: {}, userConfig, pathSeparator: "/" };
+console.log(JSON.stringify(await getMcpConfigForManifest(options)));
+"""
+"""Prints the command line and the variables with which a client starts a bundle."""
+
+
+def test_a_bundle_asks_for_variables_that_look_like_secrets_and_the_registry_names_them(server: Server) -> None:
+    documents = plugins(replace(server, pass_env=("NOTES_TOKEN", "NOTES_KEYBOARD")))
+    bundle, entry = documents["plugins/claude-desktop/manifest.json"], documents["plugins/mcp-registry/server.json"]
+    for path in SCHEMAS:
+        schema_of(path).validate(documents[path])
+
+    def started(**values: str) -> Any:
+        command = ["node", "--input-type=module", "--eval", CONFIGURED, json.dumps(bundle), json.dumps(values)]
+        output = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=True).stdout
+        return json.loads(output)["env"]
+
+    assert bundle["user_config"].keys() == {"NOTES_TOKEN"}
+    assert bundle["user_config"]["NOTES_TOKEN"]["sensitive"]
+    assert started(NOTES_TOKEN="abc") == {"NOTES_TOKEN": "abc"}
+    assert started() == {"NOTES_TOKEN": ""}
+    assert [
+        (variable["name"], variable.get("isSecret")) for variable in entry["packages"][0]["environmentVariables"]
+    ] == [
+        ("NOTES_TOKEN", True),
+        ("NOTES_KEYBOARD", None),
+    ]
 
 
 @pytest.mark.parametrize(("omit", "args"), [((), ["--no-command-prompts"]), (("plugins/claude-code/commands",), [])])

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from enum import StrEnum
 from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from toolmason.model.identifiers import member_names
 from toolmason.model.server import Category
-from toolmason.model.types import ArrayType, ClassName, Identifier, ObjectType, PrimitiveType, Property
+from toolmason.model.types import (
+    ArrayType,
+    ClassName,
+    EnumType,
+    Identifier,
+    NamedType,
+    ObjectType,
+    PrimitiveType,
+    Property,
+)
 from toolmason.render import pydantic_models
 from toolmason.render.pydantic_models import OPTIONS, cache_key, models, models_of_modules, schemas
 
+VALUES = ("1", "a b", "a-b", "name", "title", "None", "Ä", "%", "in", "__x__", "A", "a")
 SOURCE: dict[str, Any] = {"$defs": {"Note": {"type": "object"}}}
 
 
@@ -49,6 +64,25 @@ def test_no_reference_to_another_document_reaches_the_model_generator(target: st
     }
     with pytest.raises(ValueError, match="leads to another document"):
         pydantic_models._generate(source)
+
+
+def test_members_of_enumerations_have_names_that_python_and_strings_allow() -> None:
+    names = ["value_1", "a_b", "a_b_2", "name_", "title_", "None_", "value_", "value__2", "in_", "x", "A", "a"]
+    assert list(member_names(VALUES)) == names
+    odd = EnumType(name=ClassName("Odd"), description='Says "hi"', choices=VALUES)
+    fields = (Property(name="odd", type=NamedType(odd.name), has_default=True, required=False, default="title"),)
+    named = replace(category(*fields), types=(odd, ObjectType(name=ClassName("Note"), description="", fields=fields)))
+    text = models(schemas(named, "notes_server"))
+    assert [line.split(" = ")[0].strip() for line in text.splitlines() if line.startswith("    ") and "= " in line][
+        : len(names)
+    ] == names
+    assert "odd: Odd = Odd.title_" in text
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), unique=True, min_size=1))
+def test_any_texts_are_an_enumeration(values: list[str]) -> None:
+    members = StrEnum("Members", list(zip(member_names(values), values, strict=True)))  # type: ignore[misc]
+    assert [str(member) for member in members] == values
 
 
 def test_the_key_of_models_depends_on_the_options_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -269,31 +270,45 @@ def test_without_a_shared_type_there_is_no_module_for_them(small: Server) -> Non
     assert "catalog_server/types.py" not in by_path(render(small))
 
 
-LIFESPAN = """\
-from collections.abc import AsyncIterator, Mapping
+HOOKS = """\
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+from library_server.options import Options
 
 
 @asynccontextmanager
-async def open_library(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterator[str]:
-    yield "one object"
+async def open_library(options: Options) -> AsyncIterator[str]:
+    yield options.region * options.limit
+
+
+def check() -> list[str]:
+    return []
+
+
+def count(argv: list[str]) -> int:
+    return len(argv)
 """
 
 
 @pytest.mark.parametrize(
-    ("decorator", "verdict"),
+    ("right", "wrong", "hook"),
     [
-        ("@asynccontextmanager\n", "Success: no issues found"),
-        ("", "library_server/server.py:30: error: Incompatible types in assignment"),
+        ("", "", ""),
+        ("@asynccontextmanager\n", "", "LIFESPAN"),
+        ("options: Options)", "options: dict[str, str])", "LIFESPAN"),
+        ("options.region * options.limit", "options.regoin", "options.regoin"),
+        ("def check()", "def check(options: Options)", "STARTUP_CHECK"),
+        ("-> int:\n    return len(argv)", "-> None:\n    print(argv)", "RUN_COUNT"),
     ],
-    ids=["right", "not decorated"],
+    ids=["right", "not decorated", "a mapping", "no such option", "check with a parameter", "no exit code"],
 )
-def test_mypy_proves_that_a_lifespan_fits(decorator: str, verdict: str, tmp_path: Path) -> None:
+def test_mypy_proves_that_each_hook_fits(right: str, wrong: str, hook: str, tmp_path: Path, mypy_cache: Path) -> None:
     lay_out(by_path(render(model("every-field-of-a-tool-reaches-the-catalogue"))), tmp_path / "generated")
-    state = LIFESPAN.replace("@asynccontextmanager\n", decorator)
+    state = HOOKS.replace(right, wrong) if right else HOOKS
     lay_out(dict.fromkeys(["__init__.py", "tools/__init__.py"], "") | {"tools/state.py": state}, tmp_path / "library")
     mypy = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "-m", "library_server.server"],
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", mypy_cache, "-m", "library_server.hooks"],
         cwd=tmp_path / "generated",
         env={"MYPYPATH": ":".join(map(str, [tmp_path, ROOT / "runtime"])), "PATH": ""},
         capture_output=True,
@@ -301,7 +316,18 @@ def test_mypy_proves_that_a_lifespan_fits(decorator: str, verdict: str, tmp_path
         encoding="utf-8",
     )
 
-    assert mypy.stdout.startswith(verdict)
+    if not hook:
+        assert mypy.stdout.startswith("Success: no issues found"), mypy.stdout
+        return
+    places = re.findall(r"^([^:]+):(\d+): error: ", mypy.stdout, re.MULTILINE)
+    sources = [(tmp_path / "generated" / path).read_text(encoding="utf-8").splitlines() for path, _ in places]
+    lines = [source[int(number) - 1] for source, (_, number) in zip(sources, places, strict=True)]
+    assert any(hook in line for line in lines), mypy.stdout
+
+
+@pytest.fixture(scope="module")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mypy")
 
 
 def lay_out(files: dict[str, str], folder: Path) -> None:

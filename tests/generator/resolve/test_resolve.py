@@ -129,10 +129,33 @@ def test_types_are_written_out_up_to_a_size(use: str, types: str, expected: list
     assert codes(manifest(use + types)) == expected
 
 
-def test_a_recursive_type_may_be_a_result_and_no_parameter_whatever_its_size() -> None:
+COLORS = '[types.Color]\nenum = ["red", "in"]\n'
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('type = "Color", default = "in"', []),
+        ('type = "Color", default = "blue"', ["TM309"]),
+        ('type = "Color", default = {}', ["TM309"]),
+        ('type = "Color[]", default = ["red", "in"], min_items = 1', []),
+        ('type = "Color[]", default = ["blue"]', ["TM309"]),
+        ('type = "map<Color>", default = {}', []),
+        ('type = "map<Color>", default = { a = "red" }', ["TM309"]),
+        ('type = "Color[][]", default = [["red"]]', ["TM309"]),
+        ('type = "Color", enum = ["red"]', ["TM308"]),
+        ('type = "Color", nullable = true', []),
+    ],
+)
+def test_defaults_of_enumerations_are_their_values(value: str, expected: list[str]) -> None:
+    assert codes(manifest(f"params.a = {{ {value} }}\n{COLORS}")) == expected
+
+
+def test_a_recursive_type_may_be_a_result_and_a_parameter_up_to_a_size() -> None:
     types = chain(3, 1, last="T0[]")
     assert codes(manifest('returns = "T0"\n' + types)) == []
-    assert codes(manifest('params.a = { type = "T0" }\n' + types)) == ["TM307"]
+    assert codes(manifest('params.a = { type = "T0" }\n' + types)) == []
+    assert codes(manifest('params.a = { type = "T0" }\n' + chain(3, 1, last="map<T0>"))) == ["TM307"]
     assert codes(manifest('returns = "T0"\n' + chain(8, 4, last="T0[]"))) == ["TM321"]
 
 

@@ -54,6 +54,7 @@ def test_a_path_value_is_one_segment_and_a_query_value_one_pair(segment: str, va
         ("space", ["a", "b"], "k=a%20b"),
         ("pipe", ["a", "b"], "k=a%7Cb"),
         ("deepObject", {"a": 1, "b": {"c": True}, "d": None}, "k%5Ba%5D=1&k%5Bb%5D%5Bc%5D=true"),
+        ("deepObject", ["x", {"a": [1]}], "k%5B0%5D=x&k%5B1%5D%5Ba%5D%5B0%5D=1"),
         ("form", 2.0, "k=2"),
         ("form", False, "k=false"),
         ("form", "", "k="),
@@ -91,6 +92,15 @@ def test_a_write_without_body_arguments_sends_an_object_only_if_it_has_members()
     whole = placed("b", Place.BODY, key=".")
     assert build_request(tool("/x", whole, method="POST"), {}, BASE).content is None
     assert build_request(tool("/x", whole, method="POST"), {"b": [1]}, BASE).content == b"[1]"
+
+
+def test_a_form_repeats_arrays_and_writes_objects_with_brackets() -> None:
+    placements = (placed("a", Place.BODY), placed("b", Place.BODY, style="deepObject"), placed("c", Place.BODY))
+    request_tool = tool("/x", *placements, method="POST", body="form")
+
+    request = build_request(request_tool, {"a": ["x y", 2], "b": {"c": [True]}}, BASE)
+
+    assert request.content == b"a=x%20y&a=2&b%5Bc%5D%5B0%5D=true"
 
 
 @given(st.dictionaries(st.sampled_from("ab"), TEXTS), TEXTS)

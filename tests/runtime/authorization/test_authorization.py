@@ -185,17 +185,23 @@ def test_a_claim_that_is_missing_or_invalid_is_an_error_unless_there_is_a_defaul
     assert "cannot use the claim" in text(notes.call(issuer.token(**{TEAM: 7}), "call", **team))
 
 
-async def test_a_session_belongs_to_its_principal(notes: Notes) -> None:
-    issuer = notes.issuer
-    hello = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "tests", "version": "1"},
-    }
-    opened = notes.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, issuer.token("ada"))
+WHOAMI = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}
+
+
+def open_session(notes: Notes, token: str) -> dict[str, str]:
+    """Open a session of 2025-11-25 and return the headers of its requests."""
+    client = {"name": "tests", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+    opened = notes.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, token)
     session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
-    ready = notes.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, issuer.token("ada"), session)
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}
+    assert notes.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, token, session).status_code == 202
+    return session
+
+
+def test_a_session_belongs_to_its_principal(notes: Notes) -> None:
+    issuer = notes.issuer
+    session = open_session(notes, issuer.token("ada"))
+    call = WHOAMI
 
     def status(token: str, method: str = "POST") -> int:
         if method == "POST":
@@ -203,7 +209,6 @@ async def test_a_session_belongs_to_its_principal(notes: Notes) -> None:
         headers = {**session, "authorization": f"Bearer {token}", "accept": "text/event-stream"}
         return int(httpx2.request(method, notes.url, headers=headers).status_code)
 
-    assert ready.status_code == 202
     assert status(issuer.token("ada", jti="another token of the same principal")) == 200
     others = [issuer.token("bob"), issuer.token("ada", client_id="other-app")]
     assert [status(token, method) for token in others for method in ("POST", "GET", "DELETE")] == [404] * 6
@@ -211,6 +216,23 @@ async def test_a_session_belongs_to_its_principal(notes: Notes) -> None:
     assert text(notes.post(call, issuer.token("ada", "notes x"), session)) == "ada by ada-app: notes x"
     assert status(issuer.token("ada"), "DELETE") == 200
     assert status(issuer.token("ada")) == 404
+
+
+def test_processes_of_one_server_know_the_principal_of_a_session(
+    issuer: Issuer, notes_environment: Environment
+) -> None:
+    with serving_notes(issuer, notes_environment, "--workers", "2") as notes:
+        ada, bob = issuer.token("ada"), issuer.token("bob")
+        session = open_session(notes, ada)
+
+        # Each process fetches the keys for its first request.
+        for _ in range(500):
+            assert text(notes.post(WHOAMI, ada, session)) == "ada by ada-app: notes"
+            assert notes.post(WHOAMI, bob, session).status_code == 404
+            if len(issuer.asked) == 2:
+                break
+
+        assert issuer.asked == ["jwks", "jwks"]
 
 
 def test_the_question_of_a_call_is_answered_by_its_principal_alone(notes: Notes) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import anyio
 import pytest
-from issuer import Issuer, make_key, public_jwk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from issuer import AUDIENCE, Issuer, make_key, public_jwk
+from toolmason_runtime.server.access_tokens import AccessTokens, TokenRules
 from toolmason_runtime.server.jwks import (
     FETCH_PERIOD_S,
     FRESH_S,
@@ -126,3 +130,24 @@ async def test_an_answer_that_is_no_key_set_is_an_outage(issuer: Issuer, keys: K
 
     with pytest.raises(KeysUnavailableError):
         await keys.find("first", "RS256")
+
+
+async def verified(tokens: AccessTokens, token: str) -> Any:
+    accepted = await tokens.verify_token(token)
+    return accepted and accepted.claims
+
+
+def test_a_changed_token_has_the_same_claims_or_none(issuer: Issuer) -> None:
+    rules = TokenRules(issuer=issuer.url, audience=AUDIENCE, algorithms=("RS256",))
+    token = issuer.token(exp=2**33, iat=0)
+
+    @settings(deadline=None, max_examples=200)
+    @given(st.integers(0, len(token) - 1), st.sampled_from([*"Aa0_-.=+/ \n", "é", "\ud800", ""]))
+    def check(position: int, replacement: str) -> None:
+        changed = token[:position] + replacement + token[position + 1 :]
+        assert anyio.run(verified, AccessTokens(rules, keys), changed) in (claims, None)
+
+    keys = KeySet(f"{issuer.url}/jwks")
+    claims = anyio.run(verified, AccessTokens(rules, keys), token)
+    assert claims["sub"] == "ada"
+    check()

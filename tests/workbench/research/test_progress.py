@@ -23,6 +23,7 @@ class Client:
     is_gone: bool = False
     operation_id: str = "1"
     is_local: bool = True
+    principal: None = None
     client_name: str = ""
     is_modern: bool = False
     answered: tuple[str, ...] = ()

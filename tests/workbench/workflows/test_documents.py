@@ -13,6 +13,7 @@ import pytest
 from toolmason_runtime.protocol.errors import MethodError
 from toolmason_runtime.protocol.selection import Selection
 
+from workbench_server.options import Options
 from workbench_server.server import build_dispatcher
 
 
@@ -40,7 +41,7 @@ def ask(room: Any, client: Any, method: str, params: dict[str, Any]) -> dict[str
     """Return the result of one request to the generated server."""
 
     async def request() -> dict[str, Any]:
-        dispatcher = build_dispatcher(Selection("classic"), options={"root": (str(room.project),)})
+        dispatcher = build_dispatcher(Selection("classic"), options=Options(root=(str(room.project),)))
         try:
             result: dict[str, Any] = await dispatcher.dispatch(method, params, client)
             return result

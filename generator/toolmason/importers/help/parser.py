@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -20,7 +21,8 @@ MAX_LINES: Final = 5000
 class Option:
     """An option. `metavar` is empty for a boolean flag; a `joined` value follows `=`.
 
-    `several` means that the option is repeatable, `takes_more` that several values follow one flag.
+    `several` means that the option is repeatable, `takes_more` that several values follow one flag, `inherited` that
+    the help lists it as an option of all subcommands. `mentions` counts its flag elsewhere in the help.
     """
 
     flags: tuple[str, ...]
@@ -34,11 +36,14 @@ class Option:
     minimum: int | None = None
     maximum: int | None = None
     description: str = ""
+    inherited: bool = False
+    mentions: int = field(default=0, compare=False)
 
     @property
     def flag(self) -> str:
-        """The first long flag, or else the first flag."""
-        return next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
+        """The first long flag, one that does not start with `--no-` if possible, or else the first flag."""
+        long = [flag for flag in self.flags if flag.startswith("--")]
+        return next((flag for flag in long if not flag.startswith("--no-")), [*long, *self.flags][0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,7 @@ class Help:
 
 def parse_help(text: str, command: Sequence[str]) -> Help:
     """Parse a help text. `command` is the program and its subcommand."""
-    lines = _lines(text)
+    lines = text_lines(text)
     usage = parse_usage(lines, command)
     described = dict(_argument_descriptions(lines))
     values = dict(_values(lines))
@@ -68,10 +73,15 @@ def parse_help(text: str, command: Sequence[str]) -> Help:
         options = tuple(Option(flags=(flag,), metavar=metavar) for flag, metavar in usage.options)
     summaries = dict(_commands(lines, usage))
     commands = tuple((summaries | {name: summaries.get(name, "") for name in usage.commands}).items())
+    words = Counter(_FLAG.findall("\n".join(lines)))
     return Help(
         summary=_summary(lines, usage),
         usage=usage,
-        options=_unique(variant for option in options for variant in _expand_negation(option)),
+        options=_unique(
+            replace(variant, mentions=max(0, sum(words[flag] for flag in variant.flags) - len(variant.flags)))
+            for option in options
+            for variant in _expand_negation(option)
+        ),
         positionals=tuple(
             replace(positional, description=described.get(positional.name, "")) for positional in usage.positionals
         ),
@@ -85,7 +95,8 @@ _OVERSTRIKE: Final = re.compile(r".\x08")
 """Bold and underlined characters of manual pages: `N\\bN`, `_\\bN`."""
 
 
-def _lines(text: str) -> list[str]:
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a text without colors, overstrikes and control characters."""
     plain = _OVERSTRIKE.sub("", _ANSI.sub("", text)).replace("\r\n", "\n").expandtabs(8)
     printable = "".join(char for char in plain if char == "\n" or char.isprintable())
     return [line.rstrip() for line in printable.split("\n")[:MAX_LINES]]
@@ -98,13 +109,15 @@ _FLAG: Final = re.compile(r"--?(?:\[no-\])?[A-Za-z0-9?@#.][\w.+-]*")
 """A flag: `-n`, `--max-count`, `--[no-]color`."""
 _METAVAR: Final = re.compile(
     r"""(?P<joint>\[=|=|\[|[ ])?
-        (?P<metavar> <[^<>]+> | \{[^{}]+\} | \[[^\[\]]+\] | \([^()]+\) | '[^']+' | "[^"]+" | \.\.\.
-                   | [A-Z][A-Z0-9_|.:/+?*-]* (?![a-z]) | (?P<word>[a-z][\w|:/-]*) )
+        (?P<metavar> <[^<>]+> | \{[^{}]+\} | \[[^\[\]]+\][A-Z/_]* | \([^()]+\) | '[^']+' | "[^"]+" | \.\.\.
+                   | [A-Z][A-Z0-9_|.:/+?*-]* (?![a-z]) | (?P<word>[a-z][\w|:/=-]*) | (?<==)[0-9][\w.]* )
         (?P<close>\])?""",
     re.VERBOSE,
 )
 """The placeholder of a value: `=FILE`, `[=WHEN]`, ` <file>`, ` {auto,never}`, ` path`."""
 _MORE_VALUES: Final = re.compile(r" \[[^\[\]]*\.\.\.\]")
+_INHERITED: Final = re.compile(r"(?:global|inherited|common) (?:options|flags)|options inherited", re.IGNORECASE)
+"""The heading of options that all subcommands share."""
 _PFLAG_VALUE: Final = re.compile(r"=(?P<value>[^\s:]*):$")
 """A default in older cobra programs such as kubectl: `--output='':`, `--all=false:`."""
 
@@ -112,9 +125,12 @@ _PFLAG_VALUE: Final = re.compile(r"=(?P<value>[^\s:]*):$")
 def _options(lines: Sequence[str]) -> Iterator[Option]:
     """Yield the options with their descriptions, including continued lines with a larger indent."""
     number = 0
+    inherited = False
     while number < len(lines):
         start = _option_start(lines[number])
         if start is None:
+            if lines[number][:1].strip():
+                inherited = _INHERITED.match(lines[number]) is not None
             number += 1
             continue
         spec, text, column = _split(lines[number], start)
@@ -125,7 +141,7 @@ def _options(lines: Sequence[str]) -> Iterator[Option]:
             column = column or len(line) - len(line.lstrip())
             parts.append(line.strip())
             number += 1
-        yield _option(spec, " ".join(parts))
+        yield replace(_option(spec, " ".join(parts)), inherited=inherited)
 
 
 def _option_start(line: str) -> int | None:
@@ -155,7 +171,7 @@ def _option(spec: str, text: str) -> Option:
     value = _PFLAG_VALUE.search(spec)
     option = _parse_spec(spec[: value.start()] if value else spec)
     if value and value["value"] not in ("true", "false"):
-        option = replace(option, metavar="VALUE", joined=True)
+        option = replace(option, metavar="VALUE", joined=True, several=value["value"] == "[]")
     # The rest of the specification is the start of the description.
     return _add_description(option, f"{option.description} {text}".strip())
 
@@ -204,7 +220,7 @@ def _is_value(value: re.Match[str], spec: str) -> bool:
 
 
 def _is_optional(metavar: str) -> bool:
-    return metavar.startswith("[") and "|" not in metavar
+    return metavar.startswith("[") and metavar.endswith("]") and "|" not in metavar
 
 
 _VALUE: Final = re.compile(r"\[(?:-\w\|)?(?P<flag>--[\w-]+)[ =](?P<metavar><[^<>]+>)(?P<dots> ?\.\.\.)?")
@@ -287,6 +303,8 @@ def _add_description(option: Option, text: str) -> Option:
 
 def _choices(metavar: str) -> tuple[str, ...]:
     inner = metavar.strip("<>{}[]()'\"")
+    if inner in ("true", "false"):
+        return ("true", "false")
     if metavar.startswith("{"):
         return _split_choices(inner, r"[,|]")
     # `<SPEC|PATH>` and `COMMAND|URL` are kinds of values; lower-case words are values.
@@ -304,9 +322,12 @@ def _split_choices(text: str, separator: str) -> tuple[str, ...]:
 
 _HEADING: Final = re.compile(r"(?P<title>\S[^:]*):?\s*$")
 _ENTRY: Final = re.compile(
-    r" {1,12}(?P<name>[<\[]{0,2}[A-Za-z][\w.:-]*[>\]]{0,2}(?:\.\.\.)?[\]]?)(?:[*]?:)?(?: {2,}| - |\t)(?P<text>\S.*)$"
+    r" {1,12}(?P<name>[<\[]{0,2}[A-Za-z][\w.:-]*[>\]]{0,2}(?:\.\.\.)?[\]]?)(?:, [a-z][\w-]*)*(?:[*]?:)?"
+    r"(?: {2,}| - |\t)(?P<text>\S.*)$"
 )
-"""An entry of a list: a name and a description, such as `  install  Install packages`."""
+"""An entry of a list: a name, perhaps aliases, and a description, such as `  build, b  Compile the package`."""
+_NAME_ALONE: Final = re.compile(r" {1,12}[<\[](?P<name>[A-Za-z][\w.:-]*)[>\]](?:\.\.\.)?")
+"""An argument whose description is in the next lines."""
 _NAMES: Final = re.compile(r" +(?:[a-z][a-z0-9_:.-]*, ?)*[a-z][a-z0-9_:.-]*,?")
 """A line of names separated by commas."""
 
@@ -331,6 +352,8 @@ def _argument_descriptions(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             if entry := _ENTRY.match(line):
                 rest = _continued(body[number + 1 :], entry.start("text"))
                 yield entry["name"].strip("<>[].").lower(), " ".join([entry["text"], *rest])
+            elif name := _NAME_ALONE.fullmatch(line):
+                yield name["name"].lower(), " ".join(_continued(body[number + 1 :], name.start("name") + 1))
 
 
 def _continued(lines: Sequence[str], column: int) -> Iterator[str]:
@@ -342,13 +365,19 @@ def _commands(lines: Sequence[str], usage: Usage) -> Iterator[tuple[str, str]]:
     """Yield subcommands below headings such as `Commands:`, or below any heading if the usage takes a command."""
     for title, body in _sections(lines):
         is_commands = re.search(r"\b(?:sub-?)?commands?\b", title, re.IGNORECASE) is not None
-        is_other = re.search(r"usage|option|flag|argument|environment|example", title, re.IGNORECASE) is not None
+        is_other = (
+            re.search(r"usage|option|flag|argument|environment|example|topic|alias|learn", title, re.IGNORECASE)
+            is not None
+        )
         if not (is_commands or (usage.takes_command and title)) or (is_other and not is_commands):
             continue
         for number, line in enumerate(body):
             entry = _ENTRY.match(line)
             if entry and re.fullmatch(r"[a-z][a-z0-9_:.-]*", entry["name"]):
-                yield entry["name"], " ".join([entry["text"], *_continued(body[number + 1 :], entry.start("text"))])
+                yield (
+                    entry["name"].rstrip(":"),
+                    " ".join([entry["text"], *_continued(body[number + 1 :], entry.start("text"))]),
+                )
         listed = [line for line in body if line]
         if "," in "".join(listed[:1]) and all(_NAMES.fullmatch(line) for line in listed):
             yield from ((name, "") for line in listed for name in re.findall(r"[^\s,]+", line))

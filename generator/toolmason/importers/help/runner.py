@@ -1,12 +1,14 @@
-"""Run a program only with `--help` or `-h` after its subcommand, without a shell."""
+"""Run a program only with `--help` or `-h` after its subcommand, or `man` for its page, without a shell."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Final
 
 import anyio
@@ -15,6 +17,7 @@ from toolmason_runtime.programs.spec import Invocation
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.toml.problems import quoted
 
+from toolmason.importers.help.manual import is_manual, parse_manual
 from toolmason.importers.help.parser import Help, parse_help
 from toolmason.importers.notes import ImporterError
 
@@ -31,38 +34,100 @@ _ENVIRONMENT: Final = {
 }
 _WORD: Final = re.compile(r"[A-Za-z0-9_][\w.:/+-]*")
 """A subcommand such as `remote` or `db:migrate`, but not an option."""
-_MANUAL: Final = re.compile(r"\s*[A-Z][\w.:-]*\([0-9][a-z]*\)\s")
-"""Start of a manual page, such as `GIT-LOG(1)`, which is hard to parse; `-h` may be shorter."""
+_MANUAL_ADVANTAGE: Final = 3
+"""A manual page is used if it has this many times the options of the help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The parsed help of a program and the option that printed it."""
+    """The parsed help of a program, its text, and the option that printed it, or in `source` the command line."""
 
     help: Help
     option: str
+    text: str = ""
+    source: str = ""
 
 
-def program_help(command: Sequence[str], *, timeout_s: float) -> Answer:
-    """Return the help of a program or subcommand.
+class OutOfRunsError(ImporterError):
+    """The limit of runs or of time is reached."""
+
+
+@dataclass(slots=True)
+class Runs:
+    """Limits of an import: seconds for each run of a program, number of runs, and seconds for all of them."""
+
+    timeout_s: float = 20
+    max_runs: int = 300
+    max_seconds: float = 300
+    count: int = 0
+    _start: float = field(default_factory=time.monotonic)
+
+    def take(self) -> None:
+        """Count a run.
+
+        Raises:
+            OutOfRunsError: a limit is reached.
+        """
+        if self.count >= self.max_runs:
+            raise OutOfRunsError(f"the limit of {self.max_runs} runs is reached; --max-runs raises it")
+        if time.monotonic() - self._start > self.max_seconds:
+            raise OutOfRunsError(f"the limit of {self.max_seconds:g} seconds is reached; --max-seconds raises it")
+        self.count += 1
+
+
+def program_help(command: Sequence[str], *, runs: Runs, is_subcommand: bool = False) -> Answer:
+    """Return the help of a program or subcommand: of its options, or of its manual page if that lists far more.
 
     Raises:
-        ImporterError: the program cannot be run, or its help is empty.
+        ImporterError: the program cannot be run, or its help is empty; for a subcommand, it has not even a usage.
     """
     _check_words(command)
     if shutil.which(command[0]) is None:
         raise ImporterError(f"program {quoted(command[0])} not found")
-    answers = []
+    best: Answer | None = None
+    manual: Answer | None = None
     for option in ("--help", "-h"):
-        text = _run((*command, option), timeout_s)
-        answer = Answer(help=parse_help(text, command), option=option)
-        if answer.help.weight and not _MANUAL.match(text):
-            return answer
-        answers.append(answer)
-    best = max(answers, key=lambda answer: answer.help.weight)
-    if not best.help.weight:
+        text = _run((*command, option), runs)
+        if is_manual(text):
+            manual = Answer(help=parse_manual(text, command), option=option, text=text)
+            continue
+        answer = Answer(help=parse_help(text, command), option=option, text=text)
+        if best is None or answer.help.weight > best.help.weight:
+            best = answer
+        if answer.help.weight or (is_subcommand and answer.help.usage.lines):
+            break
+    is_described = best and any(option.description for option in best.help.options)
+    if manual is None and not (is_described or (is_subcommand and best and best.help.usage.lines)):
+        manual = _manual_page(command, runs)
+    better = _better(best, manual)
+    if better is None or not (better.help.weight or (is_subcommand and better.help.usage.lines)):
         raise ImporterError(f"{quoted(' '.join(command))} shows no options with --help or -h")
-    return best
+    return better
+
+
+def _manual_page(command: Sequence[str], runs: Runs) -> Answer | None:
+    """Return the manual page of a program or subcommand, such as `git-log`; None if there is none."""
+    name = "-".join(PurePath(word).name for word in command)
+    if shutil.which("man") is None or command[1:2] == ["-m"] or not _WORD.fullmatch(name):
+        return None
+    argv = ("man", "-P", "cat", name)
+    text = _run(argv, runs)
+    if not is_manual(text):
+        return None
+    return Answer(help=parse_manual(text, command), option="", text=text, source=" ".join(argv))
+
+
+def _better(help_: Answer | None, manual: Answer | None) -> Answer | None:
+    """Return the answer with more to offer, with the usage of the help if it has one."""
+    if help_ is None or manual is None:
+        return help_ or manual
+    if len(manual.help.options) <= _MANUAL_ADVANTAGE * len(help_.help.options):
+        return help_ if help_.help.weight else manual
+    if not help_.help.usage.lines:
+        return manual
+    own = help_.help
+    merged = replace(manual.help, usage=own.usage, positionals=own.positionals, commands=own.commands)
+    return replace(manual, help=merged)
 
 
 def _check_words(command: Sequence[str]) -> None:
@@ -73,9 +138,11 @@ def _check_words(command: Sequence[str]) -> None:
             raise ImporterError(f"{quoted(word)} is not a subcommand: write a program and its subcommands only")
 
 
-def _run(argv: tuple[str, ...], timeout_s: float) -> str:
+def _run(argv: tuple[str, ...], runs: Runs) -> str:
+    runs.take()
+    invocation = Invocation(argv=argv, env=_ENVIRONMENT, timeout_s=runs.timeout_s)
     try:
-        return anyio.run(_output, Invocation(argv=argv, env=_ENVIRONMENT, timeout_s=timeout_s), backend="asyncio")
+        return anyio.run(_output, invocation, backend="asyncio")
     except ToolError as error:
         raise ImporterError(error.message) from error
 

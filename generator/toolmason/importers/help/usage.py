@@ -12,7 +12,7 @@ _USAGE: Final = re.compile(r"\s*usage:?\s*(?P<rest>.*)$", re.IGNORECASE)
 _OR: Final = re.compile(r"\s*or:\s*(?P<rest>.*)$", re.IGNORECASE)
 _TOKEN: Final = re.compile(r"--\[no-\][\w-]+|<[^<>]*>|\.\.\.|[\[\]()|]|[^\s\[\]()|<>]+")
 """A token of a usage line: `--[no-]color`, `<file>`, `...`, a bracket, `|`, or a word."""
-_OPTIONS: Final = re.compile(r"(?:[\w-]*[_-])?(?:options?|opts?|flags?|switches)", re.IGNORECASE)
+_OPTIONS: Final = re.compile(r"(?:[\w -]*[_ -])?(?:options?|opts?|flags?|switches)", re.IGNORECASE)
 _COMMAND: Final = re.compile(r"(?:sub-?|management )?commands?", re.IGNORECASE)
 _ARGUMENTS: Final = re.compile(r"arg(?:ument)?s?", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z][\w .:/+-]*")
@@ -236,9 +236,13 @@ def _is_flag_or_sign(text: str) -> bool:
 def _count_program_tokens(tokens: Sequence[str], command: Sequence[str]) -> int:
     """Return the number of leading tokens that name the program and its subcommands."""
     known = {*command, PurePath(command[0]).name, "python", "python3"}
-    for index, token in enumerate(tokens):
-        if index and token not in known:
+    index = 1
+    while index < len(tokens):
+        # `terraform [global options] plan`: options may precede a subcommand.
+        after = _end(tokens, index) + 1 if tokens[index] == "[" else index
+        if after >= len(tokens) or tokens[after] not in (command[1:] if after > index else known):
             return index
+        index = after + 1
     return len(tokens)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolmason.importers.inline_toml import inline_key, inline_value
 from toolmason.importers.manifest_writer import toml_text
 
 
@@ -19,31 +18,18 @@ def manifest_text(data: Mapping[str, Any], comment: str) -> str:
 
 def _tool_lines(name: str, table: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    yield f"[tools.{_key(name)}]"
+    yield f"[tools.{inline_key(name)}]"
     schema = table["input_schema"]
-    yield from (f"{_key(key)} = {_value(value)}" for key, value in table.items() if value is not schema)
+    yield from (f"{inline_key(key)} = {inline_value(value)}" for key, value in table.items() if value is not schema)
     if isinstance(schema, str):
-        yield f"input_schema = {_value(schema)}"
+        yield f"input_schema = {inline_value(schema)}"
         return
     yield ""
-    yield f"[tools.{_key(name)}.input_schema]"
+    yield f"[tools.{inline_key(name)}.input_schema]"
     for key, value in schema.items():
         if key == "properties" and isinstance(value, dict) and value:
-            yield from (f"properties.{_key(argument)} = {_value(inner)}" for argument, inner in value.items())
+            yield from (
+                f"properties.{inline_key(argument)} = {inline_value(inner)}" for argument, inner in value.items()
+            )
         else:
-            yield f"{_key(key)} = {_value(value)}"
-
-
-def _value(value: Any) -> str:
-    """Return a JSON value as TOML on one line."""
-    if isinstance(value, dict):
-        items = ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items())
-        return f"{{ {items} }}" if items else "{}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    # JSON escapes the same characters as TOML, except DEL.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+            yield f"{inline_key(key)} = {inline_value(value)}"

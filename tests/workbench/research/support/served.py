@@ -39,6 +39,7 @@ from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.dispatch import Dispatcher
 
 from workbench_server.catalogue import CATALOGUE
+from workbench_server.options import Options
 from workbench_server.server import build_dispatcher
 
 PATIENCE_S: Final = 30.0
@@ -241,6 +242,7 @@ class Near:
     told: list[tuple[float, str]] = field(default_factory=list)
     operation_id: str = "1"
     is_local: bool = True
+    principal: None = None
     client_name: str = ""
     is_modern: bool = False
     answered: tuple[str, ...] = ()
@@ -279,7 +281,7 @@ class Inside:
 async def inside(project: Path, *, style: str = "classic", state: Sequence[object] = ()) -> AsyncIterator[Inside]:
     """Run the server's dispatcher in this process, and in its environment: see `settle`."""
     selection = Selection(style, all_tools=True)
-    dispatcher = build_dispatcher(selection, state=state, options={"root": (str(project),)})
+    dispatcher = build_dispatcher(selection, state=state, options=Options(root=(str(project),)))
     try:
         yield Inside(dispatcher)
     finally:

@@ -9,23 +9,27 @@ import sys
 
 from toolmason_runtime.boot import Opened, open_session
 
+CHECKED_OPTIONS = (("CATALOG_TOKEN", "string", True),)
+"""Variable and type of the options that are checked at the start, and whether each is required."""
+
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
     # The first requests are answered before the server is imported.
-    return _serve(open_session(__file__))
+    return _serve(open_session(__file__, options=CHECKED_OPTIONS))
 
 
 def _serve(opened: Opened | None) -> int:
     from toolmason_runtime import serving
 
     from catalog_server.catalogue import CATALOGUE
-    from catalog_server.server import OPTIONS, load_index
+    from catalog_server.server import OPTIONS, load_index, load_options
 
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
+        load_options=load_options,
         package="catalog_server",
         prog="catalog-server",
         version=CATALOGUE["server"]["version"],
@@ -37,4 +41,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 c4aa73b52ac5f35db4f3b7cc639064f3
+# toolmason: sha256 bd345e0cbfe1c88943ee592d2a02279e

@@ -11,27 +11,29 @@ from toolmason_runtime.boot import Opened, open_session
 
 STARTUP_CHECK = "library.tools.state:check"
 
+CHECKED_OPTIONS = (("LIBRARY_LIMIT", "integer", False), ("", "string", True))
+"""Variable and type of the options that are checked at the start, and whether each is required."""
+
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
     # The first requests are answered before the server is imported.
-    return _serve(open_session(__file__, startup_check=STARTUP_CHECK))
+    return _serve(open_session(__file__, startup_check=STARTUP_CHECK, options=CHECKED_OPTIONS))
 
 
 def _serve(opened: Opened | None) -> int:
     from toolmason_runtime import serving
 
     from library_server.catalogue import CATALOGUE
-    from library_server.server import OPTIONS, load_index
+    from library_server.server import OPTIONS, load_index, load_options
 
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
+        load_options=load_options,
         subcommands=(serving.Subcommand("count", "Count the books", "library.tools.state:count"),),
         startup_check=STARTUP_CHECK,
-        routes="library.tools.web.pages:routes",
-        middleware="library.tools.web.audit:log_calls",
         package="library_server",
         prog="library-mcp",
         version=CATALOGUE["server"]["version"],
@@ -43,4 +45,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 ecabec2e53727d716373a2c7d71feb78
+# toolmason: sha256 a906aeac0ec8decd5dc9676b0e954ab4

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.serving import (
     Dispatcher,
-    Options,
     Selection,
 )
 
@@ -27,26 +26,21 @@ def load_index() -> Any:
     return json.loads(Path(__file__).with_name("search_index.json").read_text(encoding="utf-8"))
 
 
-def build_dispatcher(
-    selection: Selection | None = None, *, state: Sequence[object] = (), options: Options | None = None
-) -> Dispatcher:
+def build_dispatcher(selection: Selection | None = None, *, state: Sequence[object] = ()) -> Dispatcher:
     """Return a transport-independent dispatcher.
 
     Args:
         selection: the visible tools; all of tier `core` by default.
         state: extra state objects, beside those that the lifespan yields.
-        options: settings for the lifespan.
     """
-    return Dispatcher(CATALOGUE, selection=selection, load_index=load_index, state=state, options=options)
+    return Dispatcher(CATALOGUE, selection=selection, load_index=load_index, state=state)
 
 
-def build_server(
-    selection: Selection | None = None, *, state: Sequence[object] = (), options: Options | None = None
-) -> Server[None]:
+def build_server(selection: Selection | None = None, *, state: Sequence[object] = ()) -> Server[None]:
     """Return a server of the official SDK: for `mcp.Client`, an ASGI app, or a transport of your own."""
     from toolmason_runtime.serving import sdk_server
 
-    return sdk_server(build_dispatcher(selection, state=state, options=options))
+    return sdk_server(build_dispatcher(selection, state=state))
 
 
-# toolmason: sha256 3e91321445640d4440af0af46a6a347d
+# toolmason: sha256 3b08c105dc40f5d3459d72acfac12591

@@ -20,12 +20,13 @@ def _serve(opened: Opened | None) -> int:
     from toolmason_runtime import serving
 
     from hostile_server.catalogue import CATALOGUE
-    from hostile_server.server import OPTIONS, load_index
+    from hostile_server.server import OPTIONS, load_index, load_options
 
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
+        load_options=load_options,
         package="hostile_server",
         prog="hostile",
         version=CATALOGUE["server"]["version"],
@@ -37,4 +38,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 56fcd864aa44feb9992d6081c7588832
+# toolmason: sha256 6c58a408dca9ea2a11a144f266129ccf

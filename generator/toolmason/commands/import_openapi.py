@@ -1,0 +1,200 @@
+"""`toolmason import openapi`: create or update a manifest of HTTP tools from an OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolmason.commands.import_ import FILE, fail_import, force_option, print_lines
+from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
+from toolmason.scaffold import MAX_NAME_LENGTH
+
+if TYPE_CHECKING:
+    from toolmason.importers.openapi.manifest import Imported, Options
+    from toolmason.importers.openapi.merge import Merge, Record
+
+MAX_LINE: Final = 300
+"""Maximum characters of a line of the report on stderr."""
+
+
+def _server_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if value and (len(value) > MAX_NAME_LENGTH or not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", value)):
+        raise click.BadParameter(f"use at most {MAX_NAME_LENGTH} letters, digits and dashes, starting with a letter")
+    return value
+
+
+def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if value and not re.fullmatch(r"(?:https?://|\$)\S+", value):
+        raise click.BadParameter("use an `https:` or `http:` URL, or `$VARIABLE`")
+    return value.rstrip("/")
+
+
+@click.command("openapi")
+@click.argument("source", metavar="FILE|URL")
+@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write or update this manifest instead of stdout.")
+@click.option("--name", callback=_server_name, default="", help="Name of the server. Default: from title or domain.")
+@click.option(
+    "--base-url", metavar="URL", callback=_base_url, default="", help="URL of the API. Default: the first of `servers`."
+)
+@click.option("--tag", "tags", metavar="GLOB", multiple=True, help="Import only operations with this tag. Repeatable.")
+@click.option(
+    "--operation",
+    "operations",
+    metavar="GLOB",
+    multiple=True,
+    help="Import only operations with this operationId or request, such as 'GET /repos/*'. Repeatable.",
+)
+@click.option("--read-only", is_flag=True, help="Import only GET and HEAD.")
+@click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each operation to FILE as JSON.")
+@click.option(
+    "--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="Send this header to URL. Repeatable."
+)
+@force_option
+def openapi(
+    source: str,
+    *,
+    output: Path | None,
+    name: str,
+    base_url: str,
+    tags: tuple[str, ...],
+    operations: tuple[str, ...],
+    read_only: bool,
+    report: Path | None,
+    headers: tuple[str, ...],
+    force: bool,
+) -> None:
+    """Create HTTP tools from an OpenAPI document (3.0 or 3.1, JSON or YAML).
+
+    Example: `toolmason import openapi openapi.json -o manifest/shop.toml`. Properties of operations that tools cannot
+    express are listed on stderr, and by operation with --report. If the manifest was imported before, it is updated:
+    your edits stay, and differences are listed; --force overwrites them.
+
+    Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
+    """
+    from toolmason.importers.notes import ImporterError, Notes
+    from toolmason.importers.openapi.manifest import Options, import_document
+    from toolmason.importers.openapi.merge import read_record, record_path
+    from toolmason.importers.openapi.source import read_document
+
+    options = Options(name=name, base_url=base_url, tags=tags, operations=operations, read_only=read_only)
+    try:
+        earlier = None
+        if output and output.exists() and not force:
+            earlier = read_record(record_path(output))
+            if earlier is None:
+                message = f"{output} exists and was not imported; nothing was written; use --force to overwrite it"
+                raise OverwriteRefusedError(message)
+        document = read_document(source, parse_headers(headers))
+        if earlier and output:
+            merge, imported = _update(output, earlier, document, source, options)
+            _print_report(imported, report)
+            print_lines(["", *merge.report])
+            changes = len(merge.sets) + len(merge.removals)
+            click.echo(f"{changes} changes written, {merge.conflicts} not, since you edited there.", err=True)
+            return
+        imported = import_document(document, source, options, {})
+        _create(output, imported, source, options)
+    except ImporterError as error:
+        fail_import(error, Notes(), is_json=False)
+    _print_report(imported, report)
+
+
+def _create(output: Path | None, imported: Imported, source: str, options: Options) -> None:
+    from toolmason.importers.names import one_line
+    from toolmason.importers.openapi.layout import manifest_text
+    from toolmason.importers.openapi.merge import record_path
+
+    info = imported.info
+    text = manifest_text(
+        imported.data, one_line(f"Imported from {info.get('title', source)} {info.get('version', '')}") + "."
+    )
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    _write({output: text, record_path(output): _record(imported, source, options).text()})
+
+
+def _record(imported: Imported, source: str, options: Options) -> Record:
+    from toolmason.importers.openapi.merge import Record
+
+    return Record(
+        source=source,
+        version=str(imported.info.get("version", "")),
+        options=options,
+        tools=dict(imported.tools),
+        data=imported.data,
+    )
+
+
+def _update(
+    output: Path, earlier: Record, document: dict[str, object], source: str, options: Options
+) -> tuple[Merge, Imported]:
+    """Merge a newer document into an edited manifest."""
+    from dataclasses import replace
+
+    from toolmason.importers.openapi.manifest import import_document
+    from toolmason.importers.openapi.merge import (
+        Merge,
+        commented_sections,
+        follow_renames,
+        merged_text,
+        read_tables,
+        record_path,
+        with_unselected,
+    )
+
+    text, current = read_tables(output)
+    earlier = follow_renames(earlier, current)
+    is_filtered = options.tags or options.operations or options.read_only
+    chosen = (
+        options
+        if is_filtered
+        else replace(
+            options,
+            tags=earlier.options.tags,
+            operations=earlier.options.operations,
+            read_only=earlier.options.read_only,
+        )
+    )
+    chosen = replace(
+        chosen,
+        name=options.name or earlier.data["server"]["name"],
+        base_url=options.base_url or earlier.options.base_url,
+    )
+    names = {key: name for key, name in earlier.tools.items() if name}
+    imported = import_document(document, source, chosen, names)
+    new = with_unselected(imported, earlier)
+    merge = Merge(commented_sections(text))
+    merged = merge.merge(earlier.data, current, new)
+    new_text = merged_text(text, merge, merged)
+    kept = {key: name for key, name in earlier.tools.items() if key not in imported.tools and name in new["tools"]}
+    record = replace(_record(imported, source, chosen), data=new, tools={**kept, **imported.tools})
+    _write({output: new_text, record_path(output): record.text()})
+    return merge, imported
+
+
+def _write(texts: dict[Path, str]) -> None:
+    from toolmason.importers.manifest_writer import write_text
+
+    for path, text in texts.items():
+        try:
+            write_text(path, text, force=True)
+        except OSError as error:
+            raise CommandLineError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+        click.echo(f"{path}: written", err=True)
+
+
+def _print_report(imported: Imported, report: Path | None) -> None:
+    """Print the losses by kind, and write those of each operation to a file."""
+    from toolmason.importers.names import cut
+
+    if report:
+        _write({report: json.dumps(imported.losses.report(imported.tools), ensure_ascii=False, indent=1) + "\n"})
+    print_lines(cut(line, MAX_LINE) for line in imported.losses.summary())
+    count = sum(map(bool, imported.tools.values()))
+    hint = "" if report else "; --report FILE lists the losses of each operation"
+    click.echo(f"{count} of {len(imported.tools)} selected operations imported{hint}.", err=True)

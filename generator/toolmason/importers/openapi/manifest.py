@@ -1,0 +1,294 @@
+"""The tables of a manifest from an OpenAPI document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.toml.problems import quoted
+
+from toolmason.importers.manifest_writer import remove_invalid
+from toolmason.importers.names import ToolNames, snake, unique
+from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
+from toolmason.importers.openapi.losses import Losses
+from toolmason.importers.openapi.operations import LeftOutError, ToolBuilder
+from toolmason.importers.openapi.servers import Apis, credentials
+from toolmason.importers.openapi.source import is_url
+from toolmason.importers.openapi.texts import summary_from, title_of
+from toolmason.importers.openapi.values import Types
+from toolmason.model.identifiers import class_name, constant_name
+from toolmason.resolve import RESERVED_MODULES
+from toolmason.resolve.tool_names import tool_name_problem
+from toolmason.scaffold import MAX_NAME_LENGTH
+
+READ_METHODS: Final = ("GET", "HEAD")
+_GENERIC_WORDS: Final = frozenset(
+    {"api", "apis", "rest", "openapi", "open", "the", "service", "specification", "spec", "v1", "v2", "v3"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of `toolmason import openapi` that shape the manifest."""
+
+    name: str = ""
+    base_url: str = ""
+    tags: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """The tables of a manifest, the names of its tools by operation, and what they do not express."""
+
+    data: dict[str, Any]
+    tools: Mapping[str, str]
+    """Name of the tool of each selected operation, empty for one that was left out."""
+    document_operations: frozenset[str]
+    """All operations of the document, such as `GET /items`."""
+    losses: Losses
+    info: Mapping[str, Any]
+    """Title and version of the document."""
+
+
+def import_document(data: Mapping[str, Any], source: str, options: Options, known_names: Mapping[str, str]) -> Imported:
+    """Return the tables for an OpenAPI document.
+
+    `known_names` are the names of tools of an earlier import by operation; they are used again.
+
+    Raises:
+        ImporterError: no operation can be imported.
+    """
+    document = OpenApi(data)
+    operations = list(document.operations())
+    selected = select(operations, options)
+    name = options.name or server_name(document)
+    importer = _Importer(document, name, source if is_url(source) else "", options, dict(known_names))
+    importer.add(operations, selected)
+    tables = importer.finish()
+    return Imported(
+        data=tables,
+        tools=importer.tools,
+        document_operations=frozenset(operation.key for operation in operations),
+        losses=importer.losses,
+        info=document.info,
+    )
+
+
+def select(operations: Sequence[Operation], options: Options) -> list[Operation]:
+    """Return the operations that the filters select.
+
+    Raises:
+        ImporterError: a filter matches nothing.
+    """
+    known_tags = list(dict.fromkeys(tag for operation in operations for tag in operation.tags))
+    known = [name for operation in operations for name in (operation.id, operation.key) if name]
+    for option, patterns, names in (("--tag", options.tags, known_tags), ("--operation", options.operations, known)):
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                hint = did_you_mean(pattern, names) or f"available are {', '.join(names[:8]) or 'none'}"
+                raise ImporterError(f"{option} {quoted(pattern)} matches nothing in the document; {hint}")
+    selected = [
+        operation
+        for operation in operations
+        if (not options.tags or any(_matches(tag, options.tags) for tag in operation.tags))
+        and (
+            not options.operations
+            or _matches(operation.id, options.operations)
+            or _matches(operation.key, options.operations)
+        )
+        and (not options.read_only or operation.method in READ_METHODS)
+    ]
+    if not selected:
+        raise ImporterError("no operation is left to import; change --tag, --operation or --read-only")
+    return selected
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def server_name(document: OpenApi) -> str:
+    """Return a name for the server: a short title, or the domain of the API."""
+    title = [word for word in snake(text(document.info.get("title")), "api").split("_") if word not in _GENERIC_WORDS]
+    servers = items(document.data.get("servers"))
+    host = urlsplit(text(table(servers[0]).get("url")) if servers else "").hostname or ""
+    labels = [label for label in host.split(".") if label not in ("api", "www")]
+    if len(labels) > 1 and not host.replace(".", "").isdigit() and (len(title) > 2 or not title):
+        title = [labels[-2]]
+    name = "-".join(title)[:MAX_NAME_LENGTH].strip("-")
+    return name if name[:1].isalpha() else "api"
+
+
+@dataclass(slots=True)
+class _Importer:
+    document: OpenApi
+    name: str
+    source: str
+    options: Options
+    known_names: dict[str, str]
+    losses: Losses = field(default_factory=Losses)
+    tools: dict[str, str] = field(default_factory=dict)
+    _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _categories: dict[str, str] = field(default_factory=dict)
+    """Names of categories by tag."""
+    types: Types = field(init=False)
+    _apis: Apis = field(init=False)
+    _names: ToolNames = field(init=False)
+
+    def __post_init__(self) -> None:
+        api = snake(self.name, "api")
+        self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses)
+        self._names = ToolNames(self.name)
+        for name in self.known_names.values():
+            self._names.add(name, group=api)
+
+    def add(self, operations: Sequence[Operation], selected: Sequence[Operation]) -> None:
+        """Add the tool of each selected operation, or the reason why it has none.
+
+        All operations get a name, so that names do not depend on the filters.
+        """
+        names = {operation.key: self._name(operation) for operation in operations}
+        reserved = {f"{class_name(name)}{end}" for name in names.values() for end in ("", "Params", "Result")}
+        self.types = Types(self.document, self.losses, reserved)
+        self._apis.prefer(selected)
+        for operation in selected:
+            self._add(operation, names[operation.key])
+
+    def _add(self, operation: Operation, name: str) -> None:
+        group = _group(operation)
+        self.tools[operation.key] = ""
+        known_types = dict(self.types.tables)
+        try:
+            api = self._apis.api_of(operation)
+            headers, query = credentials(self._apis.tables[api])
+            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query)
+            entry = builder.table(api, self._category(group))
+        except LeftOutError as error:
+            self.types.tables = known_types
+            self.losses.add("left_out", operation.key, str(error))
+            return
+        if operation.id and name != plain_name(operation.id) and operation.key not in self.known_names:
+            self.losses.add("renamed", operation.key, f"{operation.id} is `{name}`")
+        self.tools[operation.key] = name
+        self._tables[name] = entry
+
+    def _name(self, operation: Operation) -> str:
+        """Return the name of the tool of an operation."""
+        if known := self.known_names.get(operation.key):
+            return known
+        group = _group(operation)
+        wanted = plain_name(operation.id or f"{operation.method} {_PATH_NOISE.sub(' ', operation.path)}")
+        if tool_name_problem(wanted, self.name):
+            wanted = _without_words(wanted, group)
+        name, _ = self._names.add(wanted, group=snake(group, "api"))
+        return name
+
+    def _category(self, tag: str) -> str:
+        if tag not in self._categories:
+            name = snake(tag, "other")
+            if name in RESERVED_MODULES or constant_name(name) in map(constant_name, self._categories.values()):
+                name = unique(f"{name}_tools", self._categories.values())
+            self._categories[tag] = name
+        return self._categories[tag]
+
+    def finish(self) -> dict[str, Any]:
+        """Return the tables, without parts that are invalid in a manifest."""
+        if not self._tables:
+            reasons = "; ".join(
+                f"{key}: {item['detail']}" for key in list(self.tools)[:3] for item in self.losses.of(key)
+            )
+            raise ImporterError(f"no operation can be imported: {reasons}")
+        self._note_security()
+        params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
+        self.types.shrink(params)
+        used_apis = {entry["api"] for entry in self._tables.values()}
+        expressions = [value["type"] for entry in self._tables.values() for value in entry.get("params", {}).values()]
+        reached = self.types.reached(expressions)
+        for key in self.tools:
+            for type_name in self.types.reached([value["type"] for value in params.get(key, {}).values()]):
+                self.losses.merge(key, type_name)
+        self.losses.keep_only({**self.tools, **reached})
+        types = {name: entry for name, entry in self.types.tables.items() if name in reached}
+        data = {
+            "edition": 1,
+            "server": self._server(),
+            "categories": self._category_tables(),
+            "apis": {name: entry for name, entry in self._apis.tables.items() if name in used_apis},
+            **({"types": types} if types else {}),
+            "tools": self._tables,
+        }
+        for part, message in remove_invalid(data):
+            self._record_removal(part, message)
+        if not data["tools"]:
+            raise ImporterError("no operation can be imported: none is valid in a manifest")
+        return data
+
+    def _record_removal(self, part: KeyPath, message: str) -> None:
+        name = str(part[1])
+        key = next((key for key, tool in self.tools.items() if tool == name), name)
+        if len(part) == 2 and part[0] == "tools":
+            self.tools[key] = ""
+            self.losses.add("left_out", key, f"invalid in a manifest: {message}")
+        else:
+            self.losses.add("parameter", key, f"{part[-1]}: {message}")
+
+    def _server(self) -> dict[str, Any]:
+        title = summary_from(text(self.document.info.get("title")))
+        server = {"name": self.name, "title": title, "package": f"{snake(self.name, 'api')}_server"}
+        return {key: value for key, value in server.items() if value}
+
+    def _category_tables(self) -> dict[str, Any]:
+        described = {
+            text(table(tag).get("name")): text(table(tag).get("description"))
+            for tag in items(self.document.data.get("tags"))
+        }
+        used = {entry["category"] for entry in self._tables.values()}
+        tables: dict[str, Any] = {}
+        for tag, name in self._categories.items():
+            if name in used:
+                tables[name] = {"summary": summary_from(described.get(tag, ""), title_of(tag), name)}
+        return tables
+
+    def _note_security(self) -> None:
+        if not any("auth" in entry for entry in self._apis.tables.values()):
+            name = next(iter(self._apis.tables))
+            hint = f'add it if the API needs one: `auth = {{ bearer = "$TOKEN" }}` in [apis.{name}]'
+            self.losses.notes.append(f"the document specifies no usable credential; {hint}")
+
+
+_PATH_NOISE: Final = re.compile(r"[{}/]+")
+
+
+def plain_name(name: str) -> str:
+    """Return a tool name for the name of an operation: `repos/list-for-org`, `listPods` and `GetV1Accounts`."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return re.sub(r"_v_(?=\d)", "_v", snake(spaced, "call"))
+
+
+def _without_words(name: str, group: str) -> str:
+    """Return a long name without the words of its group, which its category contains, and without repetitions."""
+    noise = set(snake(group, "api").split("_"))
+    first, *rest = name.split("_")
+    kept = [word for word in dict.fromkeys(rest) if word not in noise]
+    return "_".join([first, *kept]) if kept else name
+
+
+def _group(operation: Operation) -> str:
+    """Return the tag of an operation, or the first part of its path."""
+    return (operation.tags or (_first_segment(operation.path),))[0]
+
+
+def _first_segment(path: str) -> str:
+    """Return the first part of a path that names a resource: `accounts` in `/v1/accounts/{id}`."""
+    parts = [part for part in path.split("/") if part and "{" not in part]
+    named = [part for part in parts if not re.fullmatch(r"(?:api|rest|v?\d+(?:[.-]\w+)*)", part, re.IGNORECASE)]
+    return (named or parts or ["other"])[0]

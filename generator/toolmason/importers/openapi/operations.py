@@ -1,0 +1,336 @@
+"""The tool of one operation: its request, parameters and body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
+
+from toolmason.importers.names import snake, unique
+from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
+from toolmason.importers.openapi.losses import Losses
+from toolmason.importers.openapi.raw import RawSchema
+from toolmason.importers.openapi.shapes import Shape
+from toolmason.importers.openapi.texts import description_of, plain, summary_from, title_of
+from toolmason.importers.openapi.values import Types, Value
+from toolmason.resolve.types import PROPERTY_NAME
+
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_BODY_METHODS: Final = ("POST", "PUT", "PATCH")
+_STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
+_IGNORED_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
+"""Header parameters that OpenAPI ignores."""
+_FORMS: Final = {"application/x-www-form-urlencoded": "form", "multipart/form-data": "multipart"}
+
+
+INEXACT: Final = ("any", "recursive")
+"""Kinds of losses that an `input_schema` avoids."""
+
+
+class LeftOutError(ValueError):
+    """The operation cannot be a tool; the message is the reason."""
+
+
+@dataclass(slots=True)
+class ToolBuilder:
+    """Builds the table of one operation."""
+
+    operation: Operation
+    types: Types
+    losses: Losses
+    name: str
+    sent_headers: set[str]
+    sent_query: set[str]
+    params: dict[str, Value] = field(default_factory=dict)
+    _optional: dict[str, Value] = field(default_factory=dict)
+    _taken: set[tuple[str, str]] = field(default_factory=set)
+    _body: str = ""
+    _path: str = ""
+    _schemas: dict[str, Any] = field(default_factory=dict)
+    """Schemas of the parameters in the path and of the members of the body."""
+
+    def table(self, api: str, category: str) -> dict[str, Any]:
+        """Return the table of the tool.
+
+        Raises:
+            LeftOutError: a tool cannot send the documented request.
+        """
+        operation = self.operation
+        if operation.problem:
+            raise LeftOutError(operation.problem)
+        if operation.method in ("OPTIONS", "TRACE"):
+            raise LeftOutError(f"tools do not send {operation.method}")
+        self._path = operation.path
+        for parameter in sorted(operation.parameters, key=lambda item: item.get("in") != "path"):
+            self._add_parameter(parameter)
+        self._check_path()
+        self._add_body()
+        self.params |= self._optional
+        entry: dict[str, Any] = {**self._texts(), "category": category, "api": api}
+        entry["http"] = f"{operation.method} {self._path}"
+        if self._body in ("form", "multipart"):
+            entry["body"] = self._body
+        if schema := self._raw_schema():
+            entry["input_schema"] = schema
+            self.losses.discard(operation.key, INEXACT, "body")
+        elif self.params:
+            entry["params"] = self.params
+        return entry
+
+    def _raw_schema(self) -> dict[str, Any] | None:
+        """Return an `input_schema` if `params` cannot express a JSON body and default places suffice."""
+        is_placed = all(not {"query", "header", "body"} & param.keys() for param in self.params.values())
+        if self._body != "json" or self.operation.method not in _BODY_METHODS or not is_placed:
+            return None
+        lost = [item for item in self.losses.of(self.operation.key) if item["detail"].startswith("body")]
+        for name in self.types.reached([param["type"] for param in self.params.values()]):
+            lost += self.losses.of(name)
+        if not any(item["kind"] in INEXACT for item in lost):
+            return None
+        required = [name for name, param in self.params.items() if param.get("required", True)]
+        return RawSchema(self.types.document).convert(self._schemas, required)
+
+    def _texts(self) -> dict[str, Any]:
+        data = self.operation.data
+        description = text(data.get("description"))
+        summary = summary_from(text(data.get("summary")), description, title_of(self.operation.id or self.name))
+        texts: dict[str, Any] = {"summary": summary}
+        if description and " ".join(plain(description).split()).rstrip(".").casefold() != summary.casefold():
+            texts["description"] = description_of(description)
+        if data.get("deprecated") is True:
+            texts["deprecated"] = {"since": "an earlier version"}
+        return texts
+
+    def _lose(self, kind: str, detail: str) -> None:
+        self.losses.add(kind, self.operation.key, detail)
+
+    def _add_parameter(self, parameter: Mapping[str, Any]) -> None:
+        wire, place = text(parameter.get("name")), parameter.get("in")
+        is_required = parameter.get("required") is True or place == "path"
+        header = wire.lower()
+        if place == "header" and header in _IGNORED_HEADERS:
+            return
+        if place == "header" and header in FORBIDDEN_HEADERS | self.sent_headers:
+            self._lose("header", wire)
+            return
+        if place == "query" and wire in self.sent_query:
+            self._lose("header", wire)
+            return
+        if place not in ("path", "query", "header") or not wire.isprintable() or not wire:
+            if is_required:
+                raise LeftOutError(f"the parameter `{wire}` is required and in the {place}")
+            self._lose("parameter", f"{wire}, in the {place}")
+            return
+        shape, value = self._parameter_value(parameter, wire)
+        match place:
+            case "path":
+                self._add_path(parameter, shape, value, wire)
+            case "query":
+                self._add_query(parameter, shape, value, wire)
+            case _:
+                if shape.type not in ("array", "object"):
+                    value = _as_text(shape, value)
+                elif not value["type"].endswith("[]") or value["type"].count("[]") > 1 or "map" in value["type"]:
+                    value = {"type": "string"}
+                self._add(wire, "header", wire, self._entry(parameter, shape, value), is_required)
+
+    def _parameter_value(self, parameter: Mapping[str, Any], wire: str) -> tuple[Shape, Value]:
+        content = table(parameter.get("content"))
+        if content:
+            self._lose("any", f"{wire}: {next(iter(content))}, sent as text")
+            return Shape("string"), {"type": "string"}
+        shape = self.types.shapes.reduce(parameter.get("schema", {"type": "string"}), self._lose, wire)
+        if shape.type in ("", "string*"):
+            shape = Shape("string", data={key: item for key, item in shape.data.items() if key == "description"})
+        value = self.types.value(shape, self._lose, wire, name=f"{self.name}_{wire}")
+        value.pop("nullable", None)
+        return shape, value
+
+    def _entry(self, parameter: Mapping[str, Any], shape: Shape, value: Value) -> Value:
+        described = {"description": text(parameter.get("description")) or text(shape.data.get("description"))}
+        return self.types.field_value(described, Shape(data={**shape.data, **described}), value, required=True)
+
+    def _add_path(self, parameter: Mapping[str, Any], shape: Shape, value: Value, wire: str) -> None:
+        style = parameter.get("style", "simple")
+        if style != "simple":
+            raise LeftOutError(f"the parameter `{wire}` has the style {style}")
+        if not shape.is_scalar:
+            self._lose("any", f"{wire}: sent as text, with commas between its items")
+            value = {"type": "string"}
+        if f"{{{wire}}}" not in self._path:
+            self._lose("parameter", f"{wire}, which is not in the path")
+            return
+        name = wire if PROPERTY_NAME.fullmatch(wire) else snake(wire, "value")
+        has_slashes = value["type"] == "string" and (
+            parameter.get("x-multi-segment") is True
+            or parameter.get("allowReserved") is True
+            or (wire == "path" and self._path.endswith("/{path}"))
+        )
+        name = self._add(name, "path", wire, self._entry(parameter, shape, value), is_required=True)
+        self._schemas[name] = {"description": parameter.get("description"), **table(parameter.get("schema"))}
+        self._path = self._path.replace(f"{{{wire}}}", f"{{+{name}}}" if has_slashes else f"{{{name}}}")
+
+    def _check_path(self) -> None:
+        for name in _PLACEHOLDER.findall(self._path):
+            plain_name = name.removeprefix("+")
+            if not plain_name or not _NAME.fullmatch(plain_name):
+                raise LeftOutError(f"the path has a placeholder without a parameter: `{{{name}}}`")
+            if plain_name not in self.params:
+                self._add(plain_name, "path", plain_name, {"type": "string"}, is_required=True)
+        if re.search(r"[\s#]", self._path):
+            raise LeftOutError("the path contains a fragment or a space")
+
+    def _add_query(self, parameter: Mapping[str, Any], shape: Shape, value: Value, wire: str) -> None:
+        is_required = parameter.get("required") is True
+        style = text(parameter.get("style")) or "form"
+        explode = parameter.get("explode", style == "form")
+        kind = value["type"]
+        entry = self._entry(parameter, shape, value)
+        if shape.type == "object" and style == "form":
+            self._flatten(shape, wire, is_required=is_required)
+            return
+        if shape.type in ("array", "object"):
+            is_plain = kind in ("string[]", "integer[]", "number[]", "boolean[]")
+            if style == "deepObject" or not is_plain:
+                entry["style"] = "deepObject"
+                if style != "deepObject":
+                    self._lose("encoding", wire)
+            elif style in _STYLES:
+                entry["style"] = _STYLES[style]
+            elif not explode:
+                entry["style"] = "comma"
+        self._add(wire, "query", wire, entry, is_required)
+
+    def _flatten(self, shape: Shape, wire: str, *, is_required: bool) -> None:
+        """Add the members of an object as parameters: the style `form` sends them so."""
+        if not shape.properties:
+            self._lose("parameter", f"{wire}, an object without declared members")
+            return
+        for key, schema in shape.properties.items():
+            member = self.types.shapes.reduce(schema, self._lose, key)
+            if not member.is_scalar:
+                self._lose("parameter", f"{wire}.{key}")
+                continue
+            value = self.types.value(member, self._lose, key, name=key)
+            value.pop("nullable", None)
+            entry = self.types.field_value(schema, member, value, required=True)
+            self._add(key, "query", key, entry, is_required and key in shape.required)
+
+    def _add(self, wanted: str, place: str, wire: str, entry: Value, is_required: bool) -> str:
+        """Add a parameter under a valid and free name, and return the name."""
+        if (place, wire) in self._taken:
+            return wanted
+        self._taken.add((place, wire))
+        name = wanted if PROPERTY_NAME.fullmatch(wanted) else snake(wanted, place)[:60]
+        used = {*self.params, *self._optional}
+        if name in used:
+            name = unique(f"{place}_{name}"[:60], used)
+        default = "body" if self.operation.method in _BODY_METHODS else "query"
+        if place != "path" and (place != default or name != wire):
+            entry = {**entry, place: wire}
+        target = self.params if is_required else self._optional
+        target[name] = entry if is_required else _optional(entry)
+        return name
+
+    def _add_body(self) -> None:
+        try:
+            body = self.types.document.resolved(self.operation.data.get("requestBody"))
+        except UnresolvedError as error:
+            raise LeftOutError(f"the body: {error}") from error
+        content = {
+            name.partition(";")[0].strip().lower(): table(item) for name, item in table(body.get("content")).items()
+        }
+        if not content:
+            return
+        media = _media_type(list(content))
+        schema = content[media].get("schema", {}) if media else {}
+        shape = self.types.shapes.reduce(schema, self._lose, "body") if media else Shape()
+        is_required = body.get("required") is True
+        if self.operation.method in ("GET", "HEAD"):
+            if is_required:
+                raise LeftOutError(f"{self.operation.method} with a body")
+            if shape.properties or not media:
+                self._lose("parameter", "the body, which GET does not have")
+            return
+        if not media:
+            if is_required or self.operation.method != "DELETE":
+                raise LeftOutError(f"the body is {', '.join(content)}")
+            self._lose("parameter", f"the body, which is {', '.join(content)}")
+            return
+        if others := [name for name in content if name != media]:
+            self._lose("media", ", ".join(others))
+        self._body = _FORMS.get(media, "json")
+        if media not in (*_FORMS, "application/json", "*/*"):
+            entry: Value = {"type": "string", "description": "Media type of the body", "enum": [media]}
+            self.params["content_type"] = {**entry, "default": media, "header": "Content-Type"}
+        self._add_members(schema, shape, table(content[media].get("encoding")), is_required=is_required)
+
+    def _add_members(self, schema: Any, shape: Shape, encoding: Mapping[str, Any], *, is_required: bool) -> None:
+        extra = shape.data.get("additionalProperties")
+        members = self._members(shape)
+        if (shape.type != "object" or not shape.properties) and self._body == "json":
+            self._add_whole_body(schema, shape, is_required=is_required)
+            return
+        if shape.type != "object" and not (shape.type == "" and not shape.data):
+            raise LeftOutError("the body is a form, but not an object")
+        if extra and extra is not True:
+            self._lose("open", "body")
+        for key, (schema_, member) in members.items():
+            value = self.types.value(member, self._lose, f"body.{key}", name=f"{self.name}_{key}")
+            entry = self.types.field_value(schema_, member, value, required=True)
+            if self._body != "json":
+                entry.pop("nullable", None)
+                self._encode(key, member, entry, table(encoding.get(key)))
+            name = self._add(key, "body", key, entry, is_required and key in shape.required)
+            self._schemas[name] = schema_
+
+    def _members(self, shape: Shape) -> dict[str, tuple[Any, Shape]]:
+        reduced = {
+            key: (schema, self.types.shapes.reduce(schema, self._lose, f"body.{key}"))
+            for key, schema in shape.properties.items()
+            if key.isprintable() and key.strip()
+        }
+        return {
+            key: (schema, member)
+            for key, (schema, member) in reduced.items()
+            if member.data.get("readOnly") is not True
+        }
+
+    def _encode(self, key: str, member: Shape, entry: Value, encoding: Mapping[str, Any]) -> None:
+        """Add the style of a member of a form."""
+        if self._body != "form" or member.type not in ("array", "object"):
+            return
+        is_plain = entry["type"] in ("string[]", "integer[]", "number[]", "boolean[]")
+        if encoding.get("style") == "deepObject" or not is_plain:
+            entry["style"] = "deepObject"
+            if encoding.get("style") != "deepObject":
+                self._lose("encoding", f"body.{key}")
+
+    def _add_whole_body(self, schema: Any, shape: Shape, *, is_required: bool) -> None:
+        value = self.types.value(shape, self._lose, "body", name=f"{self.name}_body")
+        entry = self.types.field_value(schema, shape, value, required=True)
+        name = self._add("body", "body", ".", entry, is_required)
+        (self.params if name in self.params else self._optional)[name]["body"] = "."
+
+
+def _optional(entry: Value) -> Value:
+    head = {key: entry[key] for key in ("type", "description") if key in entry}
+    return {**head, "required": False, **{key: item for key, item in entry.items() if key not in head}}
+
+
+def _as_text(shape: Shape, value: Value) -> Value:
+    return value if shape.is_scalar else {"type": "string"}
+
+
+def _media_type(names: list[str]) -> str:
+    """Return the media type of a body that a tool can send, empty if there is none."""
+    preferred = ("application/json", "*/*", "application/*", "application/x-www-form-urlencoded", "multipart/form-data")
+    for name in preferred:
+        if name in names:
+            return name if name != "application/*" else "*/*"
+    merge = [name for name in names if name == "application/merge-patch+json"]
+    return next(iter([*merge, *(name for name in names if name.endswith("+json") and "*" not in name)]), "")

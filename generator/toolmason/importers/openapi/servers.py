@@ -1,0 +1,144 @@
+"""`[apis]` from servers and security schemes: one API for each base URL with its credential."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
+
+from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
+
+from toolmason.importers.names import snake, unique
+from toolmason.importers.openapi.document import OpenApi, Operation, UnresolvedError, items, table, text
+from toolmason.importers.openapi.losses import Losses
+from toolmason.importers.openapi.texts import summary_from
+
+_VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
+_ORDER: Final = ("bearer", "header", "oauth", "basic", "query")
+"""Kinds of credentials, the preferred first."""
+
+
+@dataclass(slots=True)
+class Apis:
+    """The tables of `[apis]`, created when their first operation is imported."""
+
+    document: OpenApi
+    name: str
+    source: str
+    base_url: str
+    losses: Losses
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def prefer(self, operations: Sequence[Operation]) -> None:
+        """Give the plain name to the API that most of the operations use."""
+        uses = Counter((self._url(operation), self._scheme(operation)) for operation in operations)
+        (key, _), *_rest = uses.most_common(1)
+        self._names[key] = self._add(*key)
+
+    def api_of(self, operation: Operation) -> str:
+        """Return the name of the API of an operation."""
+        url = self._url(operation)
+        scheme = self._scheme(operation)
+        if (url, scheme) not in self._names:
+            self._names[url, scheme] = self._add(url, scheme)
+        return self._names[url, scheme]
+
+    def _add(self, url: str, scheme: str) -> str:
+        known = [other for other, _ in self._names]
+        parts = [self.name]
+        if url in known:
+            parts.append(snake(scheme, "other") if scheme else "public")
+        elif known:
+            parts.append(snake((urlsplit(url).hostname or "").partition(".")[0], "other"))
+        name = unique("_".join(parts), self.tables)
+        summary = summary_from(text(self.document.info.get("title")), self.name)
+        entry: dict[str, Any] = {"base_url": url, "summary": summary}
+        if scheme:
+            entry |= self._credential(scheme)
+        self.tables[name] = entry
+        return name
+
+    def _url(self, operation: Operation) -> str:
+        servers = items(operation.servers)
+        is_general = operation.servers == items(self.document.data.get("servers"))
+        if self.base_url and (is_general or not servers):
+            return self.base_url
+        server = table(servers[0]) if servers else {}
+        variables = table(server.get("variables"))
+        default = lambda match: str(table(variables.get(match[1])).get("default", ""))  # noqa: E731  used once
+        url = _VARIABLE.sub(default, text(server.get("url")) or "/")
+        absolute = urljoin(self.source, url) if self.source else url
+        if absolute.startswith("//"):
+            absolute = f"https:{absolute}"
+        if not re.fullmatch(r"https?://[^\s/$?#]+[^\s$?#]*", absolute):
+            return self.base_url or f"${self.name.upper()}_URL"
+        return self.base_url if self.base_url and is_general else absolute.rstrip("/")
+
+    def _scheme(self, operation: Operation) -> str:
+        """Return the security scheme whose credential is sent, empty without one."""
+        if not operation.security:
+            return ""
+        alternatives = [table(option) for option in operation.security]
+        usable = [
+            (_ORDER.index(kind), len(option), position, name)
+            for position, option in enumerate(alternatives)
+            for name in option
+            if (kind := self._kind(name))
+        ]
+        if not usable:
+            wanted = sorted({name for option in alternatives for name in option})
+            if wanted and not any(not option for option in alternatives):
+                self.losses.add("security", operation.key, ", ".join(wanted))
+            return ""
+        _, _, position, name = min(usable, key=lambda item: (item[1], item[0], item[2]))
+        if others := sorted(alternatives[position].keys() - {name}):
+            self.losses.add("security", operation.key, f"{', '.join(others)}, besides {name}")
+        return name
+
+    def _kind(self, name: str) -> str:
+        """Return the kind of a scheme, empty for one that a manifest cannot express."""
+        scheme = self._definition(name)
+        kind, place, wire = scheme.get("type"), scheme.get("in"), text(scheme.get("name"))
+        if kind == "http":
+            return {"bearer": "bearer", "basic": "basic"}.get(text(scheme.get("scheme")).lower(), "")
+        if kind == "apiKey" and wire:
+            is_allowed = place == "query" or (place == "header" and wire.lower() not in FORBIDDEN_HEADERS)
+            return str(place) if is_allowed else ""
+        return "oauth" if kind in ("oauth2", "openIdConnect") else ""
+
+    def _definition(self, name: str) -> Mapping[str, Any]:
+        try:
+            return self.document.resolved(table(self.document.components.get("securitySchemes")).get(name))
+        except UnresolvedError:
+            return {}
+
+    def _credential(self, name: str) -> dict[str, Any]:
+        scheme, kind = self._definition(name), self._kind(name)
+        prefix = self.name.upper()
+        wire = text(scheme.get("name"))
+        match kind:
+            case "bearer":
+                return {"auth": {"bearer": f"${prefix}_TOKEN"}}
+            case "oauth":
+                self.losses.notes.append(f"`{name}` is OAuth: get an access token elsewhere and set {prefix}_TOKEN")
+                return {"auth": {"bearer": f"${prefix}_TOKEN"}}
+            case "basic":
+                return {"auth": {"basic": f"${prefix}_USER:${prefix}_PASSWORD"}}
+            case _ if wire.lower() == "authorization":
+                self.losses.notes.append(f"`{name}`: {prefix}_AUTHORIZATION is the whole header, such as `Bearer ...`")
+                return {"auth": {"header": wire, "value": f"${prefix}_AUTHORIZATION"}}
+            case _:
+                return {"auth": {kind: wire, "value": f"${prefix}_API_KEY"}}
+
+
+def credentials(entry: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """Return the headers, in lower case, and the query parameters that an API sends itself."""
+    auth = table(entry.get("auth"))
+    headers = {name.lower() for name in table(entry.get("headers"))}
+    headers |= {text(auth.get("header")).lower()} if "header" in auth else set()
+    headers |= {"authorization"} if {"bearer", "basic"} & auth.keys() else set()
+    return headers, {text(auth.get("query"))} if "query" in auth else set()

@@ -1,0 +1,139 @@
+"""Read an OpenAPI document from a file or a URL: JSON or YAML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from toolmason_runtime.toml.problems import quoted
+
+from toolmason.importers.notes import ImporterError
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Maximum size of a document."""
+MAX_DEPTH: Final = 200
+"""Maximum nesting depth of a document."""
+TIMEOUT_S: Final = 60.0
+"""Seconds to fetch a document."""
+
+
+def read_document(source: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the OpenAPI document at a path or a URL. `headers` are sent to the URL only.
+
+    Raises:
+        ImporterError: it cannot be read, is neither JSON nor YAML, or is not OpenAPI 3.0 or 3.1.
+    """
+    data = _fetch(source, headers) if is_url(source) else _read(Path(source))
+    document = _parse(data, source)
+    if not isinstance(document, dict):
+        raise ImporterError(f"{source}: an OpenAPI document is an object, not {type(document).__name__}")
+    version = document.get("openapi")
+    if "swagger" in document and version is None:
+        hint = "convert it first, for example with `npx swagger2openapi`"
+        raise ImporterError(f"{source}: Swagger {document['swagger']} is not supported; {hint}")
+    if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
+        raise ImporterError(f"{source}: `openapi` must be 3.0 or 3.1, not {quoted(str(version))}")
+    if not isinstance(document.get("paths"), dict):
+        raise ImporterError(f"{source}: the document has no `paths`")
+    return document
+
+
+def is_url(source: str) -> bool:
+    """Return whether a source is a URL."""
+    return source.startswith(("https://", "http://"))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ImporterError(f"{path}: cannot read: {(error.strerror or str(error)).lower()}") from error
+    return _limited(data, str(path))
+
+
+def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
+    import httpx2  # Slow to import.
+
+    try:
+        with httpx2.stream(
+            "GET", url, headers=dict(headers), timeout=TIMEOUT_S, follow_redirects=not headers
+        ) as answer:
+            answer.raise_for_status()
+            data = bytearray()
+            for part in answer.iter_bytes():
+                data += part
+                _limited(data, url)
+            return bytes(data)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ImporterError(f"{url}: cannot fetch: {error}") from error
+
+
+def _limited(data: bytes | bytearray, source: str) -> bytes:
+    if len(data) > MAX_BYTES:
+        raise ImporterError(f"{source}: the document has more than {MAX_BYTES:,} bytes")
+    return data  # type: ignore[return-value]  # a bytearray is only checked
+
+
+def _parse(data: bytes, source: str) -> Any:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ImporterError(f"{source}: not UTF-8 at byte {error.start}") from error
+    try:
+        document = json.loads(text) if text.lstrip().startswith("{") else _parse_yaml(text, source)
+        _check_depth(document, source)
+    except RecursionError:
+        raise ImporterError(f"{source}: the document nests too deep") from None
+    except ValueError as error:
+        raise ImporterError(f"{source}: not JSON: {error}") from error
+    return document
+
+
+def _parse_yaml(text: str, source: str) -> Any:
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # chosen at run time
+        """The safe loader without dates, which JSON lacks: `2020-01-01` is a string."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
+        for first, rules in Loader.yaml_implicit_resolvers.items()
+    }
+    try:
+        return _string_keys(yaml.load(text, Loader), {})  # noqa: S506  a safe loader
+    except yaml.YAMLError as error:
+        raise ImporterError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+
+
+def _string_keys(value: Any, known: dict[int, Any]) -> Any:
+    """Return YAML data with the keys of JSON: `200:` is `"200":`. An alias stays one object."""
+    if not isinstance(value, dict | list):
+        return value
+    if id(value) not in known:
+        copy: Any = {} if isinstance(value, dict) else []
+        known[id(value)] = copy
+        if isinstance(value, dict):
+            copy.update({_key(name): _string_keys(inner, known) for name, inner in value.items()})
+        else:
+            copy.extend(_string_keys(inner, known) for inner in value)
+    return known[id(value)]
+
+
+def _key(name: Any) -> str:
+    return json.dumps(name) if isinstance(name, bool | int | float) or name is None else str(name)
+
+
+def _check_depth(document: Any, source: str) -> None:
+    """Reject a document that nests too deep, such as a YAML alias inside its own anchor."""
+    pending: list[tuple[Any, int]] = [(document, 0)]
+    seen: dict[int, int] = {}
+    while pending:
+        value, level = pending.pop()
+        if level > MAX_DEPTH:
+            raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels")
+        if isinstance(value, dict | list) and seen.get(id(value), -1) < level:
+            seen[id(value)] = level
+            pending += [(inner, level + 1) for inner in (value.values() if isinstance(value, dict) else value)]

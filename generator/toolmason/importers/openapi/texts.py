@@ -1,0 +1,79 @@
+"""Summaries and descriptions from the texts of a document, which contain Markdown and HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+
+from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, strip_full_stop
+from toolmason.importers.server.tools import clean_text
+from toolmason.model.identifiers import words
+
+MAX_DESCRIPTION: Final = 1_000
+"""Maximum characters of the description of a tool; models read it before each call."""
+MAX_VALUE_DESCRIPTION: Final = 400
+"""Maximum characters of the description of a parameter or a field."""
+
+_TAG: Final = re.compile(
+    r"</?(?:a|b|br|code|div|em|h[1-6]|i|li|ol|p|pre|span|strong|table|td|th|tr|ul)\b[^<>]*>", re.IGNORECASE
+)
+_BLOCK: Final = re.compile(r"<(?:br|/p|/li|/h[1-6]|/tr|/div|/ul|/ol)\b[^<>]*>", re.IGNORECASE)
+_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
+_MARKS: Final = re.compile(r"\*\*([^*]+)\*\*|(?<!\w)__([^_]+)__(?!\w)")
+_HEADING: Final = re.compile(r"^\s*#+\s+", re.MULTILINE)
+_NOTE: Final = re.compile(r"^\s*>\s*(?:\[!\w+\]\s*)?", re.MULTILINE)
+_SENTENCE: Final = re.compile(r".+?(?:(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)[.!?](?=\s+[A-Z`\"'(])|[.!?]$|:(?=\s*$))")
+_CLAUSE: Final = re.compile(
+    r",? (?:that|which|where|when|whose|if|so that|because|by using|by|using|with|for use|and|or|based on|including"
+    r"|such as|as well as|unless|in order to|to)\b|[,;:(\u2013\u2014]| - "
+)
+_MIN_CLAUSE: Final = 24
+"""Minimum characters of a summary that ends before a clause."""
+
+
+def plain(text: str) -> str:
+    """Return a text without HTML tags, links and emphasis. Lists and code stay Markdown."""
+    text = _BLOCK.sub("\n", text)
+    text = html.unescape(_TAG.sub("", text))
+    text = _LINK.sub(r"\1", text)
+    text = _MARKS.sub(lambda match: match[1] or match[2], text)
+    text = _NOTE.sub("", _HEADING.sub("", text))
+    return re.sub(r"\n{3,}", "\n\n", clean_text(text))
+
+
+def description_of(text: str, limit: int = MAX_DESCRIPTION) -> str:
+    """Return a description of at most `limit` characters, cut after a sentence if possible."""
+    whole = plain(text)
+    if len(whole) <= limit:
+        return whole
+    head = whole[:limit]
+    end = max(head.rfind(mark) for mark in (". ", ".\n", "\n\n"))
+    return head[: end + 1].strip() if end > limit // 2 else cut(whole, limit)
+
+
+def value_description(text: str, *facts: str) -> str:
+    """Return the description of a value on one line, followed by facts such as its default."""
+    line = one_line(description_of(text, MAX_VALUE_DESCRIPTION))
+    if line and facts and not line.endswith((".", "!", "?", ":")):
+        line += "."
+    return " ".join(part for part in (line, *facts) if part)
+
+
+def summary_from(*texts: str) -> str:
+    """Return a summary of at most 80 characters from the first text that is not blank, without a full stop."""
+    line = next((line for text in texts if (line := one_line(plain(text)))), "")
+    sentence = _SENTENCE.match(line)
+    line = strip_full_stop(sentence[0] if sentence else line).rstrip(":")
+    if len(line) <= MAX_SUMMARY_LENGTH:
+        return line[:1].upper() + line[1:]
+    ends = [match.start() for match in _CLAUSE.finditer(line) if _MIN_CLAUSE <= match.start() <= MAX_SUMMARY_LENGTH]
+    whole = [end for end in ends if line[:end].count("(") == line[:end].count(")") and line[:end].count("`") % 2 == 0]
+    line = line[: whole[-1]].rstrip(" ,;:-") if whole else cut(line, MAX_SUMMARY_LENGTH)
+    return line[:1].upper() + line[1:]
+
+
+def title_of(name: str) -> str:
+    """Return a name as words: `listCoreV1Pod` becomes `List core v1 pod`."""
+    line = re.sub(r"(?<=\bv) (?=\d)", "", " ".join(words(name)).lower())
+    return line[:1].upper() + line[1:]

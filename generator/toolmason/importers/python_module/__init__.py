@@ -1,0 +1,1 @@
+"""Create a manifest and handlers from the functions of a Python module or the tools of a FastMCP server."""

@@ -1,0 +1,105 @@
+"""Insert shared values where they are used: parameters of `[params]`, and the `defaults` of categories and providers.
+
+Later stages see a manifest in which each tool has its own values. `Document.origins` leads from them to the place where
+they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.toml.problems import quoted
+
+from toolmason.diagnostics import Diagnostics
+from toolmason.manifest.document import Document
+
+PROVIDERS: Final = {"cli": "clis", "api": "apis", "upstream": "upstreams"}
+"""Key of a tool -> the section that it refers to."""
+DEFAULTS: Final = {
+    "categories": ("hints", "tier", "tags"),
+    "clis": ("risk", "tier", "tags"),
+    "apis": ("tier", "tags"),
+    "upstreams": ("hints", "tier", "tags"),
+}
+"""Section -> the keys of `defaults`."""
+_SOURCES: Final = ("params", *DEFAULTS)
+
+
+def insert_shared_values(document: Document, diagnostics: Diagnostics) -> Document:
+    """Return the document with shared values in its tools; report unknown names of shared parameters."""
+    tools = document.data.get("tools")
+    groups = [group for section in DEFAULTS for group in _table(document.data, section).values()]
+    has_defaults = any("defaults" in group for group in groups if isinstance(group, dict))
+    if not isinstance(tools, dict) or not (has_defaults or _uses_params(tools)):
+        return document
+    insertion = _Insertion(document, diagnostics)
+    expanded = {name: insertion.expand(name, tool) if isinstance(tool, dict) else tool for name, tool in tools.items()}
+    # Problems of shared values are reported where they were written, so those tables are read first.
+    first = {key: document.data[key] for key in _SOURCES if key in document.data}
+    return replace(document, data={**first, **document.data, "tools": expanded}, origins=insertion.origins)
+
+
+def _uses_params(tools: Mapping[str, Any]) -> bool:
+    params = (param for tool in tools.values() for param in _table(tool, "params").values())
+    return any(isinstance(param, str) or (isinstance(param, dict) and "use" in param) for param in params)
+
+
+def _table(data: Any, key: Any) -> Mapping[str, Any]:
+    value = data.get(key) if isinstance(data, dict) and isinstance(key, str) else None
+    return value if isinstance(value, dict) else {}
+
+
+@dataclass
+class _Insertion:
+    """The insertion of shared values into the tools of one document."""
+
+    document: Document
+    diagnostics: Diagnostics
+    origins: dict[KeyPath, KeyPath] = field(default_factory=dict)
+
+    def expand(self, name: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a tool with its defaults and shared parameters."""
+        expanded = {**tool, **self._defaults(name, tool)}
+        if isinstance(tool.get("params"), dict):
+            params = tool["params"].items()
+            expanded["params"] = {key: self._param(("tools", name, "params", key), value) for key, value in params}
+        return expanded
+
+    def _defaults(self, name: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the defaults of the tool's program, API or upstream, then those of its category."""
+        data = self.document.data
+        provider = next((key for key in PROVIDERS if key in tool), "")
+        section, group = PROVIDERS.get(provider, ""), tool.get(provider)
+        category = tool.get("category", _table(_table(data, section), group).get("category"))
+        values: dict[str, Any] = {}
+        for owner_section, owner in ((section, group), ("categories", category)):
+            defaults = _table(_table(_table(data, owner_section), owner), "defaults")
+            for key in DEFAULTS.get(owner_section, ()):
+                # The hints of tools with `cli` or `api` follow from their risk.
+                is_derived = key == "hints" and provider in {"cli", "api"}
+                if key in defaults and key not in tool and key not in values and not is_derived:
+                    values[key] = defaults[key]
+                    self.origins["tools", name, key] = (owner_section, str(owner), "defaults", key)
+        return values
+
+    def _param(self, at: KeyPath, param: Any) -> Any:
+        """Return a parameter with the keys of the shared one that it uses. An unknown one stays a text."""
+        shared = _table(self.document.data, "params")
+        own = param if isinstance(param, dict) else {}
+        used = own.get("use") if own else param
+        if not isinstance(used, str):
+            return param
+        if isinstance(shared.get(used), dict):
+            self.origins |= {(*at, key): ("params", used, key) for key in shared[used] if key not in own}
+            return {**shared[used], **{key: value for key, value in own.items() if key != "use"}}
+        if used not in shared:
+            known = ", ".join(shared) or "none"
+            hint = did_you_mean(used, shared) or f"known: {known}; or write a table with a `type`"
+            message = f"unknown shared parameter {quoted(used)}"
+            where = (*at, "use") if own else at
+            self.document.report(self.diagnostics, "TM357", message, where, hint=hint, value=True)
+        return used

@@ -1,0 +1,426 @@
+"""`toolmason import openapi`: manifests from documents, reports of losses, and updates that keep edits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_regressions.file_regression import FileRegressionFixture
+from toolmason_runtime.apis.request import build_request
+from toolmason_runtime.apis.spec import HttpTool
+
+from toolmason.commands import toolmason
+from toolmason.diagnostics import Diagnostics
+from toolmason.importers.openapi.layout import manifest_text
+from toolmason.importers.openapi.manifest import plain_name
+from toolmason.importers.openapi.merge import Merge, merged_text
+from toolmason.importers.openapi.texts import MAX_DESCRIPTION, description_of, summary_from
+from toolmason.manifest.document import Document, load
+from toolmason.manifest.validate import validate
+from toolmason.resolve import resolve
+
+FIXTURES = Path(__file__).parent / "fixtures"
+ANY_BODY = {
+    "content": {
+        "application/json": {"schema": {"properties": {"a": {"oneOf": [{"type": "string"}, {"type": "object"}]}}}}
+    }
+}
+SHOP = FIXTURES / "shop.yaml"
+NOTES = FIXTURES / "notes.json"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(toolmason, ["import", "openapi", *map(str, arguments)])
+
+
+def tools_of(manifest: Path) -> dict[str, HttpTool]:
+    """Return the HTTP tools of a manifest, which the stages accept."""
+    diagnostics = Diagnostics()
+    document: Document | None = load(manifest, root=manifest.parent, diagnostics=diagnostics)
+    assert document
+    tables = validate(document, diagnostics=diagnostics)
+    server = resolve(tables, document, root=manifest.parent, diagnostics=diagnostics) if tables else None
+    assert server, [str(diagnostic) for diagnostic in diagnostics]
+    return {tool.name: tool.http.tool for tool in server.tools if tool.http}
+
+
+@pytest.mark.parametrize("source", [SHOP, NOTES], ids=["openapi 3.0 in yaml", "openapi 3.1 in json"])
+def test_a_document_gives_its_committed_manifest_and_report(
+    source: Path, tmp_path: Path, file_regression: FileRegressionFixture
+) -> None:
+    report = tmp_path / "report.json"
+
+    result = run(source, "--report", report)
+
+    assert result.exit_code == 0, result.output
+    file_regression.check(result.stdout, encoding="utf-8", extension=".toml", newline="")
+    file_regression.check(report.read_text(encoding="utf-8"), encoding="utf-8", extension=".json", newline="")
+
+
+def test_the_tools_send_the_requests_of_the_document(tmp_path: Path) -> None:
+    manifest = tmp_path / "shop.toml"
+    run(SHOP, "-o", manifest)
+    tools = tools_of(manifest)
+
+    def sent(name: str, arguments: dict[str, Any]) -> tuple[str, str, bytes | None]:
+        request = build_request(tools[name], arguments, tools[name].api.base_url)
+        return request.method, request.url, request.content
+
+    url = "https://eu.shop.example/v1/orders"
+    order = {"customer": "a@b.c", "lines": [{"sku": "AB1"}], "paid_by": {"kind": "invoice", "days": 7}}
+    assert sent("orders_get", {"order-id": "a b", "fields": ["x", "y"], "filter": {"k": "v"}}) == (
+        *("GET", f"{url}/a%20b?fields=x,y&filter%5Bk%5D=v"),
+        None,
+    )
+    assert sent("create_order", order) == ("POST", url, json.dumps(order, separators=(",", ":")).encode())
+    method, address, body = sent("put_uploads_path", {"path": "a/b.txt", "file": "text", "note": "n"})
+    assert (method, address) == ("PUT", "https://files.shop.example/uploads/a/b.txt")
+    assert body
+    assert b'name="note+"' in body
+
+
+def test_an_imported_project_generates(tmp_path: Path) -> None:
+    for name, source in (("shop", SHOP), ("notes", NOTES)):
+        project = tmp_path / name
+        run(source, "-o", project / "manifest" / f"{name}.toml")
+        subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=project, check=True, timeout=120)
+        assert (project / "generated" / "catalogue.json").exists() or list(
+            (project / "generated").glob("*/catalogue.json")
+        )
+
+
+@pytest.mark.parametrize(
+    ("filters", "tools"),
+    [
+        (["--tag", "file*"], ["put_uploads_path"]),
+        (["--operation", "orders/*"], ["orders_get"]),
+        (["--operation", "* /orders/*"], ["orders_get", "orders_delete"]),
+        (["--read-only"], ["orders_get"]),
+        (["--tag", "orders", "--operation", "createOrder"], ["create_order"]),
+    ],
+)
+def test_filters_select_operations(filters: list[str], tools: list[str]) -> None:
+    assert list(tomllib.loads(run(SHOP, *filters).stdout)["tools"]) == tools
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        (["--tag", "order"], "`order` matches nothing in the document; did you mean `orders`?"),
+        (["--operation", "nothing"], "matches nothing in the document; available are "),
+        (["--operation", "raw"], "no operation can be imported: POST /raw: the body is application/octet-stream"),
+        (["--tag", "files", "--read-only"], "no operation is left to import"),
+    ],
+)
+def test_filters_that_select_nothing_are_refused(filters: list[str], message: str) -> None:
+    result = run(SHOP, *filters)
+
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("swagger: '2.0'\npaths: {}", "Swagger 2.0 is not supported; convert it first"),
+        ("openapi: 4.0.0\npaths: {}", "`openapi` must be 3.0 or 3.1, not `4.0.0`"),
+        ("openapi: 3.1.0", "the document has no `paths`"),
+        ("- a", "an OpenAPI document is an object, not list"),
+        ("{", "not JSON: "),
+        ("a: [", "not YAML: "),
+        ("a: &a [*a]", "nests more than 200 levels"),
+        ("\udcff", "not UTF-8 at byte 0"),
+        ("openapi: 3.1.0\npaths: {/a: {$ref: '#/b'}}", "the reference `#/b` leads nowhere"),
+        ("openapi: 3.1.0\npaths: {/a: {get: {}}}\ncomponents: 7", ""),
+    ],
+)
+def test_other_documents_are_refused_with_the_reason(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "document.yaml"
+    file.write_bytes(content.encode(errors="surrogateescape"))
+
+    result = run(file)
+
+    assert result.exit_code == (1 if message else 0), result.output
+    assert message in result.stderr
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+class _Documents(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        is_known = self.path == "/docs/notes.json" and self.headers["x-key"] == "k"
+        self.send_response(200 if is_known else 404)
+        self.end_headers()
+        self.wfile.write(NOTES.read_bytes() if is_known else b"")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the signature of the base class
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """The address of a server with one document."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Documents) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_url_is_fetched_and_completes_relative_servers(address: str) -> None:
+    imported = run(f"{address}/docs/notes.json", "--header", "X-Key: k", "--name", "notes")
+    missing = run(f"{address}/docs/notes.json")
+
+    apis = tomllib.loads(imported.stdout)["apis"]
+    assert apis["notes"] == {
+        "base_url": f"{address}/api",
+        "summary": "The Great Notes REST API for everybody",
+        "auth": {"bearer": "$NOTES_TOKEN"},
+    }
+    assert missing.exit_code == 1
+    assert "404" in missing.stderr
+
+
+Edit = Callable[[str], str]
+
+
+@pytest.fixture
+def update(tmp_path: Path) -> Callable[[Edit, Callable[[dict[str, Any]], object]], tuple[str, Result]]:
+    """Import the notes, edit manifest and document, import again, and return the new text and the result."""
+
+    def update(edit: Edit, change: Callable[[dict[str, Any]], object]) -> tuple[str, Result]:
+        manifest, newer = tmp_path / "notes.toml", tmp_path / "newer.json"
+        run(NOTES, "-o", manifest)
+        manifest.write_text(edit(manifest.read_text(encoding="utf-8")), encoding="utf-8")
+        document = json.loads(NOTES.read_text(encoding="utf-8"))
+        change(document)
+        newer.write_text(json.dumps(document), encoding="utf-8")
+        result = run(newer, "-o", manifest)
+        return manifest.read_text(encoding="utf-8"), result
+
+    return update
+
+
+def _summary(text: str) -> Callable[[dict[str, Any]], object]:
+    return lambda document: document["paths"]["/v1/notes"]["get"].update(summary=text)
+
+
+@pytest.mark.parametrize(
+    ("edit", "change", "kept", "report"),
+    [
+        (
+            ('summary = "List notes"', 'summary = "Find notes" # better'),
+            _summary("List all notes"),
+            ['summary = "Find notes" # better'],
+            'tools.get_v1_notes.summary: your edit is kept; the document now has "List all notes"',
+        ),
+        (
+            ("edition = 1", "# Mine\nedition = 1"),
+            _summary("List all notes"),
+            ["# Mine", 'summary = "List all notes"'],
+            'tools.get_v1_notes.summary: changed from "List notes" to "List all notes"',
+        ),
+        (
+            ('params.text = { type = "string", required = false }\n', ""),
+            _summary("List all notes"),
+            ['summary = "List all notes"'],
+            "",
+        ),
+        (
+            ("params.text = {", 'params.text = { description = "Words",'),
+            lambda document: document["paths"]["/v1/notes"]["get"]["parameters"].pop(1),
+            ['params.text = { description = "Words",'],
+            "tools.get_v1_notes.params.text: your edit is kept, but the document no longer contains it",
+        ),
+        (
+            ("params.after", 'params.mine = { type = "string" }\nparams.after'),
+            lambda document: document["paths"]["/v1/notes"]["get"]["parameters"].pop(0),
+            ["params.mine"],
+            "tools.get_v1_notes.params.after: removed, since the document no longer contains it",
+        ),
+        (
+            ("[tools.notes_patch]", "[tools.notes_change]"),
+            lambda document: document["paths"]["/v1/notes"]["patch"].update(summary="Change notes"),
+            ['[tools.notes_change]\nsummary = "Change notes"'],
+            'tools.notes_change.summary: changed from "Notes patch" to "Change notes"',
+        ),
+        (
+            ("[tools.notes_patch]\n", "[tools.notes_patch]\n# Ask first\n"),
+            lambda document: document["paths"]["/v1/notes"].pop("patch"),
+            ["# Ask first", "[tools.notes_patch]"],
+            "tools.notes_patch: your edit is kept, but the document no longer contains it",
+        ),
+        (
+            ("[tools.notes_patch]\n", "# About patches\n[tools.notes_patch]\n"),
+            lambda document: document["paths"]["/v1/notes"].pop("put"),
+            ["# About patches\n[tools.notes_patch]\n"],
+            "tools.notes_replace_all: removed, since the document no longer contains it",
+        ),
+        (
+            ("[tools.notes_patch]\n", "[tools.notes_patch]\n"),
+            lambda document: document["paths"].update({"/new": {"get": {"operationId": "newOne"}}}),
+            ["[tools.new_one]"],
+            "tools.new_one: added",
+        ),
+        (
+            ("required = false, body", 'required = false, description = "Mine", body'),
+            lambda document: document["paths"]["/v1/notes"]["patch"].update(requestBody=ANY_BODY),
+            ['description = "Mine"'],
+            "tools.notes_patch.params: your edit is kept; the document now needs `input_schema`",
+        ),
+    ],
+    ids=[
+        "both changed a key",
+        "only the document changed",
+        "a removed parameter stays removed",
+        "an edited parameter is gone",
+        "an unedited parameter is gone",
+        "a renamed tool",
+        "a commented tool is gone",
+        "an unedited tool is gone",
+        "a new tool",
+        "another form of arguments",
+    ],
+)
+def test_an_update_keeps_edits_and_reports_differences(
+    update: Any, edit: tuple[str, str], change: Any, kept: list[str], report: str
+) -> None:
+    before = run(NOTES).stdout
+    assert edit[0] in before
+
+    text, result = update(lambda text: text.replace(*edit), change)
+
+    assert result.exit_code == 0, result.output
+    assert all(part in text for part in kept), text
+    assert report in result.stderr
+    if not edit[1]:
+        assert edit[0] not in text
+
+
+def test_an_import_of_the_same_document_changes_nothing(update: Any) -> None:
+    edited: list[str] = []
+
+    def edit(text: str) -> str:
+        edited.append(text.replace('summary = "List notes"', 'summary = "Mine"'))
+        return edited[0]
+
+    text, result = update(edit, lambda _: None)
+
+    assert text == edited[0]
+    assert "0 changes written, 0 not" in result.stderr
+
+
+def test_tools_of_other_filters_stay_and_the_filters_are_remembered(tmp_path: Path) -> None:
+    manifest = tmp_path / "shop.toml"
+    run(SHOP, "-o", manifest, "--read-only")
+    again = run(SHOP, "-o", manifest)
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["orders_get"], again.output
+
+    run(SHOP, "-o", manifest, "--tag", "files")
+
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["orders_get", "put_uploads_path"]
+    assert tools_of(manifest)
+
+
+def test_a_foreign_manifest_is_not_overwritten_without_force(tmp_path: Path) -> None:
+    manifest = tmp_path / "shop.toml"
+    manifest.write_text("edition = 1\n", encoding="utf-8")
+
+    refused = run(SHOP, "-o", manifest)
+
+    assert refused.exit_code == 4
+    assert manifest.read_text(encoding="utf-8") == "edition = 1\n"
+    assert run(SHOP, "-o", manifest, "--force").exit_code == 0
+    manifest.with_suffix(".openapi.json").write_text("{}", encoding="utf-8")
+    damaged = run(SHOP, "-o", manifest)
+    assert damaged.exit_code == 1
+    assert "not the record of an import" in damaged.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        ("<p>Returns a list of <code>Charge</code> objects. They are sorted.</p>", "Returns a list of Charge objects"),
+        ("Lists [issues](https://example.com/a) assigned to **you**.", "Lists issues assigned to you"),
+        ("get an item, e.g. by its id. More text.", "Get an item, e.g. by its id"),
+        (
+            "Creates a deployment and, if the target is set, promotes it to production, which replaces the current one",
+            "Creates a deployment and, if the target is set, promotes it to production",
+        ),
+        ("a" * 100, f"A{'a' * 78}…"),
+        ("", ""),
+    ],
+)
+def test_a_summary_is_the_first_sentence_or_its_first_clauses(text: str, summary: str) -> None:
+    assert summary_from(text) == summary
+
+
+@given(st.text(max_size=300))
+def test_any_text_becomes_a_short_summary_and_a_description(text: str) -> None:
+    assert len(summary_from(text)) <= 80
+    assert "\n" not in summary_from(text)
+    assert len(description_of(text * 10)) <= MAX_DESCRIPTION
+
+
+@pytest.mark.parametrize(
+    ("operation", "name"),
+    [
+        ("repos/list-for-org", "repos_list_for_org"),
+        ("listCoreV1NamespacedPod", "list_core_v1_namespaced_pod"),
+        ("GetHTTPStatus", "get_http_status"),
+        ("2fa", "call_2fa"),
+    ],
+)
+def test_the_name_of_an_operation_becomes_the_name_of_a_tool(operation: str, name: str) -> None:
+    assert plain_name(operation) == name
+
+
+PARAMS = st.dictionaries(
+    st.sampled_from("xyz"),
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["string", "integer"])}, optional={"enum": st.lists(st.integers(0, 2))}
+    ),
+    max_size=3,
+)
+TOOLS = st.dictionaries(
+    st.sampled_from(["one", "two", "three"]),
+    st.fixed_dictionaries(
+        {"summary": st.sampled_from(["A", "B", "C"]), "params": PARAMS}, optional={"title": st.just("T")}
+    ),
+    min_size=1,
+)
+
+
+def _leaves(table: Any, at: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    if not isinstance(table, dict):
+        return {at: table}
+    return {path: value for key, inner in table.items() for path, value in _leaves(inner, (*at, key)).items()}
+
+
+@given(TOOLS, TOOLS, TOOLS)
+def test_any_merge_keeps_all_edits_and_takes_all_other_changes(base: Any, edited: Any, newer: Any) -> None:
+    before, current, new = ({"edition": 1, "tools": tools} for tools in (base, edited, newer))
+    merge = Merge()
+
+    merged = merge.merge(before, current, new)
+
+    old, mine, theirs, result = map(_leaves, (before, current, new, merged))
+    for path in {**mine, **theirs, **result}:
+        is_edited = old.get(path) != mine.get(path)
+        if is_edited and path in mine:
+            assert result[path] == mine[path]
+        elif not is_edited and path in mine and path in theirs:
+            assert result[path] == theirs[path]
+    assert Merge().merge(before, before, new) == new
+    assert tomllib.loads(merged_text(manifest_text(current, "Test"), merge, merged)) == merged
