@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +18,8 @@ from toolmason_runtime.transports.http_access import AccessError
 from toolmason_runtime.transports.http_app import Extras
 from toolmason_runtime.transports.http_settings import http_settings, variable
 from toolmason_runtime.transports.shutdown import Shutdown
+
+_log = logging.getLogger(__name__)
 
 
 def serve_http(
@@ -53,7 +57,7 @@ def serve_http(
     token, note = _token(prog, settings.token_file, is_required=is_remote and not has_auth)
     worker = this_worker() if count > 1 else None
     if count > 1 and worker is None:
-        return _supervise(count, (host, port), variable(prog, "STATE_KEY"), note, shutdown)
+        return _supervise(count, (host, port), catalogue, variable(prog, "STATE_KEY"), note=note, shutdown=shutdown)
     if worker is not None:
         worker.end_with_supervisor()
     http.serve(
@@ -77,12 +81,18 @@ def _auth_flags(flags: Mapping[str, Any]) -> dict[str, str | None]:
     return {name.removeprefix("auth_"): value for name, value in flags.items() if name.startswith("auth_")}
 
 
-def _supervise(count: int, place: tuple[str, int], state_key: str, note: str, shutdown: Shutdown) -> int:
+def _supervise(
+    count: int, place: tuple[str, int], catalogue: Catalogue, state_key: str, *, note: str, shutdown: Shutdown
+) -> int:
     if sys.platform == "win32":
         raise AccessError("--workers needs Unix; on Windows, start several servers behind a balancer")
     with http.listen(*place) as listener:
         url = http.address(place[0], listener.getsockname()[1])
         print(f"serving MCP at {url}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
+        store = catalogue["server"].get("chunk_store", "")
+        if not (store and os.environ.get(store)):
+            setting = f"set {store} to the URL of a Redis" if store else "`chunk_store` in the manifest shares them"
+            _log.warning("each worker keeps long texts for itself, and `fetch_chunk` may reach another: %s", setting)
         return run_workers(count, listener, shutdown, state_key_variable=state_key)
 
 

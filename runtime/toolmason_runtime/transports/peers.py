@@ -76,10 +76,11 @@ class Peers:
     @asynccontextmanager
     async def serving(self, app: ASGIApp) -> AsyncIterator[None]:
         """Answer the other processes with `app`; without Unix sockets (Windows), only the requests sent to this one."""
+        directory = Path(tempfile.mkdtemp(prefix="mcp-"))  # readable by this user alone
         try:
-            directory = Path(tempfile.mkdtemp(prefix="mcp-"))  # readable by this user alone
             listener = await _listen(app, directory / "s")
         except (AttributeError, NotImplementedError, OSError) as error:
+            shutil.rmtree(directory, ignore_errors=True)
             _log.warning("other processes cannot pass on requests for sessions of this one: %s", error)
             yield
             return

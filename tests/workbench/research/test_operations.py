@@ -550,3 +550,29 @@ def test_a_client_that_does_not_listen_holds_nobody_up() -> None:
         assert [*await asyncio.gather(a, b)] == ["a", "done"]
 
     run(scenario)
+
+
+def test_work_that_another_process_waits_for_goes_on_without_callers_until_that_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("workbench_handlers.research.operations.WANTED_S", 0.2)
+
+    async def scenario() -> None:
+        operations, work = Operations(linger_s=0), Work()
+        running: list[Operation] = []
+
+        async def begin(operation: Operation) -> str:
+            running.append(operation)
+            return await work(operation)
+
+        call = asyncio.create_task(operations.join_or_start("key", "t", begin, silent))
+        await until(lambda: work.begun == 1)
+        running[0].want()
+        call.cancel()
+        await asyncio.wait([call])
+        await asyncio.sleep(0)
+        assert (len(operations), work.ended) == (1, [])
+        await until(lambda: bool(work.ended))
+        assert (len(operations), work.ended) == (0, ["cancelled"])
+
+    run(scenario)
