@@ -52,7 +52,8 @@ def returns(text: str, done: list[str]) -> Callable[[], Awaitable[str]]:
 
 
 def once(store: ChunkStore, work: Callable[[], Awaitable[str]], key: str = "key", **more: Any) -> Awaitable[str]:
-    return store.once(key, work, **{"keep_s": 60, "on_wanted": lambda: None} | more)
+    settings: dict[str, Any] = {"keep_s": 60, "on_wanted": lambda: None}
+    return store.once(key, work, **settings | more)
 
 
 @pytest.mark.usefixtures("server")
