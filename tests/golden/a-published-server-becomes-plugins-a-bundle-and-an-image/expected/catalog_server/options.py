@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings from the command line, the environment and the manifest. The lifespan and `call.state(Options)` have them."""
+    """The settings of the server: the lifespan receives them, and `call.state(Options)` returns them."""
 
     shelf: str | None = None
     """Directory with the books"""
@@ -18,4 +18,4 @@ class Options:
     """Token of the catalog"""
 
 
-# toolmason: sha256 e10040cbd2f5d2222e2c6fc9b9a9066e
+# toolmason: sha256 f80934f4cde31293b453bdb8eb3e0a82

@@ -34,6 +34,8 @@ def _serve(opened: Opened | None) -> int:
         load_options=load_options,
         subcommands=(serving.Subcommand("count", "Count the books", "library.tools.state:count"),),
         startup_check=STARTUP_CHECK,
+        routes="library.tools.web.pages:routes",
+        middleware="library.tools.web.audit:log_calls",
         package="library_server",
         prog="library-mcp",
         version=CATALOGUE["server"]["version"],
@@ -45,4 +47,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 a906aeac0ec8decd5dc9676b0e954ab4
+# toolmason: sha256 ebf2fb6ba7a30487e0ef35b64b0e8a87

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings from the command line, the environment and the manifest. The lifespan and `call.state(Options)` have them."""
+    """The settings of the server: the lifespan receives them, and `call.state(Options)` returns them."""
 
     shelf: tuple[str, ...] = ()
     """A shelf to look at"""
@@ -30,4 +30,4 @@ class Options:
     """Password of the library"""
 
 
-# toolmason: sha256 1ce3a78ee7cb10a0d90b07d160dca1e6
+# toolmason: sha256 53160177e4b53d5ecb854a6a7e2d1190

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings from the command line, the environment and the manifest. The lifespan and `call.state(Options)` have them."""
+    """The settings of the server: the lifespan receives them, and `call.state(Options)` returns them."""
 
     root: tuple[str, ...] = ()
     """A "folder" | with a pipe"""
 
 
-# toolmason: sha256 05ea00b096feddec1df8854d090aade7
+# toolmason: sha256 d3aecc81272c83a50f33a55b9a4543bf

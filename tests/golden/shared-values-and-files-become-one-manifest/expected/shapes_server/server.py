@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.serving import (
     Dispatcher,
-    Options,
     ProgramSettings,
     Selection,
 )
@@ -29,36 +28,25 @@ def load_index() -> Any:
 
 
 def build_dispatcher(
-    selection: Selection | None = None,
-    *,
-    state: Sequence[object] = (),
-    options: Options | None = None,
-    commands: ProgramSettings | None = None,
+    selection: Selection | None = None, *, state: Sequence[object] = (), commands: ProgramSettings | None = None
 ) -> Dispatcher:
     """Return a transport-independent dispatcher.
 
     Args:
         selection: the visible tools; all of tier `core` by default.
         state: extra state objects, beside those that the lifespan yields.
-        options: settings for the lifespan.
         commands: settings for running programs; by default the environment names the policy file.
     """
-    return Dispatcher(
-        CATALOGUE, selection=selection, load_index=load_index, state=state, options=options, commands=commands
-    )
+    return Dispatcher(CATALOGUE, selection=selection, load_index=load_index, state=state, commands=commands)
 
 
 def build_server(
-    selection: Selection | None = None,
-    *,
-    state: Sequence[object] = (),
-    options: Options | None = None,
-    commands: ProgramSettings | None = None,
+    selection: Selection | None = None, *, state: Sequence[object] = (), commands: ProgramSettings | None = None
 ) -> Server[None]:
     """Return a server of the official SDK: for `mcp.Client`, an ASGI app, or a transport of your own."""
     from toolmason_runtime.serving import sdk_server
 
-    return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
+    return sdk_server(build_dispatcher(selection, state=state, commands=commands))
 
 
-# toolmason: sha256 6ba76a3a241e70d197f32c7840f73e36
+# toolmason: sha256 ed79ca694ce7bb0c487418f04ee7eb1f
