@@ -11,7 +11,6 @@ import click
 
 from toolmason.commands.import_ import FILE, fail_import, force_option, print_lines
 from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
-from toolmason.scaffold import MAX_NAME_LENGTH
 
 if TYPE_CHECKING:
     from toolmason.importers.openapi.manifest import Imported, Options
@@ -22,6 +21,8 @@ MAX_LINE: Final = 300
 
 
 def _server_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    from toolmason.scaffold import MAX_NAME_LENGTH
+
     if value and (len(value) > MAX_NAME_LENGTH or not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", value)):
         raise click.BadParameter(f"use at most {MAX_NAME_LENGTH} letters, digits and dashes, starting with a letter")
     return value
