@@ -57,6 +57,9 @@ def test_call_reads_the_arguments_from_stdin_and_prints_the_whole_result(project
         (["count_wods"], 2, "Unknown tool `count_wods`. Nearest names: `count_words`."),
         (["count_words", "text"], 2, "the arguments are not JSON"),
         (["count_words", "[1]"], 2, "the arguments are a JSON object"),
+        (["count_words", r'{"text": "\ud800"}'], 2, "Argument 'text' contains the unpaired surrogate `\\ud800`"),
+        (["count_words", '{"text": NaN}'], 2, "Argument 'text' must be a finite number; got nan"),
+        (["count_words", '{"text": ' + "[" * 100_000], 2, "the arguments are nested too deeply"),
     ],
 )
 def test_a_failed_call_says_why(project: Project, arguments: list[str], code: int, output: str) -> None:
