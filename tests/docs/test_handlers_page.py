@@ -27,7 +27,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "toolmason", "generate", "--stubs", "--manifest", "notes.toml"]
     subprocess.run(command, cwd=directory, check=True, timeout=120)
     for block in PAGE.blocks("python"):
-        path = directory / block.partition("\n")[0].removeprefix("# ")
+        path = directory / block.partition("\n")[0].removeprefix("# In ").removesuffix(":")
         path.parent.mkdir(exist_ok=True)
         path.write_text(block.partition("\n")[2], encoding="utf-8")
     subprocess.run([*command[:4], *command[5:], "--check"], cwd=directory, check=True, timeout=120)

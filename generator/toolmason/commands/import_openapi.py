@@ -94,7 +94,7 @@ def openapi(
             _print_report(imported, report)
             print_lines(["", *merge.report])
             changes = len(merge.sets) + len(merge.removals)
-            click.echo(f"{changes} changes written, {merge.conflicts} not, since you edited there.", err=True)
+            click.echo(f"Changes: {changes} written, {merge.conflicts} kept as you edited them.", err=True)
             return
         imported = import_document(document, source, options, {})
         _create(output, imported, source, options)

@@ -320,7 +320,7 @@ def test_an_import_of_the_same_document_changes_nothing(update: Any) -> None:
     text, result = update(edit, lambda _: None)
 
     assert text == edited[0]
-    assert "0 changes written, 0 not" in result.stderr
+    assert "Changes: 0 written, 0 kept as you edited them." in result.stderr
 
 
 def test_tools_of_other_filters_stay_and_the_filters_are_remembered(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+from issues_server.options import Options
 from toolmason_runtime import ToolError
 
 
@@ -38,8 +39,8 @@ class Tracker:
 
 
 @asynccontextmanager
-async def lifespan(options: Mapping[str, Any]) -> AsyncIterator[Tracker]:
+async def lifespan(options: Options) -> AsyncIterator[Tracker]:
     """Keep one pool of connections to the tracker."""
-    headers = {"Authorization": f"Bearer {options['tracker_token']}"}
-    async with httpx2.AsyncClient(base_url=options["tracker_url"], headers=headers) as http:
+    headers = {"Authorization": f"Bearer {options.tracker_token}"}
+    async with httpx2.AsyncClient(base_url=options.tracker_url, headers=headers) as http:
         yield Tracker(http)

@@ -233,6 +233,7 @@ class _Importer:
         data = {
             "edition": 1,
             "server": self._server(),
+            **self._discovery(),
             "categories": self._category_tables(),
             "apis": {name: entry for name, entry in self._apis.tables.items() if name in used_apis},
             **({"types": types} if types else {}),
@@ -257,6 +258,12 @@ class _Importer:
         title = summary_from(text(self.document.info.get("title")))
         server = {"name": self.name, "title": title, "package": f"{snake(self.name, 'api')}_server"}
         return {key: value for key, value in server.items() if value}
+
+    def _discovery(self) -> dict[str, Any]:
+        """Return the settings with which clients call tools that only read without asking."""
+        methods = {key.partition(" ")[0] for key, name in self.tools.items() if name}
+        is_mixed = bool(methods & set(READ_METHODS)) and bool(methods - set(READ_METHODS))
+        return {"discovery": {"split_calls": True}} if is_mixed else {}
 
     def _category_tables(self) -> dict[str, Any]:
         described = {

@@ -39,7 +39,7 @@ class Types:
 
     def add(self, name: str, table: dict[str, Any]) -> str:
         """Add a type and return its name; one with the same fields is shared, another gets a number."""
-        wanted = class_name(name)
+        wanted: str = class_name(name)
         if wanted in self.reserved or not is_type_name(wanted):
             wanted += "Value"
         number = 1
