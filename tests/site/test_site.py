@@ -153,8 +153,8 @@ async def test_a_terminal_session_is_copied_without_prompts_and_output(site: Pat
         async with chromium(tmp_path) as browser:
             page = await browser.open(f"{address}/tutorial.html", *DESKTOP)
             copied = await page.evaluate("""
-                [...document.querySelectorAll('.highlight code')].filter(code => code.querySelector('.gp')).map(code => {
-                    code.setAttribute('data-md-copying', '')  // as the button does
+                [...document.querySelectorAll('.highlight code:has(.gp)')].map(code => {
+                    code.setAttribute('data-md-copying', '') // as the button does
                     return code.innerText
                 })""")
     assert "cd bookshelf" in copied[1].split("\n")
