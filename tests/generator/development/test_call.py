@@ -118,6 +118,17 @@ def test_run_finds_the_manifest(project: Project) -> None:
     )
 
 
+def test_run_and_inspect_choose_one_of_several_manifests(project: Project) -> None:
+    other = shutil.copy(project.manifest, project.manifest.with_name("other.toml"))
+
+    refused = toolmason(project, "run", "--list-tools")
+    chosen = toolmason(project, "run", "--manifest", str(other), "--list-tools")
+
+    assert "choose one with --manifest FILE" in refused.stderr
+    assert chosen.stdout == "count_words: Count the words, lines and characters of a text\n"
+    assert toolmason(project, "inspect", "--manifest", str(other)).returncode == 0
+
+
 def test_the_log_is_text_or_json(project: Project) -> None:
     path = project.root / "handlers" / "notes" / "text.py"
     text = path.read_text(encoding="utf-8")
