@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT: Final = Path(__file__).parents[2]
-PENDING: Final = frozenset(
-    (
-        *("authorization.md", "development.md", "handlers.md", "importing.md", "manifest-sharing.md", "openapi.md"),
-        *("publishing.md", "serving-http.md"),
-    )
-)
-"""Pages of the navigation that may be missing; they are left out until they exist."""
 _LINK: Final = re.compile(r"(?<!`)(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 _FENCE: Final = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -36,25 +29,12 @@ def outside_pages() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the pages outside docs/ to the navigation, and leave out those that are pending."""
-    config.nav = _existing(config.nav or [])
+    """Add the pages outside docs/ to the navigation."""
     outside = outside_pages()
     tools = [uri for uri in outside.values() if uri.startswith("workbench-tools/")]
     project = [uri for uri in outside.values() if uri.startswith("project/")]
-    config.nav += [{"Tools of Workbench": tools}, {"Project": project}]
+    config.nav = [*(config.nav or []), {"Tools of Workbench": tools}, {"Project": project}]
     return config
-
-
-def _existing(nav: list[Any]) -> list[Any]:
-    """Return the entries without pending pages that do not exist."""
-    kept: list[Any] = []
-    for entry in nav:
-        [(title, value)] = entry.items() if isinstance(entry, dict) else [("", entry)]
-        if isinstance(value, list):
-            kept.append({title: _existing(value)})
-        elif value not in PENDING or (ROOT / "docs" / value).is_file():
-            kept.append(entry)
-    return kept
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

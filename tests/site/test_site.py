@@ -147,6 +147,21 @@ async def test_search_finds_a_key_of_the_manifest(site: Path, tmp_path: Path) ->
             await page.wait("document.querySelector('.md-search-result__link[href*=\"manifest-reference\"]')")
 
 
+@pytest.mark.anyio
+async def test_a_terminal_session_is_copied_without_prompts_and_output(site: Path, tmp_path: Path) -> None:
+    with served(site) as address:
+        async with chromium(tmp_path) as browser:
+            page = await browser.open(f"{address}/tutorial.html", *DESKTOP)
+            copied = await page.evaluate("""
+                [...document.querySelectorAll('.highlight code:has(.gp)')].map(code => {
+                    code.setAttribute('data-md-copying', '') // as the button does
+                    return code.innerText
+                })""")
+    assert "cd bookshelf" in copied[1].split("\n")
+    assert "created the server" not in copied[1]
+    assert not [text for text in copied if "$ " in text]
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -63,13 +63,20 @@ def _served_project(manifest: Path | None) -> Project:
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    from toolmason_runtime.protocol.json_boundary import problems_of
+
     try:
         value = json.loads(sys.stdin.read() if text == "-" else text)
+    except RecursionError as error:
+        raise click.UsageError("the arguments are nested too deeply") from error
     except ValueError as error:
         example = 'write them as \'{"text": "to be"}\''
         raise click.UsageError(f"the arguments are not JSON: {error}; {example}") from error
     if not isinstance(value, dict):
         raise click.UsageError('the arguments are a JSON object, such as \'{"text": "to be"}\'')
+    # A client cannot encode them.
+    if problems := problems_of(value, ()):
+        raise click.UsageError("; ".join(problems))
     return value
 
 

@@ -53,7 +53,7 @@ def init(directory: Path, name: str | None, ci: str | None, registry: str | None
         '  toolmason call count_words \'{"text": "to be"}\'\n'
         "  toolmason dev        serve, and again after each change\n"
         "  nox                  check, lint, tests, types\n"
-        f"  edit manifest/{names.server}.toml, then nox -s generate"
+        f"  edit manifest/{names.server}.toml, then toolmason generate"
     )
 
 

@@ -189,7 +189,12 @@ def find_current_project(manifest: Path | None) -> Project:
 
 
 def split_manifest(arguments: tuple[str, ...]) -> tuple[Path | None, tuple[str, ...]]:
-    """Split `[MANIFEST] [SERVER ARGUMENTS]...`: the first word is a manifest if it ends with `.toml`."""
+    """Split `[MANIFEST] [SERVER ARGUMENTS]...`: the first word is a manifest if it ends with `.toml`.
+
+    `--manifest FILE` is accepted in its place, because the errors of `find_project` propose it.
+    """
+    if arguments[:1] == ("--manifest",):
+        arguments = arguments[1:]
     if arguments and arguments[0].endswith(".toml"):
         return Path(arguments[0]), arguments[1:]
     return None, arguments

@@ -213,7 +213,7 @@ def init(
 
     Raises:
         DirectoryNotEmptyError: `directory` is not empty.
-        InitError: `directory` is a file.
+        InitError: `directory` is a file, or cannot be written.
     """
     require_empty(directory)
     with tempfile.TemporaryDirectory(prefix="toolmason-init-") as staging:
@@ -229,7 +229,10 @@ def init(
         for cached in filter(None, (record_path(staged), content_cache_path(staged))):
             cached.unlink(missing_ok=True)
         require_empty(directory)
-        shutil.copytree(root, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(LOCK))
+        try:
+            shutil.copytree(root, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(LOCK))
+        except OSError as error:
+            raise InitError(f"{directory} cannot be written: {error.strerror or error}") from error
     home = directory.resolve()
     return Project(home, home / "manifest" / f"{names.server}.toml")
 

@@ -57,6 +57,9 @@ def test_call_reads_the_arguments_from_stdin_and_prints_the_whole_result(project
         (["count_wods"], 2, "Unknown tool `count_wods`. Nearest names: `count_words`."),
         (["count_words", "text"], 2, "the arguments are not JSON"),
         (["count_words", "[1]"], 2, "the arguments are a JSON object"),
+        (["count_words", r'{"text": "\ud800"}'], 2, "Argument 'text' contains the unpaired surrogate `\\ud800`"),
+        (["count_words", '{"text": NaN}'], 2, "Argument 'text' must be a finite number; got nan"),
+        (["count_words", '{"text": ' + "[" * 100_000], 2, "the arguments are nested too deeply"),
     ],
 )
 def test_a_failed_call_says_why(project: Project, arguments: list[str], code: int, output: str) -> None:
@@ -113,6 +116,17 @@ def test_run_finds_the_manifest(project: Project) -> None:
         toolmason(project, "run", "--list-tools").stdout
         == "count_words: Count the words, lines and characters of a text\n"
     )
+
+
+def test_run_and_inspect_choose_one_of_several_manifests(project: Project) -> None:
+    other = shutil.copy(project.manifest, project.manifest.with_name("other.toml"))
+
+    refused = toolmason(project, "run", "--list-tools")
+    chosen = toolmason(project, "run", "--manifest", str(other), "--list-tools")
+
+    assert "choose one with --manifest FILE" in refused.stderr
+    assert chosen.stdout == "count_words: Count the words, lines and characters of a text\n"
+    assert toolmason(project, "inspect", "--manifest", str(other)).returncode == 0
 
 
 def test_the_log_is_text_or_json(project: Project) -> None:

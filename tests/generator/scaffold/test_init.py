@@ -140,6 +140,14 @@ def test_file_in_the_place_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "house").read_text(encoding="utf-8") == "a file"
 
 
+def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file", encoding="utf-8")
+    result = init(str(tmp_path / "file" / "house"))
+
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: {tmp_path}/file/house cannot be written: Not a directory\n"
+
+
 def test_link_to_nowhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "house").symlink_to(tmp_path / "nowhere")
 

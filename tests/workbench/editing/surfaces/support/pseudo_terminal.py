@@ -8,6 +8,7 @@ import select
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -57,6 +58,17 @@ class TerminalProgram:
     def press(self, keys: str) -> None:
         """Type keys, such as Ctrl-C as `\\x03`. Surrogates are bytes that are not UTF-8."""
         os.write(self._master, keys.encode(errors="surrogateescape"))
+
+    def interrupt(self) -> int:
+        """Press Ctrl-C until the program ends, and return its exit code.
+
+        Python does not notice a first one that comes between its prompt and its read.
+        """
+        for _ in range(int(TIMEOUT_S)):
+            self.press("\x03")
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(1)
+        raise AssertionError(f"it did not end:\n{self.screen}")
 
     def end(self) -> int:
         """Read until the program ends, and return its exit code."""
