@@ -62,6 +62,13 @@ class Items(Model):
     items: list[Item]
 
 
+class OptionalItems(Model):
+    items: list[Item] | None = None
+
+
+LINES = {"items": [{"no": 1, "title": "a\u2028b"}, {"no": 2, "title": "?"}]}
+
+
 def outcome(stdout: str) -> Outcome:
     captures = [Capture(), Capture()]
     captures[0].write(stdout.encode())
@@ -74,7 +81,12 @@ def outcome(stdout: str) -> Outcome:
         ('{"no": 1, "title": "a", "url": "x"}\n', Item, {"no": 1, "title": "a"}),
         ('[{"no": 1, "url": "x"}, {"no": 2}]', Items, {"items": [{"no": 1, "title": None}, {"no": 2, "title": None}]}),
         ('{"no": 1}\n\n{"no": 2}\n', Items, {"items": [{"no": 1, "title": None}, {"no": 2, "title": None}]}),
-        ('{"items": []}', Items, {"items": []}),
+        ('{"no": 1}\n', Items, {"items": [{"no": 1, "title": None}]}),
+        ('{"no": 1}\n', OptionalItems, {"items": [{"no": 1, "title": None}]}),
+        ("\n", Items, {"items": []}),
+        ("null", Items, {"items": []}),
+        ('{"no": 1, "title": "a\u2028b"}\r\n{"no": 2, "title": "\\ud800"}\r\n', Items, LINES),
+        ('\ufeff{"items": []}', Items, {"items": []}),
     ],
 )
 def test_declared_members_of_the_output_are_returned(stdout: str, model: type[Model], expected: object) -> None:
@@ -86,6 +98,7 @@ def test_declared_members_of_the_output_are_returned(stdout: str, model: type[Mo
     [
         ("no issues found", "notes printed no JSON (Expecting value: line 1 column 1 (char 0)): no issues found"),
         ("", "notes printed no JSON"),
+        ("\x1b[31mred", "notes printed no JSON (Expecting value: line 1 column 1 (char 0)): ␛[31mred"),
         ("[" * 100_000, "notes printed no JSON"),
         ('[{"no": 1}]', "The output of notes does not fit `Item`: the output: "),
         ('{"no": "x"}', "The output of notes does not fit `Item`: no: Input should be a valid integer"),
