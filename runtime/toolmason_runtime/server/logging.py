@@ -29,11 +29,15 @@ _IMPORT_SYSTEM: Final = "<frozen importlib"
 
 
 def log_to_stderr(level: str, layout: str | None) -> None:
-    """Log records of at least `level` to stderr, as `text` or `json`; None: as text on a terminal, else as JSON."""
+    """Log records of at least `level` to stderr, as `text` or `json`; None: as text on a terminal, else as JSON.
+
+    Warnings of Python are records, too.
+    """
     is_text = sys.stderr.isatty() if layout is None else layout == "text"
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextLines() if is_text else LogLines())
     logging.basicConfig(handlers=[handler], level=level.upper())
+    logging.captureWarnings(capture=True)
     for name in _NOISY_LOGGERS:
         logging.getLogger(name).setLevel(max(logging.INFO, logging.getLogger().getEffectiveLevel()))
 
