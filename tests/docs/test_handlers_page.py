@@ -14,7 +14,15 @@ from pages import quoted, read
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.tool import Handler
 from toolmason.model.types import Identifier
-from toolmason.resolve.stubs import completion_stub, guard_stub, lifespan_stub, startup_check_stub, subcommand_stub
+from toolmason.resolve.stubs import (
+    completion_stub,
+    guard_stub,
+    lifespan_stub,
+    middleware_stub,
+    routes_stub,
+    startup_check_stub,
+    subcommand_stub,
+)
 
 PAGE: Final = read("docs/handlers.md")
 
@@ -76,6 +84,8 @@ def test_the_signatures_of_hooks_are_those_of_the_stubs() -> None:
         "lifespan": lifespan_stub(handler("lifespan"), "notes_server").signature,
         "guard": guard_stub(handler("guard")).signature,
         "startup_check": startup_check_stub(handler("startup_check")).signature,
+        "routes": routes_stub(handler("routes")).signature,
+        "middleware": middleware_stub(handler("middleware")).signature,
         "[server.subcommands.NAME]": subcommand_stub(handler("main"), "").signature,
         "complete": completion_stub(handler("complete"), "").signature,
     }
