@@ -243,7 +243,7 @@ async def call(desk: Path, mode: str, *arguments: str, **variables: str) -> tupl
     async def logged(params: Any) -> None:
         messages.append(params.data)
 
-    async def progressed(_done: float, _total: float | None, message: str | None) -> None:
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001  as called
         messages.append(message)
 
     with (desk / "log").open("w+", encoding="utf-8") as log:

@@ -107,7 +107,8 @@ def test_a_manifest_means_the_same_in_one_file_and_in_a_file_for_each_table(tmp_
     whole, problems = resolved(tmp_path / "whole", tomli_w.dumps(data))
     assert (whole is not None, problems) == (True, [])
 
-    main = {key: data.pop(key) for key in ("edition", "server", "discovery", "outputs") if key in data}
+    of_main = ("edition", "server", "discovery", "outputs")
+    main: dict[str, Any] = {key: data.pop(key) for key in of_main if key in data}
     parts = {
         f"{section}-{number:03}": tomli_w.dumps({section: {name: table}})
         for section, tables in data.items()

@@ -170,6 +170,6 @@ def test_a_generated_server_joins_maps_around_its_guard_and_returns_json(
         assert all(note == {"id": 1, "text": note["text"]} for note in notes)
         return [note["text"] for note in notes]
 
-    maps = {"labels": {"by": "Ada", "in": "1843"}, "sizes": {"a": 2, "b": 0.5}}
+    maps: dict[str, dict[str, Any]] = {"labels": {"by": "Ada", "in": "1843"}, "sizes": {"a": 2, "b": 0.5}}
     assert call(**maps) == ["--label", "by=Ada", "--label", "in=1843", "--sizes", "a:2", "--sizes", "b:0.5"]
     assert call(labels={"to": "Ada"}) == ["--label", "to=Grace"]
