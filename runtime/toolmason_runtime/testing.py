@@ -44,10 +44,25 @@ def ask(
     )
 
     async def run() -> T:
-        async with Client(server) as client:
+        async with _opened(Client(server)) as client:
             return await question(client)
 
     return asyncio.run(run())
+
+
+@asynccontextmanager
+async def _opened(client: Client) -> AsyncIterator[Client]:
+    """Open a client. An error of the body is raised as it is, not in the exception group of the client's tasks."""
+    failure: BaseException | None = None
+    async with client:
+        try:
+            yield client
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001  also that of `pytest.skip`; raised below
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 ALL_TOOLS = Selection("classic", all_tools=True)
@@ -87,7 +102,7 @@ async def connected(
         return ElicitResult(action="accept", content=dict(answers))
 
     arguments = {"elicitation_callback": answer, **(client or {})}
-    async with Client(build_server(selection, **server), **arguments) as connection:
+    async with _opened(Client(build_server(selection, **server), **arguments)) as connection:
         yield connection
 
 

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Final, get_args, get_type_hints
 
 import pytest
-from pages import quoted, read
+from pages import check, quoted, read
 
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.tool import Handler
 from toolmason.model.types import Identifier
-from toolmason.resolve.stubs import completion_stub, guard_stub, lifespan_stub, startup_check_stub, subcommand_stub
+from toolmason.resolve.stubs import (
+    completion_stub,
+    guard_stub,
+    lifespan_stub,
+    middleware_stub,
+    routes_stub,
+    startup_check_stub,
+    subcommand_stub,
+)
 
 PAGE: Final = read("docs/handlers.md")
 
@@ -24,13 +32,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project of the page: stubs are written, then replaced by its code."""
     directory = tmp_path_factory.mktemp("notes")
     (directory / "notes.toml").write_text(PAGE.block("toml"), encoding="utf-8")
-    command = [sys.executable, "-m", "toolmason", "generate", "--stubs", "--manifest", "notes.toml"]
-    subprocess.run(command, cwd=directory, check=True, timeout=120)
+    [(command, expected)] = PAGE.sessions()
+    check(command, expected, directory)
     for block in PAGE.blocks("python"):
         path = directory / block.partition("\n")[0].removeprefix("# In ").removesuffix(":")
         path.parent.mkdir(exist_ok=True)
         path.write_text(block.partition("\n")[2], encoding="utf-8")
-    subprocess.run([*command[:4], *command[5:], "--check"], cwd=directory, check=True, timeout=120)
+    check(command.replace("--stubs", "--check"), "generated/ is up to date ...", directory)
     return directory
 
 
@@ -76,6 +84,8 @@ def test_the_signatures_of_hooks_are_those_of_the_stubs() -> None:
         "lifespan": lifespan_stub(handler("lifespan"), "notes_server").signature,
         "guard": guard_stub(handler("guard")).signature,
         "startup_check": startup_check_stub(handler("startup_check")).signature,
+        "routes": routes_stub(handler("routes")).signature,
+        "middleware": middleware_stub(handler("middleware")).signature,
         "[server.subcommands.NAME]": subcommand_stub(handler("main"), "").signature,
         "complete": completion_stub(handler("complete"), "").signature,
     }

@@ -42,7 +42,8 @@ IN_REPOSITORY: Final = [
     if session not in {*INSTALLING, *RESEARCH.sessions(), *REVIEWING.sessions()}
 ]
 ELSEWHERE: Final = {
-    f"docs/{name}.md" for name in ("debugging", "development", "publishing", "tutorial", "upstreams", "wrap-a-program")
+    f"docs/{name}.md"
+    for name in ("debugging", "development", "handlers", "publishing", "tutorial", "upstreams", "wrap-a-program")
 }
 """Pages whose commands depend on each other: below, or in tests of their own."""
 IN_DOCS: Final = [

@@ -67,6 +67,7 @@ handler = "state:show"
 params.mode = { type = "string", description = "The way to fail", default = "" }
 """
 HANDLERS = """
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -87,7 +88,10 @@ async def show(params: ShowParams, call: ToolCall) -> str:
         raise ValueError(f"request with {options.token} failed")
     if params.mode == "error":
         raise ToolError(f"the desk refused {options.token}", details={"token": options.token})
+    warnings.warn(f"old {options.token}", stacklevel=1)
+    await call.progress(1, None, f"at {options.token}")
     await call.log("info", f"with {options.token}")
+    await call.log("info", {"headers": [options.token], options.token: 1})
     return repr(options)
 """
 
@@ -239,6 +243,9 @@ async def call(desk: Path, mode: str, *arguments: str, **variables: str) -> tupl
     async def logged(params: Any) -> None:
         messages.append(params.data)
 
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001  as called
+        messages.append(message)
+
     with (desk / "log").open("w+", encoding="utf-8") as log:
         server = StdioServerParameters(
             command=sys.executable,
@@ -246,7 +253,7 @@ async def call(desk: Path, mode: str, *arguments: str, **variables: str) -> tupl
             env=environment(desk, DESK_TOKEN=SECRET, **variables),
         )
         async with Client(stdio_client(server, errlog=log), logging_callback=logged, log_level="info") as client:
-            result = await client.call_tool("show", {"mode": mode})
+            result = await client.call_tool("show", {"mode": mode}, progress_callback=progressed)
         log.seek(0)
         return str(getattr(result.content[0], "text", "")), log.read(), messages
 
@@ -264,9 +271,10 @@ async def call(desk: Path, mode: str, *arguments: str, **variables: str) -> tupl
 async def test_lifespan_gets_typed_options(
     arguments: tuple[str, ...], variables: dict[str, str], shown: str, desk: Path
 ) -> None:
-    text, _, messages = await call(desk, "", *arguments, **variables)
+    text, log, messages = await call(desk, "", *arguments, **variables)
     assert text == shown
-    assert messages == ["with [secret]"]
+    assert messages == ["at [secret]", "with [secret]", {"headers": ["[secret]"], "[secret]": 1}]
+    assert "UserWarning: old [secret]" in json.loads(log)["message"]
 
 
 @pytest.mark.anyio
@@ -333,7 +341,7 @@ def protected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def test_short_secrets_are_not_masked_and_the_longest_one_first(protected: Callable[..., None]) -> None:
-    protected("abc", "secret", "secret-longer", None, 3)
+    protected("abc", "  ab\n  ", "secret", "secret-longer\n", None, 3)
     assert secrets.mask("abc secret secret-longer 3") == "abc [secret] [secret] 3"
 
 

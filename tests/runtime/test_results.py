@@ -53,6 +53,26 @@ def test_structure_has_the_names_of_the_wire_and_no_null_that_its_schema_forbids
     ]
 
 
+def tagged(tag: str, **properties: Any) -> dict[str, Any]:
+    kind = {"type": "string", "enum": [tag]}
+    return {"type": "object", "properties": {"kind": kind, **properties}, "required": ["kind"]}
+
+
+@pytest.mark.parametrize(
+    "union",
+    [
+        {"anyOf": [tagged("a"), tagged("b", size={"type": "integer"}, note={"type": ["string", "null"]})]},
+        {"oneOf": [{"anyOf": [tagged("a"), {"type": "null"}]}, tagged("b", size={"type": "integer"})]},
+        {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"size": {"type": "integer"}}}]},
+    ],
+)
+def test_members_of_unions_have_no_null_that_their_schema_forbids(union: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"parts": {"type": "array", "items": union}}}
+    result = ResultWriter(schema).to_wire({"parts": [{"kind": "b", "size": None, "note": None}]})
+
+    assert result["structuredContent"] == {"parts": [{"kind": "b", "note": None}]}
+
+
 @pytest.mark.parametrize(
     "returned",
     ["text", None, {"class": 1, "nothing": None}, {"class": "a"}, Reply("no structure"), {"class": "a", "nothing": 1}],

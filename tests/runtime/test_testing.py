@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
 from mcp.types import TextContent
 from sample_server.server import build_server
 from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.testing import connected
+from toolmason_runtime.testing import ask, connected
 
 pytest_plugins = ["pytester"]
 
@@ -55,6 +57,24 @@ async def test_selection_and_arguments_of_the_server_are_passed_on() -> None:
     assert {"search", "call"} <= listed
     assert isinstance(state.content[0], TextContent)
     assert '"farewell": "bye"' in state.content[0].text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("error", [AssertionError("two words"), pytest.skip.Exception("no network")])
+async def test_an_error_in_a_test_is_raised_as_it_is(error: BaseException) -> None:
+    with pytest.raises(type(error)) as raised:
+        async with connected(build_server):
+            raise error
+
+    assert raised.value is error
+
+
+def test_an_error_of_a_question_is_raised_as_it_is() -> None:
+    async def question(client: Client) -> None:
+        await client.call_tool("unknown", {})
+
+    with pytest.raises(MCPError, match="Unknown tool"):
+        ask("sample_server", question)
 
 
 def test_fixtures_give_each_test_a_client(pytester: pytest.Pytester) -> None:

@@ -75,7 +75,7 @@ class OptionTable(Table):
     """Help text of the flag."""
     type: Literal["string", "integer", "number", "boolean"] = "string"
     """Type of the value. A boolean has the flags `--name` and `--no-name`."""
-    env: str = ""
+    env: str = key(_VARIABLE, default="")
     """Environment variable used without the flag. Several values are separated as in `PATH`."""
     required: bool = False
     """Whether the server refuses to start without a value."""

@@ -49,7 +49,7 @@ def _problems(context: ResolveContext, param: Property) -> Iterator[tuple[str, s
             inner = format_type(field.type)
             yield (
                 f"`{owner.name}.{field.name}` requires another `{inner}`, so no value ends",
-                "write `required = false`, or use an array",
+                "write `required = false`, or use an array without `min_items`",
             )
     for name in sorted(_reachable(context.types, frozenset(owner.name for owner, _ in links))):
         for field in context.types[name].fields:

@@ -139,7 +139,7 @@ def lifespan_stub(handler: Handler, package: str) -> Stub:
 
 
 def guard_stub(handler: Handler) -> Stub:
-    """Return a guard that changes nothing."""
+    """Return a guard that rejects every call until somebody writes it."""
     return Stub(
         handler=handler,
         imports={

@@ -132,11 +132,11 @@ def _merged(imports: Iterable[Mapping[str, frozenset[str]]]) -> dict[str, frozen
 def _with_import(lines: list[str], module: str, names: Sequence[str], newline: str) -> list[str]:
     """Return the lines of a module that imports `names` from `module`."""
     body = ast.parse("".join(lines)).body
-    imported = set(_imported_names(body))
+    imported = set(_imported_names(body, module))
     missing = [name for name in names if name not in imported]
-    own = set(defined_names(body)) - imported
+    own = set(defined_names(body))
     if clash := next((name for name in missing if name in own), None):
-        raise StubError(f"it defines another `{clash}` than `{module}`; write the function by hand")
+        raise StubError(f"its `{clash}` is not the one of `{module}`; write the function by hand")
     if not missing:
         return lines
     for node in body:
@@ -184,15 +184,25 @@ def _group(node: ast.stmt) -> int:
     return import_group(node.names[0].name) if isinstance(node, ast.Import) else -2
 
 
-def _imported_names(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Yield the names that a module imports, in branches only those of `try`: others may be for type checkers."""
+def _imported_names(body: Sequence[ast.stmt], origin: str) -> Iterator[str]:
+    """Yield the names that a module imports from a module like `origin`.
+
+    Of branches, only those of `try` count: others may be for type checkers.
+    """
     has_lazy_annotations = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in body)
     branches = (ast.Try, ast.If) if has_lazy_annotations else (ast.Try,)
     for node in body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and (node.level or _is_alike(node.module or "", origin)):
+            yield from (alias.name for alias in node.names if alias.asname in {None, alias.name})
         elif isinstance(node, branches):
-            yield from _imported_names([child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)])
+            children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+            yield from _imported_names(children, origin)
+
+
+def _is_alike(module: str, origin: str) -> bool:
+    """Return whether equal names of two modules mean the same: both are of the standard library or of one package."""
+    is_standard = import_group(module) == import_group(origin) == import_group("typing")
+    return is_standard or module.partition(".")[0] == origin.partition(".")[0]
 
 
 def _source(lines: Sequence[str], node: ast.stmt) -> str:

@@ -13,7 +13,7 @@ from toolmason_runtime.apis.request import Request, query_value, with_query
 from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.argv import NOT_SET_UP, expand_variables
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.secrets import MASK, secret_forms
+from toolmason_runtime.protocol.secrets import MASK, masked, secret_forms
 
 USER_AGENT: Final = "toolmason"
 _PORTS: Final = {"http": 80, "https": 443}
@@ -74,13 +74,7 @@ class ApiSettings:
 
     def masked(self, value: Any) -> Any:
         """Return a JSON value without the secrets of the API."""
-        if isinstance(value, str):
-            return self.mask(value)
-        if isinstance(value, list):
-            return [self.masked(item) for item in value]
-        if isinstance(value, dict):
-            return {self.mask(name): self.masked(member) for name, member in value.items()}
-        return value
+        return masked(value, self.mask)
 
 
 def _defaults() -> dict[str, str]:

@@ -68,7 +68,7 @@ class CommandRun:
         commands, environ = call.state(ProgramSettings), dict(os.environ)
         values = with_joined_maps(self.tool, sent_arguments(params))
         guarded = await self._guarded(effective_values(self.tool, values, environ=environ), call)
-        values |= guarded.values
+        values |= with_joined_maps(self.tool, guarded.values)
         docker = commands.policy.docker
         values = with_working_dir(self.tool, values, environ=environ, docker=docker)
         if problems := commands.policy.check(self.tool, values, environ=environ):
@@ -118,6 +118,8 @@ def _match_model_number(value: Any, field_value: Any) -> Any:
     """Return a number with the type of the model's value: pydantic dumps an integer in a float field as a float."""
     if isinstance(value, list):
         return list(map(_match_model_number, value, field_value))
+    if isinstance(value, dict) and isinstance(field_value, dict):
+        return {key: _match_model_number(item, field_value[key]) for key, item in value.items()}
     return field_value if isinstance(value, float) and isinstance(field_value, int) else value
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from toolmason_runtime.programs.execute import Outcome
+from toolmason_runtime.programs.result_text import VISIBLE
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.protocol.results import encodable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -22,7 +25,7 @@ _SHOWN_PROBLEMS: Final = 3
 def read_json_output(outcome: Outcome, name: str, model: type[BaseModel]) -> BaseModel:
     """Return the stdout of the program `name` as `model`. Members that it does not declare are left out.
 
-    An array, or JSON Lines, becomes the only field of the model.
+    An array, or JSON Lines of any number of lines, becomes the only field of the model.
 
     Raises:
         ToolError: stdout is too large, or is not JSON that fits the model.
@@ -31,15 +34,27 @@ def read_json_output(outcome: Outcome, name: str, model: type[BaseModel]) -> Bas
     if size > MAX_OUTPUT_BYTES or outcome.stdout.dropped_bytes:
         problem = f"{name} printed {size:,} bytes, more than the {MAX_OUTPUT_BYTES:,} that are read as JSON"
         raise ToolError(f"{problem}; ask for less", code=INVALID_OUTPUT)
-    text = "".join(outcome.stdout.texts()).strip()
+    text = "".join(outcome.stdout.texts()).removeprefix("\ufeff").strip()
+    array = _only_array(model)
     try:
-        value = _parse(text)
+        value = encodable(_parse(text)) if text or not array else []
     except (ValueError, RecursionError) as error:
-        raise ToolError(f"{name} printed no JSON ({error}): {text[:_SHOWN]}", code=INVALID_OUTPUT) from error
-    fields = model.model_fields
-    if isinstance(value, list) and len(fields) == 1:
-        value = {field.alias or name: value for name, field in fields.items()}
+        shown = text[:_SHOWN].translate(VISIBLE)
+        raise ToolError(f"{name} printed no JSON ({error}): {shown}", code=INVALID_OUTPUT) from error
+    if array and not (isinstance(value, dict) and array in value):
+        # Programs written in Go print null for an empty list.
+        value = {array: value if isinstance(value, list) else [] if value is None else [value]}
     return fit_model(value, model, source=f"The output of {name}")
+
+
+def _only_array(model: type[BaseModel]) -> str:
+    """Return the JSON name of the only field of a model if it is an array; otherwise an empty text."""
+    if len(model.model_fields) != 1:
+        return ""
+    [(name, field)] = model.model_fields.items()
+    kind = field.annotation
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    return field.alias or name if any(get_origin(kind) is list for kind in kinds) else ""
 
 
 def fit_model(value: Any, model: type[BaseModel], *, source: str) -> BaseModel:
@@ -67,4 +82,4 @@ def _parse(text: str) -> Any:
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [json.loads(line) for line in text.split("\n") if line.strip()]

@@ -312,6 +312,8 @@ def _restore_integers(model: BaseModel, arguments: Mapping[str, Any]) -> None:
 def _restore_integer(value: Any, argument: Any) -> Any:
     if isinstance(value, list) and isinstance(argument, list):
         return list(map(_restore_integer, value, argument))
+    if isinstance(value, dict) and isinstance(argument, dict):
+        return {key: _restore_integer(item, argument.get(key)) for key, item in value.items()}
     if not isinstance(value, float):
         return value
     text = str(argument) if isinstance(argument, str | int) else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
-from toolmason_runtime.protocol.secrets import mask
+from toolmason_runtime.protocol.secrets import mask, masked
 
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.principal import Principal
@@ -261,12 +261,12 @@ class ToolCall:
         return await store.once(f"{self.tool}\0{key}", work, keep_s=keep_s, on_wanted=on_wanted)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Send progress to the client; `done` must increase with each call."""
-        await self._context.progress(done, total, message)
+        """Send progress to the client; `done` must increase with each call. Secret options are masked in `message`."""
+        await self._context.progress(done, total, mask(message) if message else message)
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client. It is not shown to the model. Secret options are masked in a text."""
-        await self._context.log(level, mask(data) if isinstance(data, str) else data, logger)
+        """Send a log message to the client. It is not shown to the model. Secret options are masked in it."""
+        await self._context.log(level, masked(data), logger)
 
     def can_elicit(self, mode: ElicitationMode) -> bool:
         """Return whether the client can ask its user with a form, or by opening a page."""

@@ -98,17 +98,40 @@ def _dump(result: Any) -> Any:
 
 def _without_nulls(value: Any, schema: Any) -> Any:
     """Remove members that are None where the schema does not allow null: absent and None are the same there."""
-    rules = schema if isinstance(schema, dict) else {}
+    if not isinstance(value, dict | list):
+        return value
+    rules = _member(value, schema) if isinstance(schema, dict) else {}
     if isinstance(value, list):
         return [_without_nulls(item, rules.get("items")) for item in value]
-    if not isinstance(value, dict):
-        return value
     members, rest = rules.get("properties", {}), rules.get("additionalProperties")
     return {
         name: _without_nulls(member, members.get(name, rest))
         for name, member in value.items()
         if member is not None or _allows_null(members.get(name, rest))
     }
+
+
+def _member(value: dict[str, Any] | list[Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the first member of a union that has the kind and the fixed values of `value`; `schema` if it is none."""
+    for branch in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
+        member = _member(value, branch) if isinstance(branch, dict) else {}
+        if isinstance(value, list):
+            fits = member.get("type") == "array"
+        else:
+            rules = member.get("properties", {}).items()
+            fits = member.get("type") == "object" and all(
+                _has_fixed_value(value.get(name), rule) for name, rule in rules
+            )
+        if fits:
+            return member
+    return schema
+
+
+def _has_fixed_value(value: Any, rule: Any) -> bool:
+    """Return whether a member is absent, null, or one of its fixed values; a discriminator has a single one."""
+    if value is None or not isinstance(rule, dict):
+        return True
+    return rule.get("const", value) == value and value in rule.get("enum", [value])
 
 
 def _allows_null(schema: Any) -> bool:

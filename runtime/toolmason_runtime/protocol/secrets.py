@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 MIN_SECRET: Final = 6
 """Minimum characters of a masked secret: shorter ones would match parts of words."""
@@ -16,8 +16,11 @@ _pattern: re.Pattern[str] | None = None
 
 
 def secret_forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts in which secrets can occur, the longest first: as they are, in JSON, and in a URL."""
-    long_enough = {secret for secret in secrets if len(secret) >= MIN_SECRET}
+    """Return the texts in which secrets can occur, the longest first: as they are, in JSON, and in a URL.
+
+    Whitespace around a secret, such as the last line break of a file, is not part of it.
+    """
+    long_enough = {secret.strip() for secret in secrets if len(secret.strip()) >= MIN_SECRET}
     if not long_enough:
         return ()
     import json
@@ -50,3 +53,14 @@ def protect(secrets: Iterable[object]) -> None:
 def mask(text: str) -> str:
     """Return a text without the secrets of this process."""
     return _pattern.sub(MASK, text) if _pattern else text
+
+
+def masked(value: Any, mask_text: Callable[[str], str] = mask) -> Any:
+    """Return a JSON value without the secrets that `mask_text` replaces, by default those of this process."""
+    if isinstance(value, str):
+        return mask_text(value)
+    if isinstance(value, list | tuple):
+        return [masked(item, mask_text) for item in value]
+    if isinstance(value, dict):
+        return {masked(name, mask_text): masked(member, mask_text) for name, member in value.items()}
+    return value

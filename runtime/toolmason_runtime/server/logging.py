@@ -29,12 +29,16 @@ _IMPORT_SYSTEM: Final = "<frozen importlib"
 
 
 def log_to_stderr(level: str, layout: str | None) -> None:
-    """Log records of at least `level` to stderr, as `text` or `json`; None: as text on a terminal, else as JSON."""
+    """Log records of at least `level` to stderr, as `text` or `json`; None: as text on a terminal, else as JSON.
+
+    Warnings of Python are records, too.
+    """
     is_terminal = sys.stderr is not None and sys.stderr.isatty()  # None: stderr is closed
     is_text = is_terminal if layout is None else layout == "text"
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextLines() if is_text else LogLines())
     logging.basicConfig(handlers=[handler], level=level.upper())
+    logging.captureWarnings(capture=True)
     for name in _NOISY_LOGGERS:
         logging.getLogger(name).setLevel(max(logging.INFO, logging.getLogger().getEffectiveLevel()))
 

@@ -82,8 +82,8 @@ def test_tables_of_all_files_are_one_manifest_in_the_order_of_the_files(tmp_path
             "manifest/tools/a.toml:1:1: error[TM105]: `tools` is an integer here and a table in another file",
         ),
         ("[[files]]\npath = 1\n", "manifest/tools/a.toml:2:8: error[TM204]: `path` in [[files]] must be a string"),
-        ("edition = 1\n", "manifest/tools/a.toml:1:1: error[TM111]: `edition` belongs into the main file"),
-        ('include = ["b.toml"]\n', "manifest/tools/a.toml:1:1: error[TM111]: `include` belongs into the main file"),
+        ("edition = 1\n", "manifest/tools/a.toml:1:1: error[TM111]: `edition` must be in the main file"),
+        ('include = ["b.toml"]\n', "manifest/tools/a.toml:1:1: error[TM111]: `include` must be in the main file"),
     ],
 )
 def test_a_problem_is_reported_in_the_included_file(tmp_path: Path, text: str, expected: str) -> None:
@@ -107,7 +107,8 @@ def test_a_manifest_means_the_same_in_one_file_and_in_a_file_for_each_table(tmp_
     whole, problems = resolved(tmp_path / "whole", tomli_w.dumps(data))
     assert (whole is not None, problems) == (True, [])
 
-    main: dict[str, Any] = {key: data.pop(key) for key in ("edition", "server", "discovery", "outputs") if key in data}
+    of_main = ("edition", "server", "discovery", "outputs")
+    main: dict[str, Any] = {key: data.pop(key) for key in of_main if key in data}
     parts = {
         f"{section}-{number:03}": tomli_w.dumps({section: {name: table}})
         for section, tables in data.items()

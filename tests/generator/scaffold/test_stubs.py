@@ -277,7 +277,9 @@ def test_line_ends_byte_order_mark_and_odd_line_breaks_stay() -> None:
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("class Find:\n    pass\n", "it defines another `Find` than `notes_server.text.models`"),
+        ("class Find:\n    pass\n", "its `Find` is not the one of `notes_server.text.models`"),
+        ("from elsewhere import Find\n", "its `Find` is not the one of `notes_server.text.models`"),
+        ("from notes_server.text.models import Found as Find\n", "its `Find` is not the one of"),
         ("import re; X = '''\na\n'''\n", "its imports cannot be extended"),
     ],
 )

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import Field
@@ -40,6 +41,7 @@ risk = "read"
 output = "json"
 returns = "NoteList"
 params.labels = { type = "map<string>", description = "Labels of the notes", flag = "--label", required = false }
+params.sizes = { type = "map<number>", description = "Sizes of the notes", separator = ":", required = false }
 
 [[tools.list_notes.examples]]
 description = "Notes of Ada"
@@ -47,6 +49,10 @@ arguments = { labels = { by = "Ada" } }
 """
 
 
+GUARD = """
+async def guard(tool, values, call):
+    return {"labels": {"to": "Grace"}} if values == {"labels": ["to=Ada"]} else {}
+"""
 PROGRAM = """
 import json, sys
 print(json.dumps([{"id": 1, "text": text, "size": 2} for text in sys.argv[1:]]))
@@ -62,6 +68,13 @@ class Items(Model):
     items: list[Item]
 
 
+class OptionalItems(Model):
+    items: list[Item] | None = None
+
+
+LINES = {"items": [{"no": 1, "title": "a\u2028b"}, {"no": 2, "title": "?"}]}
+
+
 def outcome(stdout: str) -> Outcome:
     captures = [Capture(), Capture()]
     captures[0].write(stdout.encode())
@@ -74,7 +87,12 @@ def outcome(stdout: str) -> Outcome:
         ('{"no": 1, "title": "a", "url": "x"}\n', Item, {"no": 1, "title": "a"}),
         ('[{"no": 1, "url": "x"}, {"no": 2}]', Items, {"items": [{"no": 1, "title": None}, {"no": 2, "title": None}]}),
         ('{"no": 1}\n\n{"no": 2}\n', Items, {"items": [{"no": 1, "title": None}, {"no": 2, "title": None}]}),
-        ('{"items": []}', Items, {"items": []}),
+        ('{"no": 1}\n', Items, {"items": [{"no": 1, "title": None}]}),
+        ('{"no": 1}\n', OptionalItems, {"items": [{"no": 1, "title": None}]}),
+        ("\n", Items, {"items": []}),
+        ("null", Items, {"items": []}),
+        ('{"no": 1, "title": "a\u2028b"}\r\n{"no": 2, "title": "\\ud800"}\r\n', Items, LINES),
+        ('\ufeff{"items": []}', Items, {"items": []}),
     ],
 )
 def test_declared_members_of_the_output_are_returned(stdout: str, model: type[Model], expected: object) -> None:
@@ -86,6 +104,7 @@ def test_declared_members_of_the_output_are_returned(stdout: str, model: type[Mo
     [
         ("no issues found", "notes printed no JSON (Expecting value: line 1 column 1 (char 0)): no issues found"),
         ("", "notes printed no JSON"),
+        ("\x1b[31mred", "notes printed no JSON (Expecting value: line 1 column 1 (char 0)): ␛[31mred"),
         ("[" * 100_000, "notes printed no JSON"),
         ('[{"no": 1}]', "The output of notes does not fit `Item`: the output: "),
         ('{"no": "x"}', "The output of notes does not fit `Item`: no: Input should be a valid integer"),
@@ -129,22 +148,28 @@ def test_a_key_that_the_program_would_read_differently_is_refused(key: str) -> N
         with_joined_maps(placed("--label"), {"labels": {key: "x"}})
 
 
-def test_a_generated_server_returns_the_json_of_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generated_server_joins_maps_around_its_guard_and_returns_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "notes.py"
     program.write_text(PROGRAM, encoding="utf-8")
     monkeypatch.setenv("PYTHON", sys.executable)
     monkeypatch.setenv("PROGRAM", str(program))
     project = init(tmp_path / "notes", project_names("notes"), generate=lambda _: None)
-    with project.manifest.open("a", encoding="utf-8") as manifest:
-        manifest.write(MANIFEST)
+    (project.handler_directory / "notes/guarding.py").write_text(GUARD, encoding="utf-8")
+    text = project.manifest.read_text(encoding="utf-8")
+    text = text.replace('handlers = "notes"\n', 'handlers = "notes"\nguard = "guarding:guard"\n')
+    project.manifest.write_text(text + MANIFEST, encoding="utf-8")
     diagnostics = Diagnostics()
     assert pipeline.generate(project, diagnostics=diagnostics) is not None, list(diagnostics)
 
-    command = [sys.executable, "-m", "toolmason", "call", "--json", "list_notes"]
-    arguments = json.dumps({"labels": {"by": "Ada", "in": "1843"}})
-    shown = subprocess.run(
-        [*command, arguments], cwd=project.root, capture_output=True, encoding="utf-8", check=True
-    ).stdout
+    def call(**maps: dict[str, Any]) -> list[str]:
+        command = [sys.executable, "-m", "toolmason", "call", "--json", "list_notes", json.dumps(maps)]
+        done = subprocess.run(command, cwd=project.root, capture_output=True, encoding="utf-8", check=True)
+        notes = json.loads(done.stdout)["structuredContent"]["notes"]
+        assert all(note == {"id": 1, "text": note["text"]} for note in notes)
+        return [note["text"] for note in notes]
 
-    texts = ["--label", "by=Ada", "--label", "in=1843"]
-    assert json.loads(shown)["structuredContent"] == {"notes": [{"id": 1, "text": text} for text in texts]}
+    maps: dict[str, dict[str, Any]] = {"labels": {"by": "Ada", "in": "1843"}, "sizes": {"a": 2, "b": 0.5}}
+    assert call(**maps) == ["--label", "by=Ada", "--label", "in=1843", "--sizes", "a:2", "--sizes", "b:0.5"]
+    assert call(labels={"to": "Ada"}) == ["--label", "to=Grace"]
