@@ -79,7 +79,8 @@ def _run(project: Path, *arguments: str) -> float:
     """Run the toolkit and return its seconds."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "toolmason", *arguments]
-    subprocess.run(command, cwd=project, check=True, timeout=TIMEOUT_S, stderr=subprocess.DEVNULL)  # noqa: S603  our own command
+    quiet = subprocess.DEVNULL
+    subprocess.run(command, cwd=project, check=True, timeout=TIMEOUT_S, stdout=quiet, stderr=quiet)  # noqa: S603
     return time.perf_counter() - start
 
 

@@ -89,11 +89,11 @@ def test_the_routes_of_the_page_are_served_and_logged(server: tuple[str, Path]) 
 def test_the_settings_of_the_page_have_these_flags_and_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     read_names: set[str] = set()
 
-    def read_setting(_: object, name: str) -> str:
+    def text(_: str, name: str) -> str:
         read_names.add(name)
         return ""
 
-    monkeypatch.setattr(http_settings, "_text", read_setting)
+    monkeypatch.setattr(http_settings, "_text", text)
     http_settings.http_settings("notes")
     rows = PAGE.rows("setting", "flag of `notes --http`", "variable")
     flags = {quoted(flag)[0].removeprefix("--") for _, flag, _ in rows if flag}

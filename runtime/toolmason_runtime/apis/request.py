@@ -165,7 +165,8 @@ def _body(tool: HttpTool, values: Mapping[str, Any]) -> tuple[bytes | None, str]
     if tool.body == "form":
         parts = [part for item in placements if item.key in present for part in _query_parts(item, present[item.key])]
         return "&".join(parts).encode(), "application/x-www-form-urlencoded"
-    return _multipart(placements, present)
+    # A multipart body has at least one part.
+    return _multipart(placements, present) if present else (None, "")
 
 
 def _items(value: Any) -> list[Any]:

@@ -113,10 +113,13 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _with_health(app: ASGIApp) -> ASGIApp:
-    """Answer health checks before all others: balancers send no token, and an address as host."""
+    """Answer health checks before all others: balancers send no token, and an address as host. Refuse WebSockets."""
 
     async def checking(scope: Scope, receive: Receive, send: Send) -> None:
-        is_check = scope["type"] == "http" and scope["path"] == HEALTH_PATH and scope["method"] in {"GET", "HEAD"}
+        if scope["type"] != "http":  # the access checks are for HTTP
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        is_check = scope["path"] == HEALTH_PATH and scope["method"] in {"GET", "HEAD"}
         await (_HEALTHY if is_check else app)(scope, receive, send)
 
     return checking

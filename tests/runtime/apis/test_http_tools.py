@@ -288,7 +288,8 @@ async def test_an_input_schema_has_default_places(tracker: Tracker, talking: Tal
     await call(talking, "find", {"q": "a+b", "filter": {"state": ["x", "y"], "by": {"name": "z"}}})
 
     assert tracker.seen[0].path == (
-        "/search?q=a%2Bb&filter%5Bstate%5D=x&filter%5Bstate%5D=y&filter%5Bby%5D%5Bname%5D=z&key=s3cret%2Ftoken%2B1"
+        "/search?q=a%2Bb&filter%5Bstate%5D%5B0%5D=x&filter%5Bstate%5D%5B1%5D=y&filter%5Bby%5D%5Bname%5D=z"
+        "&key=s3cret%2Ftoken%2B1"
     )
 
 

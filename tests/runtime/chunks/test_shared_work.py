@@ -51,9 +51,15 @@ def returns(text: str, done: list[str]) -> Callable[[], Awaitable[str]]:
     return work
 
 
-def once(store: ChunkStore, work: Callable[[], Awaitable[str]], key: str = "key", **more: Any) -> Awaitable[str]:
-    settings: dict[str, Any] = {"keep_s": 60, "on_wanted": lambda: None}
-    return store.once(key, work, **settings | more)
+def once(
+    store: ChunkStore,
+    work: Callable[[], Awaitable[str]],
+    key: str = "key",
+    *,
+    keep_s: float = 60,
+    on_wanted: Callable[[], None] = lambda: None,
+) -> Awaitable[str]:
+    return store.once(key, work, keep_s=keep_s, on_wanted=on_wanted)
 
 
 @pytest.mark.usefixtures("server")
