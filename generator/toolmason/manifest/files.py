@@ -65,7 +65,7 @@ def _joined(main: Document, included: list[Document], diagnostics: Diagnostics) 
     for file in included:
         for section, value in file.data.items():
             if section in MAIN_KEYS:
-                message = f"{quoted(section)} belongs into the main file, {main.path}"
+                message = f"{quoted(section)} belongs in the main file, {main.path}"
                 file.report(diagnostics, "TM111", message, (section,), hint="move it there")
             elif section not in data:
                 data[section] = dict(value) if isinstance(value, dict) else value
@@ -93,6 +93,6 @@ def _add_tables(
             tables[name], owners[section, name] = table, file
             continue
         first = owners[section, name].locate((section, name))
-        message = f"{table_name((section, name))} is given twice"
+        message = f"{table_name((section, name))} is defined twice"
         hint = f"the first is in {first.path}, line {first.line}, column {first.column}: keep one"
         file.report(diagnostics, "TM105", message, (section, name), hint=hint)

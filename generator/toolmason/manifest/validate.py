@@ -206,7 +206,7 @@ def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
     for name, table in options.items():
         negation = f"no-{name.replace('_', '-')}"
         if isinstance(table, dict) and table.get("type") == "boolean" and negation in {*builtin_flags, *flags}:
-            message = f"the boolean option `{name}` also becomes `--{negation}`, which exists"
+            message = f"the boolean option `{name}` needs the flag `--{negation}`, which already exists"
             context.error("TM306", message, "options", name, hint="rename one", value=False)
 
 
@@ -237,8 +237,9 @@ def _check_option(context: TableContext) -> None:
     if is_secret:
         for key in ("default", "implicit", "many", "metavar"):
             if key in data:
-                message = f"a secret has no flag and one value, so `{key}` cannot be combined with `secret`"
-                context.error("TM238", message, key, hint=f"remove `{key}`", value=False)
+                message = f"`{key}` cannot be combined with `secret`"
+                hint = f"remove `{key}`: a secret is one value, which comes from an environment variable"
+                context.error("TM238", message, key, hint=hint, value=False)
         if not data.get("env"):
             hint = 'add `env = "..."`: other processes can read a command line, so a secret has no flag'
             context.error("TM238", "a secret needs an environment variable", "secret", hint=hint, value=False)

@@ -157,7 +157,7 @@ def test_dropped_flags_are_reported(replay: Replay) -> None:
 def test_without_recursive_the_program_alone_is_run(replay: Replay) -> None:
     replay.add("terraform")
     result = import_help("--", "terraform")
-    assert "# Its parameters: toolmason import help -- terraform plan\n" in result.stdout
+    assert "# to propose its parameters, run: toolmason import help -- terraform plan\n" in result.stdout
     assert replay.runs("terraform") == ["--help"]
 
 

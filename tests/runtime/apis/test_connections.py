@@ -223,7 +223,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused_when_it_conn
         assert "authorization" not in tracker.seen[0].headers
         return
     for settings in (elsewhere, settings_of(url)):
-        with pytest.raises(ToolError, match="has a private address, which its settings do not name") as raised:
+        with pytest.raises(ToolError, match="has a private address, which its settings do not allow") as raised:
             await send(settings, request)
         assert raised.value.code == "API_ADDRESS"
     assert tracker.seen == []
