@@ -15,8 +15,8 @@ from pages import ROOT
 
 OURS: Final = re.compile(r"toolmason(\[(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[(jq|telemetry)\])?")
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?")
-OTHERS: Final = {"climax-mcp==0.5.0", "nox", "pytest", "uv"}
-"""Packages of others that our texts install."""
+OTHERS: Final = {"climax-mcp==0.5.0", "notes", "nox", "pre-commit", "pytest", "twine", "uv"}
+"""Packages of others that our texts install; `notes` is the server of the reader."""
 _INSTALLER: Final = re.compile(
     # "pip install ", "uv pip install ", "uv tool install ", "uv add ", "pipx install ", "uvx ", "uv tool run "
     r"\b(pip3? install|uv tool (?:install|run)|uv add|pipx (?:install|run)|uvx)\s+([^\n`#&|;<>]+)"

@@ -301,4 +301,4 @@ def test_collector_without_the_sdk_is_reported() -> None:
         finally:
             process.kill()
 
-    assert "needs OpenTelemetry: pip install 'toolmason[telemetry]'" in line
+    assert "needs OpenTelemetry: `pip install 'toolmason[telemetry]'`" in line

@@ -29,7 +29,7 @@ def instrument(server: Server[Any], dispatcher: Dispatcher) -> None:
     """Complete the spans of `server`, and export them if the environment names a collector."""
     if find_spec("opentelemetry.sdk") is None:
         if any(map(os.environ.get, ENDPOINTS)):
-            _log.warning("%s needs OpenTelemetry: pip install 'toolmason[telemetry]'", ENDPOINTS[0])
+            _log.warning("%s needs OpenTelemetry: `pip install 'toolmason[telemetry]'`", ENDPOINTS[0])
         return
     if any(map(os.environ.get, ENDPOINTS)):
         _export(dispatcher.server["name"], dispatcher.server["version"])
@@ -48,7 +48,7 @@ def _export(name: str, version: str) -> None:
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     except ImportError:
-        _log.warning("%s needs an exporter: pip install 'toolmason[telemetry]'", ENDPOINTS[0])
+        _log.warning("%s needs an exporter: `pip install 'toolmason[telemetry]'`", ENDPOINTS[0])
         return
     own = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": name}
     provider = TracerProvider(resource=Resource.create({**own, "service.version": version}))
