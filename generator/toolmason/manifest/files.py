@@ -65,7 +65,7 @@ def _joined(main: Document, included: list[Document], diagnostics: Diagnostics) 
     for file in included:
         for section, value in file.data.items():
             if section in MAIN_KEYS:
-                message = f"{quoted(section)} belongs in the main file, {main.path}"
+                message = f"{quoted(section)} must be in the main file, {main.path}"
                 file.report(diagnostics, "TM111", message, (section,), hint="move it there")
             elif section not in data:
                 data[section] = dict(value) if isinstance(value, dict) else value

@@ -48,7 +48,7 @@ def _problems(context: ResolveContext, param: Property) -> Iterator[tuple[str, s
         if owner.name not in finite and not _is_finite(field, finite):
             inner = format_type(field.type)
             yield (
-                f"`{owner.name}.{field.name}` requires another `{inner}`, so every value is infinite",
+                f"`{owner.name}.{field.name}` requires another `{inner}`, so no value ends",
                 "write `required = false`, or use an array",
             )
     for name in sorted(_reachable(context.types, frozenset(owner.name for owner, _ in links))):

@@ -82,8 +82,8 @@ def test_tables_of_all_files_are_one_manifest_in_the_order_of_the_files(tmp_path
             "manifest/tools/a.toml:1:1: error[TM105]: `tools` is an integer here and a table in another file",
         ),
         ("[[files]]\npath = 1\n", "manifest/tools/a.toml:2:8: error[TM204]: `path` in [[files]] must be a string"),
-        ("edition = 1\n", "manifest/tools/a.toml:1:1: error[TM111]: `edition` belongs in the main file"),
-        ('include = ["b.toml"]\n', "manifest/tools/a.toml:1:1: error[TM111]: `include` belongs in the main file"),
+        ("edition = 1\n", "manifest/tools/a.toml:1:1: error[TM111]: `edition` must be in the main file"),
+        ('include = ["b.toml"]\n', "manifest/tools/a.toml:1:1: error[TM111]: `include` must be in the main file"),
     ],
 )
 def test_a_problem_is_reported_in_the_included_file(tmp_path: Path, text: str, expected: str) -> None:
