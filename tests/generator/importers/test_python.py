@@ -242,7 +242,7 @@ def test_modules_that_cannot_be_imported_are_reported_and_nothing_is_written(
     assert not (tmp_path / "manifest").exists()
 
 
-def test_a_type_that_a_manifest_refuses_costs_no_tool(tmp_path: Path) -> None:
+def test_a_tool_stays_if_one_of_its_types_is_invalid_in_a_manifest(tmp_path: Path) -> None:
     code = """
 from typing import Annotated
 from pydantic import BaseModel, Field

@@ -264,7 +264,7 @@ def test_private_addresses_are_those_that_the_settings_name(
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_inside_another_one_is_private_if_it_is(address: ipaddress.IPv4Address) -> None:
+def test_an_ipv6_address_is_private_if_it_contains_a_private_ipv4_address(address: ipaddress.IPv4Address) -> None:
     forms: tuple[Callable[[int], int], ...] = (
         lambda number: 0xFFFF << 32 | number,
         lambda number: 0x2002 << 112 | number << 80,
