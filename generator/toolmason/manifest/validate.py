@@ -237,9 +237,8 @@ def _check_option(context: TableContext) -> None:
     if is_secret:
         for key in ("default", "implicit", "many", "metavar"):
             if key in data:
-                reason = "everybody who has the manifest can read it" if key == "default" else "a secret has no flag"
-                message = f"`{key}` cannot be combined with `secret`"
-                context.error("TM238", message, key, hint=f"remove `{key}`: {reason}", value=False)
+                message = f"a secret has no flag and one value, so `{key}` cannot be combined with `secret`"
+                context.error("TM238", message, key, hint=f"remove `{key}`", value=False)
         if not data.get("env"):
             hint = 'add `env = "..."`: other processes can read a command line, so a secret has no flag'
             context.error("TM238", "a secret needs an environment variable", "secret", hint=hint, value=False)
