@@ -94,7 +94,7 @@ tools.t = {{ summary = "T", api = "x", http = "{method} /" }}
 
 
 def test_the_limits_of_the_page_are_those_of_the_code() -> None:
-    assert f"may have {client.MAX_BODY_BYTES:,} bytes" in PAGE.text
+    assert f"at most {client.MAX_BODY_BYTES:,} bytes" in PAGE.text
     assert f"at most {client.MAX_REDIRECTS}." in PAGE.text
     assert f"of {secrets.MIN_SECRET} characters or more" in PAGE.text
     defaults = {name: field.default for name, field in keys_of(ApiTable).items()}

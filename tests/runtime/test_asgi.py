@@ -217,7 +217,7 @@ def test_call_that_takes_too_long_ends_with_an_error_for_the_model(version: str)
         following = next(client.call("shout", {"text": "a"}))
 
     assert answered["result"]["isError"] is True
-    assert "ended after 1 s, the limit of this server" in answered["result"]["content"][0]["text"]
+    assert "cancelled after 1 s, the limit of this server" in answered["result"]["content"][0]["text"]
     assert following["result"]["content"][0]["text"] == "A"
 
 

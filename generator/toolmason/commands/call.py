@@ -29,8 +29,8 @@ from toolmason.project import Project
 def call(tool: str, arguments: str, server_arguments: tuple[str, ...], as_json: bool, manifest: Path | None) -> None:
     """Call TOOL with the arguments JSON, such as '{"text": "to be"}', and print the result.
 
-    JSON is `-` to read it from stdin. The server starts from generated/ and handlers/, asks its questions on the
-    terminal and logs to stderr; it gets the arguments after JSON. Exit with 1 if the result is an error.
+    With `-`, JSON is read from stdin. The server runs the code in generated/ and handlers/, asks its questions on the
+    terminal and logs to stderr. Arguments after JSON are passed to it. Exit with 1 if the result is an error.
 
     This runs the project's code: use it only for projects you trust.
     """
@@ -86,8 +86,8 @@ def _parsed(text: str) -> dict[str, Any]:
 def inspect(arguments: tuple[str, ...], as_json: bool) -> None:
     """List what a client sees: instructions, tools, prompts and resources.
 
-    The server starts from generated/. Arguments are for the server: `toolmason inspect --classic --all` lists every
-    tool. `toolmason stats` shows the tokens of the lists.
+    Arguments are passed to the server: `toolmason inspect --classic --all` lists every tool. `toolmason stats` shows
+    the tokens of the lists.
 
     This runs the project's code: use it only for projects you trust.
     """

@@ -19,7 +19,7 @@ from toolmason.commands.options import CommandLineError, ExitCode, find_current_
 @click.option("--stubs", is_flag=True, help="Write missing functions of handlers/, as `generate --stubs` does.")
 @click.argument("arguments", metavar="[MANIFEST] [SERVER ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]) -> None:
-    """Generate and serve, and do both again after each change, until Ctrl-C.
+    """Generate and serve, and repeat both after each change, until Ctrl-C.
 
     The server listens on this machine alone, at http://127.0.0.1:PORT/mcp. It is restarted when the manifest, a
     template, a schema or a handler is saved; while the manifest has errors, the last version keeps running. The log of

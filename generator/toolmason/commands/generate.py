@@ -39,7 +39,7 @@ def _only_option(command: Callable[..., None]) -> Callable[..., None]:
 )
 @_only_option
 @click.option("--discard-edits", is_flag=True, help="Overwrite edited files.")
-@click.option("--stubs", is_flag=True, help="First write the missing functions of handlers/; existing ones stay.")
+@click.option("--stubs", is_flag=True, help="Also add missing functions to handlers/; existing ones stay.")
 @click.option("--watch", is_flag=True, help="Repeat on each change of the manifest, templates or handlers.")
 @format_option
 @manifest_option

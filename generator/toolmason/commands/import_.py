@@ -179,7 +179,9 @@ def write_all(targets: dict[Path, str], *, force: bool) -> None:
 @click.option(
     "--depth", type=click.IntRange(1, 8), default=3, show_default=True, help="Levels of subcommands with --recursive."
 )
-@click.option("--max-runs", type=click.IntRange(1, 2000), default=300, show_default=True, help="Maximum runs.")
+@click.option(
+    "--max-runs", type=click.IntRange(1, 2000), default=300, show_default=True, help="Maximum runs of the program."
+)
 @click.option(
     "--max-seconds", type=click.IntRange(1, 3600), default=300, show_default=True, help="Time limit for all runs."
 )
@@ -196,7 +198,7 @@ def write_all(targets: dict[Path, str], *, force: bool) -> None:
     type=click.IntRange(100, 20_000),
     default=600,
     show_default=True,
-    help="Maximum tokens of a tool. Texts are shortened and flags of little use left out.",
+    help="Maximum tokens of a tool. Texts are shortened, and the least useful flags left out.",
 )
 @click.option(
     "--risk",
@@ -205,7 +207,9 @@ def write_all(targets: dict[Path, str], *, force: bool) -> None:
     show_default=True,
     help="Risk of all tools.",
 )
-@click.option("--completion", metavar="FILE", type=FILE, help="Completion script for fish that lists more values.")
+@click.option(
+    "--completion", metavar="FILE", type=FILE, help="Completion script for fish, read for more values and flags."
+)
 @click.option("--name", default="", help="Write a whole manifest of a server with this name, not a part of one.")
 @click.option("-o", "--output", metavar="FILE", type=FILE, help="Write to FILE instead of stdout.")
 @force_option
@@ -225,7 +229,7 @@ def help_(
     """Propose tools from the --help output of PROGRAM.
 
     Examples: `toolmason import help -- git log`, `toolmason import help -r --name docker -- docker`. The program is run
-    without a shell, with --help, or with -h if that prints no help; its manual page is read if that describes more.
+    without a shell, with --help, or with -h if --help prints no help; its manual page is read if it describes more.
     The result is a part of a manifest on stdout, with a comment at each guess and at each flag that is left out.
 
     Exit codes: 0 success, 1 no help found, 2 wrong command line, 4 refused to overwrite.

@@ -52,7 +52,11 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
 @click.option("--read-only", is_flag=True, help="Import only GET and HEAD.")
 @click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each operation to FILE as JSON.")
 @click.option(
-    "--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="Send this header to URL. Repeatable."
+    "--header",
+    "headers",
+    metavar="'NAME: VALUE'",
+    multiple=True,
+    help="Header of the request for the document. Repeatable.",
 )
 @force_option
 def openapi(
@@ -70,9 +74,9 @@ def openapi(
 ) -> None:
     """Create HTTP tools from an OpenAPI document (3.0 or 3.1, JSON or YAML).
 
-    Example: `toolmason import openapi openapi.json -o manifest/shop.toml`. Properties of operations that tools cannot
-    express are listed on stderr, and by operation with --report. If the manifest was imported before, it is updated:
-    your edits stay, and differences are listed; --force overwrites them.
+    Example: `toolmason import openapi openapi.json -o manifest/shop.toml`. Losses, the parts of operations that
+    tools cannot express, are listed by kind on stderr and by operation with --report. If the manifest was imported
+    before, it is updated: your edits stay, and differences are listed; --force overwrites your edits.
 
     Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """

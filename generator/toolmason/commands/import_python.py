@@ -33,11 +33,11 @@ def python(
     """Create a manifest and handlers from typed functions or a FastMCP server.
 
     Example: `toolmason import python notes`. This imports MODULE, which executes its code: use it only for modules you
-    trust. MODULE is installed, or in the working directory or its `handlers`. Its FastMCP server is imported if it has
-    one, else FUNCTION..., or its public functions with docstrings in the style of Google, NumPy or Sphinx.
+    trust. MODULE is installed, or is in the working directory or its `handlers`. Without FUNCTION, the tools of its
+    FastMCP server are imported, or else its public functions. Docstrings are in the style of Google, NumPy or Sphinx.
 
-    The manifest goes to manifest/, the handlers, which call the original functions, to handlers/. Functions that cannot
-    be tools are listed on stderr with a reason.
+    The manifest is written to manifest/, and handlers that call the original functions to handlers/. Functions that
+    cannot be tools are listed on stderr with a reason.
 
     Exit codes: 0 success, 1 the module cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
@@ -62,6 +62,7 @@ def python(
     write_all(files, force=force)
     print_lines(str(note) for note in notes)
     if not described["is_installed"]:
-        message = f"`{module.partition(':')[0]}` is not installed: move it to handlers/, or install it, for the server"
-        click.echo(f"{message} to import it.", err=True)
-    click.echo(f"{imported.tools} functions imported; review their `hints` before you serve them.", err=True)
+        name = module.partition(":")[0]
+        click.echo(f"The server cannot import `{name}`: install it, or move it to handlers/.", err=True)
+    noun = "function" if imported.tools == 1 else "functions"
+    click.echo(f"{imported.tools} {noun} imported; review the `hints` before you serve.", err=True)

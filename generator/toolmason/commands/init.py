@@ -23,14 +23,18 @@ _CHOICES: Final = ("ci", "pre-commit", "docker", "registry", "bundle")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--name", help="Name of the server. Default: the name of DIR.")
 @click.option("--ci", type=click.Choice(["github"]), help="Add a workflow that runs the checks on each push.")
-@click.option("--pre-commit", is_flag=True, help="Add a hook of pre-commit that compares generated/ on each commit.")
+@click.option("--pre-commit", is_flag=True, help="Add a pre-commit hook that runs `toolmason check`.")
 @click.option("--docker", is_flag=True, help="Generate a Dockerfile.")
-@click.option("--registry", metavar="NAMESPACE", help="Generate server.json for the MCP Registry: io.github.USER.")
+@click.option(
+    "--registry",
+    metavar="NAMESPACE",
+    help="Generate server.json for this namespace of the MCP Registry: io.github.USER.",
+)
 @click.option("--bundle", is_flag=True, help="Generate an .mcpb bundle for Claude Desktop.")
 def init(directory: Path, name: str | None, ci: str | None, registry: str | None, **wanted: bool) -> None:
     """Create a project in DIR, with a working server and its tests.
 
-    On a terminal and without the options for further files, it asks which of them to add.
+    On a terminal, it asks which further files to add, unless an option selects them.
     """
     from toolmason.scaffold import DirectoryNotEmptyError, InitError, init, project_names, require_empty
     from toolmason.scaffold.publishing import NamespaceError, Publishing
@@ -51,7 +55,7 @@ def init(directory: Path, name: str | None, ci: str | None, registry: str | None
         f"{directory}: created the server `{names.server}`\n\n"
         f"  cd {shlex.quote(str(directory))}\n"
         '  toolmason call count_words \'{"text": "to be"}\'\n'
-        "  toolmason dev        serve, and again after each change\n"
+        "  toolmason dev        serve, and restart after each change\n"
         "  nox                  check, lint, tests, types\n"
         f"  edit manifest/{names.server}.toml, then toolmason generate"
     )

@@ -50,7 +50,7 @@ PATH_HINTS: Final = {
 }
 """Hints for rejected paths."""
 
-_WITHOUT_HANDLERS: Final = "Only models and contracts are up to date."
+_WITHOUT_HANDLERS: Final = "Only models and contracts were updated."
 """What a run has written without all functions of the handlers."""
 _RESTORE_LIST: Final = (
     f"restore {CHECKSUM_FILE}, the list of hashes, from version control; or generate with --discard-edits"

@@ -17,8 +17,8 @@ def run(arguments: tuple[str, ...]) -> None:
     This runs the project's code in generated/ and handlers/: use it only for projects you trust. Run `toolmason
     generate` after changes of the manifest.
 
-    MANIFEST is needed if the working directory is not in the project. Other arguments are for the server: `toolmason
-    run --classic`; `toolmason run -- --help` lists them.
+    MANIFEST is needed if the working directory is not in the project. Other arguments are passed to the server:
+    `toolmason run --classic`; `toolmason run -- --help` lists them.
     """
     from toolmason.commands.serve import ServeError, serve
 

@@ -93,6 +93,6 @@ def _add_tables(
             tables[name], owners[section, name] = table, file
             continue
         first = owners[section, name].locate((section, name))
-        message = f"{table_name((section, name))} is given twice"
+        message = f"{table_name((section, name))} is defined twice"
         hint = f"the first is in {first.path}, line {first.line}, column {first.column}: keep one"
         file.report(diagnostics, "TM105", message, (section, name), hint=hint)

@@ -206,7 +206,7 @@ def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
     for name, table in options.items():
         negation = f"no-{name.replace('_', '-')}"
         if isinstance(table, dict) and table.get("type") == "boolean" and negation in {*builtin_flags, *flags}:
-            message = f"the boolean option `{name}` also becomes `--{negation}`, which exists"
+            message = f"the boolean option `{name}` needs the flag `--{negation}`, which already exists"
             context.error("TM306", message, "options", name, hint="rename one", value=False)
 
 
@@ -227,7 +227,7 @@ def _check_option(context: TableContext) -> None:
         context.error("TM213", message, "required", hint="remove `required` or `default`", value=False)
     default, types = data.get("default", ""), _PYTHON_TYPES.get(kind, ()) if isinstance(kind, str) else ()
     if "default" in data and types and type(default) not in types:
-        message = f"the default of {table_name(context.at)} must be {_AN_OPTION[kind]}, not {kind_of(default)}"
+        message = f"the default of {table_name(context.at)} must be {_TYPE_PHRASES[kind]}, not {kind_of(default)}"
         context.error("TM238", message, "default", hint="change it, or set `type`")
     if kind != "string":
         for key in ("many", "implicit", "secret"):
@@ -245,7 +245,7 @@ def _check_option(context: TableContext) -> None:
             context.error("TM238", "a secret needs an environment variable", "secret", hint=hint, value=False)
 
 
-_AN_OPTION: Final = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
+_TYPE_PHRASES: Final = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
 
 
 def _check_subcommands(context: TableContext, subcommands: Mapping[str, Any]) -> None:

@@ -58,7 +58,7 @@ def check_auth(context: TableContext) -> None:
         context.error("TM242", message, extra, hint="keep one of them", value=False)
     needs_value = places[:1] in (["header"], ["query"])
     if places and needs_value != ("value" in context.data):
-        verb, hint = ("requires", 'add `value = "$KEY"`') if needs_value else ("excludes", "remove `value`")
+        verb, hint = ("requires", 'add `value = "$KEY"`') if needs_value else ("cannot have", "remove `value`")
         context.error("TM242", f"`{places[0]}` in {where} {verb} `value`", places[0], hint=hint, value=False)
     if context.data.get("basic") and ":" not in str(context.data["basic"]):
         hint = 'write `basic = "$USER:$PASSWORD"`'
@@ -86,7 +86,7 @@ def check_api_tool(context: TableContext) -> None:
     context.missing("http", '"GET /..."')
     risk, method = context.data.get("risk"), str(context.data.get("http", "")).partition(" ")[0]
     if isinstance(risk, dict):
-        hint = f"write {either(RISKS)}, or a tool for each risk"
+        hint = f"write {either(RISKS)}, or split the tool by risk"
         context.error("TM244", f"`risk` in {table_name(context.at)} depends on a parameter", "risk", hint=hint)
     elif risk is not None:
         check_one_risk(context, risk, "risk")

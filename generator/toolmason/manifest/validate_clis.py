@@ -324,7 +324,7 @@ def check_param(context: TableContext) -> None:
     if context.at[:1] == ("params",) and "use" in context.data:
         message = f"`use` cannot be combined with `type` in {table_name(context.at)}"
         context.error(
-            "TM225", message, "use", hint="write all keys: a shared parameter cannot use another", value=False
+            "TM225", message, "use", hint="write all keys here: a shared parameter cannot use another", value=False
         )
     locations = [key for key in (*ARGUMENT_LOCATIONS, *REQUEST_LOCATIONS) if key in context.data]
     for extra in locations[1:]:

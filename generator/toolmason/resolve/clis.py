@@ -218,7 +218,7 @@ def _check_separators(context: ResolveContext, table: ToolTable, params: Sequenc
 
 _LOCATION_HINTS: Final = {
     PlacementKind.FLAG: "use a string, a number, a boolean, or an array or map of strings or numbers",
-    PlacementKind.POSITIONAL: "use a string, a number, or an array of them",
+    PlacementKind.POSITIONAL: "use a string, a number or an array of them, or `flag` instead of `positional`",
     PlacementKind.STDIN: "use `string`",
     PlacementKind.CWD: "use `string`",
 }

@@ -98,9 +98,13 @@ def _param_problems(table: ToolTable, params: Sequence[Property], placements: Se
         if place is Place.BODY and method in ("GET", "HEAD"):
             yield f"`{placement.name}` is in the body, but {method} has none", at, "write `query` instead of `body`"
         if place is Place.BODY and placement.key == "." and table.body != "json":
-            yield f"`{placement.name}` is the whole body, which must be JSON", at, "name the member of the body"
+            yield (
+                f"`{placement.name}` is the whole body, which must be JSON",
+                at,
+                "set its `body` to the name of a member",
+            )
         if place is not Place.PATH and placement.name in _placeholders(table):
-            hint = f"remove `{place.value}`: the placeholder in `http` is its place"
+            hint = f"remove `{place.value}`: the placeholder in `http` already places it"
             yield f"`{placement.name}` is both in the path and in the {place.value}", at, hint
         elif (value := values.get(placement.name)) and (problem := _type_problem(value.type, placement, table)):
             yield f"`{value.name}` is `{format_type(value.type)}`: {problem[0]}", at, problem[1]
@@ -113,9 +117,12 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
     is_object = isinstance(ref, MapType | NamedType) or ref == PrimitiveType("object")
     match placement.place:
         case Place.PATH if not is_scalar:
-            return "the path has single values", "use a string, a number or a boolean"
+            return "the path can contain only single values", "use a string, a number or a boolean"
         case Place.HEADER if not (is_scalar or is_list):
-            return "a header has a value or a list of values", "use a string, a number, a boolean or an array of them"
+            return (
+                "a header can contain only a value or a list of values",
+                "use a string, a number, a boolean or an array of them",
+            )
         case Place.QUERY | Place.BODY if placement.style == "deepObject" and is_scalar:
             return "`deepObject` requires an object or an array", "remove `style`"
         case Place.BODY if table.body == "form" and placement.style == "deepObject":
@@ -127,9 +134,12 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
         case Place.QUERY if not (is_scalar or is_list or placement.style == "deepObject"):
             return "the query cannot contain it", "use an array of strings or numbers, or put it into the `body`"
         case Place.BODY if table.body == "form" and not (is_scalar or is_list):
-            return "a form has values and lists of values", 'add `style = "deepObject"`, or use `body = "json"`'
+            return (
+                "a form can contain only values and lists of values",
+                'add `style = "deepObject"`, or use `body = "json"`',
+            )
         case place if place is not Place.QUERY and placement.style != "form":
-            return f"`style` is for the query, not the {place.value}", "remove `style`"
+            return f"`style` applies to the query, not to the {place.value}", "remove `style`"
     return None
 
 
@@ -146,13 +156,17 @@ def _collisions(
     for placement in placements:
         at = ("params", placement.name) if placement.name in table.params else ("input_schema",)
         if keys[placement.place, _folded(placement)] > 1:
-            yield f"two parameters are `{placement.key}` in the {placement.place.value}", at, "rename one of them"
+            yield (
+                f"two parameters have the name `{placement.key}` in the {placement.place.value}",
+                at,
+                "rename one of them",
+            )
         if _folded(placement) in credentials.get(placement.place, ()):
             message = f"`{placement.name}` would replace `{placement.key}` of [apis.{table.api}]"
             yield message, at, "remove one of them"
         if whole_body and placement.place is Place.BODY and placement.name not in whole_body:
             message = f"`{placement.name}` is in the body, but `{whole_body[0]}` is the whole body"
-            yield message, at, f"remove `{placement.name}`, or name the member for `{whole_body[0]}`"
+            yield message, at, f"remove `{placement.name}`, or set `body` of `{whole_body[0]}` to the name of a member"
 
 
 def _folded(placement: Placement) -> str:

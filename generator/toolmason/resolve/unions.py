@@ -41,7 +41,7 @@ def union_type(context: ResolveContext, name: str, table: TypeTable, objects: Ma
             continue
         if other := next((known for known, tag in members.items() if tag == value), None):
             message = f"`{other}` and `{member}` have the same value of `{table.discriminator}`: `{value}`"
-            context.error("TM358", message, at, hint="give each member another value")
+            context.error("TM358", message, at, hint="give each type its own value")
         else:
             members[ClassName(member)] = value
     if len(table.one_of) == 1:

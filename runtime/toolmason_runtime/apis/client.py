@@ -153,7 +153,7 @@ class ApiClient:
                 reason = response.extensions.get("reason_phrase", b"").decode("latin-1")
                 return Answer(status=response.status, reason=reason, headers=headers, body=body, url=request.url)
         except PrivateAddressError:
-            message = f"The API {self.settings.name} has a private address, which its settings do not name. "
+            message = f"The API {self.settings.name} has a private address, which its settings do not allow. "
             message += "Do not retry: the operator can add the address or its network to `allow_hosts`"
             raise ToolError(message, code="API_ADDRESS") from None
 

@@ -120,7 +120,7 @@ class HttpRun:
         following: Request | None = request
         while following is not None and len(pages) < pagination.max_pages and size <= MAX_BODY_BYTES:
             if not client.settings.allows(following.url):
-                raise client.not_allowed("continues at", following.url)
+                raise client.not_allowed("links its next page", following.url)
             answer = await self._send(client, following, deadline)
             page = parse_json(answer, client.settings)
             if items_of(pagination, page) is None:

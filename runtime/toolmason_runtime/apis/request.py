@@ -18,7 +18,7 @@ from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
 _PLACEHOLDER: Final = re.compile(r"\{(?P<reserved>\+?)(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\}")
 """`{owner}`, or `{+path}` whose value may contain `/`."""
 _SEGMENT: Final = re.compile(r"[/\\]")
-_JOINTS: Final = {"comma": ",", "space": "%20", "pipe": "%7C"}
+_SEPARATORS: Final = {"comma": ",", "space": "%20", "pipe": "%7C"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +128,8 @@ def _query_parts(placement: Placement, value: Any) -> Iterator[str]:
     key = _quoted(placement.key)
     if placement.style == "deepObject" or isinstance(value, dict):
         yield from _deep_parts(placement.key, value)
-    elif isinstance(value, list) and placement.style in _JOINTS:
-        yield f"{key}={_JOINTS[placement.style].join(_quoted(text_of(item)) for item in value)}"
+    elif isinstance(value, list) and placement.style in _SEPARATORS:
+        yield f"{key}={_SEPARATORS[placement.style].join(_quoted(text_of(item)) for item in value)}"
     else:
         for item in value if isinstance(value, list) else [value]:
             yield f"{key}={_quoted(text_of(item))}"

@@ -27,8 +27,8 @@ MAX_MEDIA_BYTES: Final = 6 * 1024 * 1024
 """Maximum bytes of an image or a sound."""
 _CHARSET: Final = re.compile(r"charset=\"?([\w.:-]+)", re.IGNORECASE)
 _ADVICE: Final = {
-    401: "The credential of the API is that of the server: do not retry, tell the user.",
-    403: "The credential of the API does not allow it: do not retry, tell the user.",
+    401: "The API rejects the credential of this server: do not retry, tell the user.",
+    403: "The credential of this server does not allow this request: do not retry, tell the user.",
     429: "Send fewer requests.",
 }
 

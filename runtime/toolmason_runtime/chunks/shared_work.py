@@ -45,7 +45,7 @@ class SharedWork:
         try:
             text = await self._text_or_lease(name, own)
         except UnavailableError as error:
-            _log.warning("equal calls of other processes are not joined: the store %s", error)
+            _log.warning("work is not shared with other processes: the store %s", error)
             return await work()
         if text is not None:
             return text

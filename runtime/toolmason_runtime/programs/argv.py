@@ -145,7 +145,9 @@ def with_joined_maps(tool: CommandTool, arguments: Mapping[str, Any]) -> dict[st
 def _entries(name: str, value: Mapping[str, Any], separator: str) -> list[str]:
     for key in value:
         if not key or separator in key:
-            raise UnsafeArgumentError(name, f"has the key {shown(key)}: a key is not empty and has no `{separator}`")
+            raise UnsafeArgumentError(
+                name, f"has the key {shown(key)}: a key must not be empty or contain `{separator}`"
+            )
     return [f"{key}{separator}{argument_text(f'{name}.{key}', item)}" for key, item in value.items()]
 
 

@@ -121,7 +121,9 @@ async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> 
     except TimeoutError:
         if not timeout.expired():
             raise
-        return error_result(f"The call was ended after {timeout_s:g} s, the limit of this server; request less at once")
+        return error_result(
+            f"The call was cancelled after {timeout_s:g} s, the limit of this server; request less at once"
+        )
 
 
 class _Server(Server[None]):

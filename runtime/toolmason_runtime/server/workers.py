@@ -27,9 +27,9 @@ WORKER: Final = "TOOLMASON_WORKER"
 _USAGE_ERROR: Final = 2
 """Exit code of a worker whose settings are invalid: it is not started again."""
 _SHORT_S: Final = 2.0
-"""A worker that lives for less ends at its start."""
+"""A worker that ends earlier has ended while it started."""
 _MAX_SHORT_LIVES: Final = 5
-"""Workers that may end at their start, one after another, until the supervisor gives up."""
+"""Workers in a row that may end while they start; then the supervisor gives up."""
 _log = logging.getLogger(__name__)
 
 
@@ -122,7 +122,7 @@ class _Supervisor:
         """Start another worker; stop all, and return the exit code, if that is useless."""
         self._short_lives = self._short_lives + 1 if lived_s < _SHORT_S else 0
         if code == _USAGE_ERROR or self._short_lives >= _MAX_SHORT_LIVES:
-            _log.error("workers end at their start, with exit code %d", code)
+            _log.error("workers end while they start, with exit code %d", code)
             self.stop()
             return code if code > 0 else 1
         _log.warning("worker %d ended with exit code %d after %.0f s and is started again", number, code, lived_s)

@@ -169,7 +169,7 @@ def test_sub_commands_are_proposed_one_by_one(tmp_path: Path, command: tuple[str
     (name, *_) = sorted(some)
     assert tools[name].argv[:-1] == command[1:]
     assert (
-        f"# Its parameters: toolmason import help -- {' '.join([*command, tools[name].argv[-1]])}\n"
+        f"# to propose its parameters, run: toolmason import help -- {' '.join([*command, tools[name].argv[-1]])}\n"
         in import_help("--", *command).stdout
     )
 

@@ -157,7 +157,7 @@ def test_dropped_flags_are_reported(replay: Replay) -> None:
 def test_without_recursive_the_program_alone_is_run(replay: Replay) -> None:
     replay.add("terraform")
     result = import_help("--", "terraform")
-    assert "# Its parameters: toolmason import help -- terraform plan\n" in result.stdout
+    assert "# to propose its parameters, run: toolmason import help -- terraform plan\n" in result.stdout
     assert replay.runs("terraform") == ["--help"]
 
 
@@ -204,7 +204,7 @@ def test_one_help_text_for_several_subcommands_is_read_by_its_usage(replay: Repl
     }
 
 
-def test_help_and_completion_are_no_tools(replay: Replay) -> None:
+def test_help_and_completion_do_not_become_tools(replay: Replay) -> None:
     text = "Usage: x COMMAND\n\nCommands:\n  completion  Print a script\n  help  Print help\n  go  Go there\n"
     replay.add("x", {"": text, "go": "Usage: x go [--fast]\n\nGo there now.\n\n  --fast  Hurry\n"})
     assert tools_of(import_help("-r", "--", "x")).keys() == {"x_go"}

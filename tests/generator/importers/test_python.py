@@ -89,7 +89,7 @@ def test_the_functions_of_a_module_are_imported_generated_and_called(tmp_path: P
         "strange: left out: its signature cannot be read: name 'SpecialStream' is not defined",
         "first: left out: `title` is positional-only; a handler passes arguments by name",
         "clear: it has no docstring: write a summary",
-        "rate: its arguments are a JSON Schema, which `params` cannot express: it uses exclusiveMinimum",
+        "rate: its arguments became an `input_schema`, because `params` cannot express them: it uses exclusiveMinimum",
     ):
         assert f"catalog: {reason}\n" in notes
 
@@ -203,7 +203,7 @@ def half(number: int) -> float:
     assert f"ImportedFunction(halves.half{'.fn' if wrapped else ''})" in handler
     notes = (tmp_path / "notes").read_text(encoding="utf-8")
     assert "halves: double: left out: `context` is filled by FastMCP" in notes
-    assert "`halves` is not installed: move it to handlers/, or install it, for the server to import it." in notes
+    assert "The server cannot import `halves`: install it, or move it to handlers/." in notes
 
 
 def test_functions_can_be_named(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_modules_that_cannot_be_imported_are_reported_and_nothing_is_written(
     assert not (tmp_path / "manifest").exists()
 
 
-def test_a_type_that_a_manifest_refuses_costs_no_tool(tmp_path: Path) -> None:
+def test_a_tool_stays_if_one_of_its_types_is_invalid_in_a_manifest(tmp_path: Path) -> None:
     code = """
 from typing import Annotated
 from pydantic import BaseModel, Field

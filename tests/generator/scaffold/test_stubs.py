@@ -131,7 +131,7 @@ def test_without_functions_only_the_models_and_contracts_are_written(project: Pr
     after = {path: path.read_bytes() for path in package.rglob("*") if path.is_file()}
 
     assert result.exit_code == 1
-    assert "7 errors. Only models and contracts are up to date." in result.stderr
+    assert "7 errors. Only models and contracts were updated." in result.stderr
     assert "class FindParams" in (package / "text" / "models.py").read_text(encoding="utf-8")
     changed = {path.relative_to(package).as_posix() for path in after if after[path] != before.get(path)}
     assert changed == {

@@ -223,7 +223,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused_when_it_conn
         assert "authorization" not in tracker.seen[0].headers
         return
     for settings in (elsewhere, settings_of(url)):
-        with pytest.raises(ToolError, match="has a private address, which its settings do not name") as raised:
+        with pytest.raises(ToolError, match="has a private address, which its settings do not allow") as raised:
             await send(settings, request)
         assert raised.value.code == "API_ADDRESS"
     assert tracker.seen == []
@@ -264,7 +264,7 @@ def test_private_addresses_are_those_that_the_settings_name(
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_inside_another_one_is_private_if_it_is(address: ipaddress.IPv4Address) -> None:
+def test_an_ipv6_address_is_private_if_it_contains_a_private_ipv4_address(address: ipaddress.IPv4Address) -> None:
     forms: tuple[Callable[[int], int], ...] = (
         lambda number: 0xFFFF << 32 | number,
         lambda number: 0x2002 << 112 | number << 80,

@@ -63,7 +63,7 @@ def once(
 
 
 @pytest.mark.usefixtures("server")
-async def test_text_of_one_process_is_that_of_all_for_its_time(process: Process) -> None:
+async def test_a_stored_text_is_the_answer_in_all_processes_until_it_expires(process: Process) -> None:
     done: list[str] = []
     texts = [await once(process(), returns(text, done)) for text in ("eins \udc00", "zwei")]
     other = await once(process(), returns("other", done), "other key")
@@ -88,7 +88,7 @@ async def test_process_without_redis_works_by_itself(process: Process) -> None:
 
 
 @pytest.mark.usefixtures("server")
-async def test_others_wait_for_running_work_and_it_learns_of_them(process: Process) -> None:
+async def test_other_processes_wait_for_running_work_and_its_owner_is_notified(process: Process) -> None:
     go, wanted = asyncio.Event(), asyncio.Event()
     done: list[str] = []
 
@@ -129,7 +129,7 @@ async def test_work_that_ends_without_a_text_is_done_by_one_that_waits(process: 
     assert (first.cancelled(), done) == (how == "is cancelled", ["text"])
 
 
-async def test_redis_that_ends_costs_no_text(server: Any, process: Process) -> None:
+async def test_no_text_is_lost_when_redis_ends(server: Any, process: Process) -> None:
     async def work() -> str:
         server.end()
         return "text"

@@ -552,7 +552,7 @@ def test_a_client_that_does_not_listen_holds_nobody_up() -> None:
     run(scenario)
 
 
-def test_work_that_another_process_waits_for_goes_on_without_callers_until_that_has_left(
+def test_work_continues_without_callers_while_another_process_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("workbench_handlers.research.operations.WANTED_S", 0.2)

@@ -98,7 +98,7 @@ def _tool(subcommand: Subcommand, cli: str, argv: Sequence[str], risk: str) -> P
     fallback = f"Run `{words}`"
     if subcommand.answer is None:
         reason = f"{subcommand.problem}; " if subcommand.problem else ""
-        comment = f"Its parameters: {reason}toolmason import help -- {words}"
+        comment = f"{reason}to propose its parameters, run: toolmason import help -- {words}"
         return ProposedTool(table=tool_table(cli, argv, subcommand.summary or fallback, risk), comments=[comment])
     help_ = subcommand.answer.help
     comments = [] if help_.summary else ["guess: the summary; the help has none"]

@@ -68,7 +68,9 @@ class OpenApi:
             UnresolvedError: it leads nowhere or to another document.
         """
         if not isinstance(reference, str) or not reference.startswith("#/"):
-            raise UnresolvedError(f"the reference `{reference}` leads to another document; bundle them first")
+            raise UnresolvedError(
+                f"the reference `{reference}` leads to another document; bundle the documents into one first"
+            )
         if reference not in self._targets:
             part: Any = self.data
             for name in reference[2:].split("/"):

@@ -168,7 +168,7 @@ class Merge:
             is_edited = mine in current and current[mine] != base.get(mine)
             if is_edited and mine not in new and theirs in new:
                 self.conflicts += 1
-                self._say(
+                self._report_change(
                     (*at, mine), f"your edit is kept; the document now needs `{theirs}`: import it elsewhere to compare"
                 )
                 new = {key: value for key, value in new.items() if key != theirs}
@@ -185,15 +185,15 @@ class Merge:
             return current
         if current is _MISSING and base is _MISSING:
             self.sets.append((path, new))
-            self._say(path, "added")
+            self._report_change(path, "added")
             return new
         if current == base and not (new is _MISSING and path in self.commented):
             if new is _MISSING:
                 self.removals.append(path)
-                self._say(path, "removed, since the document no longer contains it")
+                self._report_change(path, "removed, since the document no longer contains it")
                 return _MISSING
             self.sets.append((path, new))
-            self._say(path, f"changed from {_shown(base)} to {_shown(new)}")
+            self._report_change(path, f"changed from {_shown(base)} to {_shown(new)}")
             return new
         self._keep(base, current, new, path)
         return current
@@ -203,13 +203,13 @@ class Merge:
             return
         self.conflicts += 1
         if current is _MISSING:
-            self._say(path, f"you removed it; the document now has {_shown(new)}")
+            self._report_change(path, f"you removed it; the document now has {_shown(new)}")
         elif new is _MISSING:
-            self._say(path, "your edit is kept, but the document no longer contains it")
+            self._report_change(path, "your edit is kept, but the document no longer contains it")
         else:
-            self._say(path, f"your edit is kept; the document now has {_shown(new)}")
+            self._report_change(path, f"your edit is kept; the document now has {_shown(new)}")
 
-    def _say(self, path: Path_, message: str) -> None:
+    def _report_change(self, path: Path_, message: str) -> None:
         self.report.append(f"{dotted(path)}: {message}")
 
 

@@ -123,7 +123,7 @@ class _Import:
                 return {"params": SchemaReader(schema.get("$defs", {}), self.types).fields(schema)}
             except NoFormError as error:
                 self.types.tables, reason = before, str(error)
-        self.note(original, f"its arguments are a JSON Schema, which `params` cannot express: {reason}")
+        self.note(original, f"its arguments became an `input_schema`, because `params` cannot express them: {reason}")
         return {"input_schema": _plain_schema(schema)}
 
     def _result(self, original: str, name: str, schema: Mapping[str, Any] | None) -> tuple[str, bool]:
