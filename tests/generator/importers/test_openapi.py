@@ -221,6 +221,19 @@ def test_a_manifest_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [manifest]
 
 
+@pytest.mark.parametrize("record", ["{", "[]", '{"source": "", "version": "", "options": {}, "tools": {}, "data": {}}'])
+def test_a_damaged_record_is_reported(tmp_path: Path, record: str) -> None:
+    manifest = tmp_path / "shop.toml"
+    manifest.write_text("edition = 1\n", encoding="utf-8")
+    (tmp_path / "shop.openapi.json").write_text(record, encoding="utf-8")
+
+    result = run(SHOP, "--output", manifest)
+
+    assert result.exit_code == 1
+    assert "not the record of an import: " in result.stderr
+    assert manifest.read_text(encoding="utf-8") == "edition = 1\n"
+
+
 def test_the_password_of_a_url_is_not_written(tmp_path: Path, address: str) -> None:
     manifest = tmp_path / "notes.toml"
     url = f"{address}/docs/notes.json".replace("://", "://me:hunter2@")
