@@ -83,7 +83,7 @@ def openapi(
     from toolmason.importers.notes import ImporterError, Notes
     from toolmason.importers.openapi.manifest import Options, import_document
     from toolmason.importers.openapi.merge import read_record, record_path
-    from toolmason.importers.openapi.source import read_document
+    from toolmason.importers.openapi.source import read_document, without_user
 
     options = Options(name=name, base_url=base_url, tags=tags, operations=operations, read_only=read_only)
     try:
@@ -94,6 +94,7 @@ def openapi(
                 message = f"{output} exists and was not imported; nothing was written; use --force to overwrite it"
                 raise OverwriteRefusedError(message)
         document = read_document(source, parse_headers(headers))
+        source = without_user(source)  # the files below are committed
         if earlier and output:
             merge, imported = _update(output, earlier, document, source, options)
             _print_report(imported, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -109,11 +110,18 @@ def _remove_part(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyP
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a file and create its parent directories.
+    """Write a file and create its parent directories. A file that cannot be written whole stays as it was.
 
     Raises:
         OSError: it cannot be written, or it exists and `force` is not set.
     """
+    data = text.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    is_new = not (force and path.exists())
+    target = path if is_new else path.resolve()
+    written = target if is_new else target.with_name(f"{target.name}.new")
+    with written.open("xb" if is_new else "wb") as file:
+        file.write(data)
+    if not is_new:
+        shutil.copymode(target, written)
+        written.replace(target)

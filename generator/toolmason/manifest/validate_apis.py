@@ -22,6 +22,11 @@ _HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+(?::\d{1,5})?")
 def check_api(context: TableContext) -> None:
     """Report headers and hosts that a request cannot have."""
     check_headers(context)
+    if re.search(r"//[^/]*@|[?#]", str(context.data.get("base_url", ""))):
+        message = f"`base_url` of {table_name(context.at)} contains a user, a query or a fragment"
+        context.error(
+            "TM241", message, "base_url", hint="write `auth` for credentials, and a query in `http`", value=False
+        )
     for name in table_of(context.data, "headers"):
         check_header_name(context, name, "headers", name)
     hosts = context.data.get("allow_hosts")
@@ -64,6 +69,10 @@ def check_auth(context: TableContext) -> None:
         hint = 'write `basic = "$USER:$PASSWORD"`'
         context.error("TM242", f"`basic` in {where} has no password", "basic", hint=hint)
     check_header_name(context, context.data.get("header"), "header")
+    for key in ("bearer", "basic", "value"):
+        if "$" not in str(context.data.get(key, "$")):
+            message = f"`{key}` in {where} is the credential itself, which generated code would contain"
+            context.error("TM242", message, key, hint=f'write `{key} = "$VARIABLE"`', value=False)
 
 
 def check_paginate(context: TableContext) -> None:

@@ -20,6 +20,7 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason.clients import Client, Plugin, clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
+from toolmason.model.identifiers import DEVICE_NAMES
 from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server, SlashCommand
 from toolmason.render.overrides import packaged
@@ -41,10 +42,6 @@ _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 """For example `{tool.name}`."""
 _PART: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-]")
 """One component of a path: `SKILL.md`, `.cursor`. Not `..`, and no name that a file system rejects or rewrites."""
-_DEVICES: Final = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10))}
-)
-"""Device names of Windows, reserved with any suffix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +255,7 @@ def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:
     if expanded.startswith("/"):
         raise PathError(f"the path `{path}` is absolute")
     for part in expanded.split("/"):
-        if not _PART.fullmatch(part) or part in SKIPPED_NAMES or part.partition(".")[0].lower() in _DEVICES:
+        if not _PART.fullmatch(part) or part in SKIPPED_NAMES or part.partition(".")[0].lower() in DEVICE_NAMES:
             raise PathError(f"`{part}` in the path `{expanded}` cannot name a file or a directory")
     if len(expanded) > MAX_PATH:
         raise PathError(f"the path `{expanded[:40]}...` has {len(expanded)} characters, at most {MAX_PATH} are allowed")

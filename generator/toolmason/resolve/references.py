@@ -13,6 +13,7 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.tables import PromptTable, ResourceTable, ToolTable
 from toolmason.model.identifiers import (
+    DEVICE_NAMES,
     RESERVED_CONSTANTS,
     RESERVED_CONTRACT_NAMES,
     api_constant_name,
@@ -46,9 +47,10 @@ RESERVED_MODULES: Final = frozenset(
     {
         *("asgi", "catalogue", "hooks", "options", "prompts", "resources", "search_index", "server", "types"),
         *("__init__", "__main__", "__pycache__"),
+        *DEVICE_NAMES,
     }
 )
-"""Modules of the generated package that a category must not hide."""
+"""Modules of the generated package that a category must not hide, and names that no file can have."""
 FILE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """Name of a command or a workflow, such as `review-diff`: a file has this name, and Agent Skills limits a skill's."""
 PREFIXED_COMMAND: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -67,7 +69,8 @@ def check_categories(context: ResolveContext) -> None:
             context.error("TM317", f"category `{name}` cannot name a Python module", table.at, hint=hint, value=False)
         elif name in RESERVED_MODULES:
             hint = "choose another name"
-            context.error("TM317", f"category `{name}` hides a generated module", table.at, hint=hint, value=False)
+            problem = "cannot name a file on Windows" if name in DEVICE_NAMES else "hides a generated module"
+            context.error("TM317", f"category `{name}` {problem}", table.at, hint=hint, value=False)
         else:
             _reserve_name(context, modules, identifier(name), f"category `{name}`", table.at)
 

@@ -160,16 +160,23 @@ class ApiClient:
     async def _body(self, response: httpcore2.Response, headers: Mapping[str, str]) -> bytes:
         encoding = headers.get("content-encoding", "").lower()
         decoder = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == "gzip" else None
+        invalid = ToolError(f"The API {self.settings.name} sent an invalid answer", code="API_ANSWER")
         body = bytearray()
+        is_cut = False
         async for chunk in response.aiter_stream():
             left = MAX_BODY_BYTES - len(body) + 1
             try:
                 body += decoder.decompress(chunk, left) if decoder else chunk
             except zlib.error:
-                raise ToolError(f"The API {self.settings.name} sent an invalid answer", code="API_ANSWER") from None
+                raise invalid from None
+            if decoder and decoder.unused_data:  # would grow without a limit
+                raise invalid
+            is_cut = decoder is not None and not decoder.eof
             if len(body) > MAX_BODY_BYTES:
                 message = f"The answer of the API {self.settings.name} exceeds {MAX_BODY_BYTES:,} bytes: ask for less"
                 raise ToolError(message, code="API_ANSWER")
+        if is_cut:
+            raise invalid
         return bytes(body)
 
 

@@ -61,7 +61,7 @@ class HttpRun:
             call,
             tool=tool.name,
             risk=tool.risk,
-            question=self._question(request, effective_values(tool, arguments)),
+            question=client.settings.mask(self._question(request, effective_values(tool, arguments))),
             key=f"request-{_digest(request)}",
             advice="Send shorter arguments",
         )
@@ -92,7 +92,8 @@ class HttpRun:
             if not (self.result or tool.select or (is_json(answer) and answer.body)):
                 return await reply(answer, client.settings, store, method=request.method)
             value = parse_json(answer, client.settings)
-        values = await select(tool.select, value) if tool.select else [value]
+        # jq can decode a secret, for example from base64.
+        values = client.settings.masked(await select(tool.select, value)) if tool.select else [value]
         if self.result:
             model = await anyio.to_thread.run_sync(load_model, self.result)
             return structured(tool, values, model, client.settings, has_more=has_more)

@@ -147,8 +147,9 @@ def _deep_parts(key: str, value: Any) -> Iterator[str]:
 
 def _header_value(name: str, value: Any) -> str:
     text = ",".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
-    if not (text.isascii() and text.isprintable()):
-        raise ToolError(f"`{name}` is sent as an HTTP header and must be one line of ASCII", code=INVALID_ARGUMENT)
+    if not (text.isascii() and text.isprintable() and text == text.strip()):
+        message = f"`{name}` is sent as an HTTP header and must be one line of ASCII, without spaces around it"
+        raise ToolError(message, code=INVALID_ARGUMENT)
     return text
 
 

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 MAX_ERROR_CHARS: Final = 2_000
+MAX_HEADER_CHARS: Final = 100
+"""Maximum characters of a header in an error."""
 MAX_MEDIA_BYTES: Final = 6 * 1024 * 1024
 """Maximum bytes of an image or a sound."""
 _CHARSET: Final = re.compile(r"charset=\"?([\w.:-]+)", re.IGNORECASE)
+_SLOW_CODECS: Final = ("idna", "punycode", "undefined")
+"""Text encodings of Python that take quadratic time or accept no replacement; no answer has them."""
 _ADVICE: Final = {
     401: "The API rejects the credential of this server: do not retry, tell the user.",
     403: "The credential of this server does not allow this request: do not retry, tell the user.",
@@ -41,10 +45,11 @@ def check_status(answer: Answer, request: Request, settings: ApiSettings) -> Non
     """
     if 200 <= answer.status < 300:
         return
-    head = f"{request.method} {request.target} of the API {settings.name} returned {answer.status} {answer.reason}"
-    wait = answer.headers.get("retry-after", "")
+    reason = answer.reason[:MAX_HEADER_CHARS]
+    head = f"{request.method} {request.target} of the API {settings.name} returned {answer.status} {reason}"
+    wait = answer.headers.get("retry-after", "")[:MAX_HEADER_CHARS]
     advice = [_ADVICE.get(answer.status, ""), f"Retry after: {wait}." if wait else ""]
-    body = _text(answer).strip()
+    body = settings.mask(_text(answer)).strip()  # before the cut, which could leave the beginning of a secret
     if len(body) > MAX_ERROR_CHARS:
         body = f"{body[:MAX_ERROR_CHARS]} [... {len(body) - MAX_ERROR_CHARS:,} characters more]"
     lines = [head, " ".join(filter(None, advice)), body]
@@ -66,7 +71,8 @@ def parse_json(answer: Answer, settings: ApiSettings) -> Any:
     """
     text = _text(answer).strip()
     try:
-        return encodable(settings.masked(json.loads(text))) if text else None
+        # Python accepts and writes `NaN` and `Infinity`, which JSON lacks.
+        return encodable(settings.masked(json.loads(text, parse_constant=lambda _: None))) if text else None
     except (ValueError, RecursionError) as error:
         shown = settings.mask(text)[:200].translate(VISIBLE)
         message = f"The API {settings.name} did not answer with JSON ({error}): {shown}"
@@ -120,7 +126,8 @@ def _media_type(answer: Answer) -> str:
 
 def _text(answer: Answer) -> str:
     match = _CHARSET.search(answer.headers.get("content-type", ""))
+    charset = match[1] if match and match[1].lower() not in _SLOW_CODECS else "utf-8"
     try:
-        return answer.body.decode(match[1] if match else "utf-8", "replace").removeprefix("\ufeff")
+        return answer.body.decode(charset, "replace").removeprefix("\ufeff")
     except LookupError:
         return answer.body.decode("utf-8", "replace")

@@ -35,7 +35,8 @@ async def select(program: str, value: Any) -> list[Any]:
     outcome = await run(invocation, max_output_bytes=MAX_RESULT_BYTES)
     try:
         if outcome.exit_code == 0:
-            return [json.loads(line) for line in "".join(outcome.stdout.texts()).splitlines()]
+            # Not `splitlines`, which also splits at U+2028 inside of a string.
+            return [json.loads(line) for line in "".join(outcome.stdout.texts()).split("\n") if line]
         reason = "".join(outcome.stderr.texts()).strip().splitlines()[-1:] if outcome.exit_code else []
         problem = reason[0][:200] if reason else f"it exceeds {TIMEOUT_S:g} s, {MEMORY_MB} MB or its output limit"
         raise ToolError(f"The answer could not be reduced with `select`: {problem}", code="SELECT_FAILED")

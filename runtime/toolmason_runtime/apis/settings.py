@@ -110,7 +110,8 @@ def load_settings(api: Api, environ: Mapping[str, str]) -> ApiSettings:
     base_url = expand(api.base_url)
     _check_address(api, base_url)
     headers = {name.lower(): expand(text) for name, text in api.headers.items()}
-    secrets = _values(variables, *api.headers.values())
+    path = api.base_url.rpartition("://")[2].partition("/")[2]
+    secrets = _values(variables, path, *api.headers.values())
     credentials, query = dict[str, str](), None
     if auth := api.auth:
         bearer, basic, value = expand(auth.bearer), expand(auth.basic), expand(auth.value)
@@ -155,11 +156,15 @@ def _values(variables: Mapping[str, str], *texts: str) -> list[str]:
 
 
 def is_private(address: str) -> bool:
-    """Return whether an IP address belongs to a private, local or reserved network, or contains one that does."""
+    """Return whether an IP address belongs to a private, local or reserved network, or contains one that does.
+
+    `is_global` alone accepts IPv6 forms that can contain a private IPv4 address, such as `::7f00:1`.
+    """
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address) and (inner := _embedded(ip)) is not None:
         return is_private(str(inner))
-    return not ip.is_global or ip.is_multicast
+    is_reserved = isinstance(ip, ipaddress.IPv6Address) and (ip.is_reserved or ip.is_site_local)
+    return not ip.is_global or ip.is_multicast or is_reserved
 
 
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")

@@ -24,6 +24,7 @@ from toolmason_runtime.apis.spec import HttpTool
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
+from toolmason.importers.manifest_writer import write_text
 from toolmason.importers.openapi.layout import manifest_text
 from toolmason.importers.openapi.manifest import plain_name
 from toolmason.importers.openapi.merge import Merge, merged_text
@@ -132,6 +133,17 @@ def test_filters_that_select_nothing_are_refused(filters: list[str], message: st
     assert message in result.stderr
 
 
+def _aliases(line: str, name: str) -> str:
+    """Return YAML whose anchors each repeat the one before nine times."""
+    return "\n".join(line.format(number, "", ", ".join([f"*{name}{number - 1}"] * 9)) for number in range(1, 12))
+
+
+NEWLINES = "\\n" * 100_000
+ENDLESS = "{type: object, properties: {" + ", ".join(f"k{number}: {{$ref: '#/x/a'}}" for number in range(9)) + "}}"
+ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/x/a'}}}}}}}"
+"""A type inside itself that is no component."""
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -142,6 +154,19 @@ def test_filters_that_select_nothing_are_refused(filters: list[str], message: st
         ("{", "not JSON: "),
         ("a: [", "not YAML: "),
         ("a: &a [*a]", "nests more than 200 levels"),
+        (f"a0: &a0 [1, 1]\n{_aliases('a{0}: &a{0} [{2}]', 'a')}", "has more than 5,000,000 values, with its aliases"),
+        (f"m0: &m0 {{a: 1}}\n{_aliases('m{0}: &m{0} {{<<: [{2}]}}', 'm')}", "merge keys give an object more than 10,"),
+        ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),
+        ("openapi: 3.1.0\npaths: {/a: {get: {x: !!set {a}}}}", "a value is of the type set"),
+        ("openapi: 3.1\npaths: {/a: {get: {}}}", ""),
+        ("openapi: 3.1.0\nservers: [{url: 'http://[::1'}]\npaths: {/a: {get: {}}}", ""),
+        ("openapi: 3.1.0\npaths: {/a: {get: {tags: [con]}}}", ""),
+        (
+            '{"openapi": "3.1.0", "paths": {"/a\\ud800": {"get": {"operationId": "\\ud800", "tags": ["\\ud800"]}}}}',
+            "no operation can be imported: none is valid",
+        ),
+        (f'openapi: 3.1.0\npaths: {{/a: {{get: {{description: "{NEWLINES}"}}}}}}', ""),
+        (f"openapi: 3.1.0\nx: {{a: &a {ENDLESS}}}\n{ENDLESS_BODY}", ""),
         ("\udcff", "not UTF-8 at byte 0"),
         ("openapi: 3.1.0\npaths: {/a: {$ref: '#/b'}}", "the reference `#/b` leads nowhere"),
         ("openapi: 3.1.0\npaths: {/a: {get: {}}}\ncomponents: 7", ""),
@@ -156,6 +181,67 @@ def test_other_documents_are_refused_with_the_reason(tmp_path: Path, content: st
     assert result.exit_code == (1 if message else 0), result.output
     assert message in result.stderr
     assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "https://evil.example/$SECRET",
+        "https://${SECRET}.example",
+        "https://user:pw@example",
+        "https://{host}/",
+        "http://[",
+    ],
+)
+def test_a_server_of_a_document_never_contains_a_variable_or_a_user(tmp_path: Path, server: str) -> None:
+    document = {
+        "openapi": "3.0.0",
+        "info": {"title": "Shop"},
+        "servers": [{"url": server, "variables": {"host": {"default": "$SECRET"}}}],
+        "security": [{"key": []}],
+        "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X\r\nY"}}},
+        "paths": {"/a": {"get": {"operationId": "a"}}},
+    }
+    file = tmp_path / "document.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+
+    api = tomllib.loads(run(file).stdout)["apis"]["shop"]
+
+    assert api == {"base_url": "$SHOP_URL", "summary": "Shop"}
+
+
+def test_a_manifest_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
+    manifest = tmp_path / "shop.toml"
+    manifest.write_text("# edits", encoding="utf-8")
+
+    with pytest.raises(UnicodeEncodeError):
+        write_text(manifest, "x\ud800", force=True)
+
+    assert manifest.read_text(encoding="utf-8") == "# edits"
+    assert list(tmp_path.iterdir()) == [manifest]
+
+
+@pytest.mark.parametrize("record", ["{", "[]", '{"source": "", "version": "", "options": {}, "tools": {}, "data": {}}'])
+def test_a_damaged_record_is_reported(tmp_path: Path, record: str) -> None:
+    manifest = tmp_path / "shop.toml"
+    manifest.write_text("edition = 1\n", encoding="utf-8")
+    (tmp_path / "shop.openapi.json").write_text(record, encoding="utf-8")
+
+    result = run(SHOP, "--output", manifest)
+
+    assert result.exit_code == 1
+    assert "not the record of an import: " in result.stderr
+    assert manifest.read_text(encoding="utf-8") == "edition = 1\n"
+
+
+def test_the_password_of_a_url_is_not_written(tmp_path: Path, address: str) -> None:
+    manifest = tmp_path / "notes.toml"
+    url = f"{address}/docs/notes.json".replace("://", "://me:hunter2@")
+
+    assert run(url, "--header", "X-Key: k", "--output", manifest).exit_code == 0
+
+    assert "hunter2" not in manifest.read_text(encoding="utf-8")
+    assert "hunter2" not in (tmp_path / "notes.openapi.json").read_text(encoding="utf-8")
 
 
 class _Documents(BaseHTTPRequestHandler):

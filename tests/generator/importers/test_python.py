@@ -242,6 +242,17 @@ def test_modules_that_cannot_be_imported_are_reported_and_nothing_is_written(
     assert not (tmp_path / "manifest").exists()
 
 
+def test_a_function_named_like_a_keyword_is_imported(tmp_path: Path) -> None:
+    code = 'def class_(number: int) -> str:\n    "Name a class."\n    return str(number)\n'
+    (tmp_path / "mod.py").write_text(code, encoding="utf-8")
+
+    result = run(tmp_path, "import", "python", "mod")
+
+    assert "left out" not in result.stderr
+    tools = tomllib.loads((tmp_path / "manifest" / "mod.toml").read_text(encoding="utf-8"))["tools"]
+    assert tools["class"]["handler"] == "functions:class_"
+
+
 def test_a_tool_stays_if_one_of_its_types_is_invalid_in_a_manifest(tmp_path: Path) -> None:
     code = """
 from typing import Annotated

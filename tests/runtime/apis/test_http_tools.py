@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import logging
@@ -16,7 +17,13 @@ from typing import Any
 import pytest
 from mcp import Client
 from mcp.types import CallToolResult, ElicitResult, TextContent
+from toolmason_runtime.apis.client import Answer
+from toolmason_runtime.apis.request import Request
+from toolmason_runtime.apis.result import MAX_ERROR_CHARS, check_status
+from toolmason_runtime.apis.settings import load_settings
+from toolmason_runtime.apis.spec import Api, Auth
 from toolmason_runtime.programs import ProgramSettings
+from toolmason_runtime.protocol.errors import ToolError
 
 from .conftest import TOKEN, Reply, Tracker
 
@@ -186,6 +193,21 @@ async def test_select_reduces_an_answer_in_a_child_process(tracker: Tracker, tal
     assert result.structured_content == {"items": items}
 
 
+async def test_select_keeps_every_character(tracker: Tracker, talking: Talk) -> None:
+    title = "a\u2028b\u0085c\x1cd\ne"
+    tracker.answer("/issues", [{"number": 2, "title": title}, {"number": 2**53 + 1, "title": ""}])
+
+    result = await call(talking, "titles")
+
+    assert result.structured_content == {"items": [{"number": 2, "title": title}, {"number": 2**53 + 1, "title": ""}]}
+
+
+async def test_select_cannot_decode_a_secret(tracker: Tracker, talking: Talk) -> None:
+    tracker.answer("/issues", [base64.b64encode(f"key: {TOKEN}".encode()).decode()])
+
+    assert text_of(await call(talking, "decoded")) == '"key: [secret]"'
+
+
 async def test_a_select_that_does_not_end_is_ended(
     tracker: Tracker, talking: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +241,11 @@ async def test_a_select_that_does_not_end_is_ended(
             "exceeds 16,777,216 bytes",
         ),
         (Reply(body=b"no gzip", headers={"content-encoding": "gzip"}), "sent an invalid answer"),
+        (Reply(body=gzip.compress(b"cut" * 99)[:-9], headers={"content-encoding": "gzip"}), "sent an invalid answer"),
+        (Reply(body=gzip.compress(b"more") + b"\0", headers={"content-encoding": "gzip"}), "sent an invalid answer"),
+        (Reply(body=b"[NaN, 1, -Infinity]"), "[null,1,null]"),
+        (Reply(body=b"a-b", headers={"content-type": "text/plain; charset=IDNA"}), "a-b"),
+        (Reply(body=b"a-b", headers={"content-type": "text/plain; charset=punycode"}), "a-b"),
     ],
 )
 async def test_an_answer_without_a_type_becomes_text(tracker: Tracker, talking: Talk, reply: Reply, text: str) -> None:
@@ -251,8 +278,9 @@ async def test_a_path_cannot_leave_its_place(tracker: Tracker, talking: Talk, pa
     assert tracker.seen == []
 
 
-async def test_a_header_value_cannot_add_lines(tracker: Tracker, talking: Talk) -> None:
-    arguments = {"project": "a", "number": 1, "trace": "x\r\nAuthorization: y"}
+@pytest.mark.parametrize("trace", ["x\r\nAuthorization: y", " x", "x\t", "\u00e9"])
+async def test_a_header_value_cannot_add_lines(tracker: Tracker, talking: Talk, trace: str) -> None:
+    arguments = {"project": "a", "number": 1, "trace": trace}
 
     result = await call(talking, "get_issue", arguments)
 
@@ -317,6 +345,21 @@ async def test_no_secret_reaches_a_result_an_error_or_the_log(
     for form in (TOKEN, "s3cret", "s3cret%2F", "token+1"):
         assert form not in texts
         assert form not in caplog.text
+
+
+@pytest.mark.parametrize("shown", range(1, len(TOKEN)))
+def test_an_error_that_is_cut_inside_of_a_secret_contains_no_part_of_it(shown: int) -> None:
+    settings = load_settings(Api(name="api", base_url="http://h", auth=Auth(bearer="$T")), {"T": TOKEN})
+    body = b"x" * (MAX_ERROR_CHARS - shown) + TOKEN.encode() + b"y" * 99
+    headers = {"retry-after": "1" * 50_000}
+    answer = Answer(status=500, reason="", headers=headers, body=body, url="http://h/a")
+
+    with pytest.raises(ToolError) as raised:
+        check_status(answer, Request(method="GET", url="http://h/a"), settings)
+
+    assert TOKEN[0] + TOKEN[1] not in raised.value.message
+    assert "xs" not in raised.value.message
+    assert len(raised.value.message) < MAX_ERROR_CHARS + 300
 
 
 async def test_a_missing_variable_is_named(talking: Talk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,6 +148,15 @@ def test_credentials_come_from_the_environment_and_all_their_forms_are_masked() 
     assert settings.masked(texts) == ["octocat", *["[secret]"] * 3, '"[secret]"', "[secret]"]
 
 
+def test_a_variable_in_the_path_of_the_address_is_a_secret_and_one_in_its_host_is_not() -> None:
+    environ = {"WHERE": "https://tenant", "BOT": "12345:AAbb"}
+
+    settings = load_settings(Api(name="api", base_url="$WHERE.example.com/bot$BOT"), environ)
+
+    assert settings.base_url == "https://tenant.example.com/bot12345:AAbb"
+    assert settings.mask(settings.base_url) == "https://tenant.example.com/bot[secret]"
+
+
 @pytest.mark.parametrize(
     ("base_url", "token", "problem"),
     [

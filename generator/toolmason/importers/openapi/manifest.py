@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
@@ -19,7 +18,7 @@ from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.losses import Losses
 from toolmason.importers.openapi.operations import LeftOutError, ToolBuilder
-from toolmason.importers.openapi.servers import Apis, credentials
+from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import summary_from, title_of
 from toolmason.importers.openapi.values import Types
@@ -120,7 +119,7 @@ def server_name(document: OpenApi) -> str:
     """Return a name for the server: a short title, or the domain of the API."""
     title = [word for word in snake(text(document.info.get("title")), "api").split("_") if word not in _GENERIC_WORDS]
     servers = items(document.data.get("servers"))
-    host = urlsplit(text(table(servers[0]).get("url")) if servers else "").hostname or ""
+    host = host_of(text(table(servers[0]).get("url"))) if servers else ""
     labels = [label for label in host.split(".") if label not in ("api", "www")]
     if len(labels) > 1 and not host.replace(".", "").isdigit() and (len(title) > 2 or not title):
         title = [labels[-2]]

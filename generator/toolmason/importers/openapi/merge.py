@@ -60,6 +60,8 @@ def read_record(path: Path) -> Record | None:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        if not (isinstance(content["data"]["tools"], dict) and content["data"]["server"]["name"]):
+            raise ValueError("it has no tools")  # noqa: TRY301  reported below
         options: dict[str, Any] = {key: _frozen(value) for key, value in content["options"].items()}
         return Record(
             source=content["source"],

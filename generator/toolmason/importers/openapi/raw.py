@@ -36,6 +36,7 @@ class RawSchema:
 
     document: OpenApi
     _definitions: dict[str, Any] = field(default_factory=dict)
+    _parts: int = 0
 
     def convert(self, properties: Mapping[str, Any], required: list[str]) -> dict[str, Any] | None:
         """Return a schema for arguments; None if it is too large or invalid in a manifest."""
@@ -57,7 +58,8 @@ class RawSchema:
     def _schema(self, schema: Any, level: int) -> Any:
         if isinstance(schema, bool) or not isinstance(schema, Mapping):
             return schema if isinstance(schema, bool) else {}
-        if level > 24 or len(self._definitions) > 60:
+        self._parts += 1
+        if level > 24 or len(self._definitions) > 60 or self._parts > MAX_CHARACTERS:
             raise _TooComplexError
         if "$ref" in schema:
             return self._reference(schema, level)

@@ -16,6 +16,7 @@ from toolmason.importers.openapi.document import OpenApi, Operation, UnresolvedE
 from toolmason.importers.openapi.losses import Losses
 from toolmason.importers.openapi.texts import summary_from
 
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
 _ORDER: Final = ("bearer", "header", "oauth", "basic", "query")
 """Kinds of credentials, the preferred first."""
@@ -53,7 +54,7 @@ class Apis:
         if url in known:
             parts.append(snake(scheme, "other") if scheme else "public")
         elif known:
-            parts.append(snake((urlsplit(url).hostname or "").partition(".")[0], "other"))
+            parts.append(snake(host_of(url).partition(".")[0], "other"))
         name = unique("_".join(parts), self.tables)
         summary = summary_from(text(self.document.info.get("title")), self.name)
         entry: dict[str, Any] = {"base_url": url, "summary": summary}
@@ -71,10 +72,14 @@ class Apis:
         variables = table(server.get("variables"))
         default = lambda match: str(table(variables.get(match[1])).get("default", ""))  # noqa: E731  used once
         url = _VARIABLE.sub(default, text(server.get("url")) or "/")
-        absolute = urljoin(self.source, url) if self.source else url
+        try:
+            absolute = urljoin(self.source, url) if self.source else url
+        except ValueError:
+            absolute = ""
         if absolute.startswith("//"):
             absolute = f"https:{absolute}"
-        if not re.fullmatch(r"https?://[^\s/$?#]+[^\s$?#]*", absolute):
+        # A `$` would expand a variable, which no document may choose.
+        if not (re.fullmatch(r"https?://[^\s/$?#@]+(?:/[^\s$?#]*)?", absolute) and host_of(absolute)):
             return self.base_url or f"${self.name.upper()}_URL"
         return self.base_url if self.base_url and is_general else absolute.rstrip("/")
 
@@ -106,7 +111,7 @@ class Apis:
         if kind == "http":
             return {"bearer": "bearer", "basic": "basic"}.get(text(scheme.get("scheme")).lower(), "")
         if kind == "apiKey" and wire:
-            is_allowed = place == "query" or (place == "header" and wire.lower() not in FORBIDDEN_HEADERS)
+            is_allowed = place == "query" or (place == "header" and _is_header(wire))
             return str(place) if is_allowed else ""
         return "oauth" if kind in ("oauth2", "openIdConnect") else ""
 
@@ -133,6 +138,19 @@ class Apis:
                 return {"auth": {"header": wire, "value": f"${prefix}_AUTHORIZATION"}}
             case _:
                 return {"auth": {kind: wire, "value": f"${prefix}_API_KEY"}}
+
+
+def _is_header(name: str) -> bool:
+    """Return whether a credential can be in this header."""
+    return bool(_HEADER.fullmatch(name)) and name.lower() not in FORBIDDEN_HEADERS
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL, empty if it is invalid."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def credentials(entry: Mapping[str, Any]) -> tuple[set[str], set[str]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from toolmason_runtime.protocol.results import encodable
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.importers.notes import ImporterError
@@ -15,6 +17,10 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 """Maximum size of a document."""
 MAX_DEPTH: Final = 200
 """Maximum nesting depth of a document."""
+MAX_PARTS: Final = 5_000_000
+"""Maximum number of values of a document with each alias of YAML replaced by its value."""
+MAX_MERGED: Final = 10_000
+"""Maximum number of members that merge keys (`<<`) of YAML give to one object."""
 TIMEOUT_S: Final = 60.0
 """Seconds to fetch a document."""
 
@@ -30,6 +36,7 @@ def read_document(source: str, headers: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ImporterError(f"{source}: an OpenAPI document is an object, not {type(document).__name__}")
     version = document.get("openapi")
+    version = str(version) if isinstance(version, float) else version  # `openapi: 3.1` of YAML
     if "swagger" in document and version is None:
         hint = "convert it first, for example with `npx swagger2openapi`"
         raise ImporterError(f"{source}: Swagger {document['swagger']} is not supported; {hint}")
@@ -43,6 +50,11 @@ def read_document(source: str, headers: Mapping[str, str]) -> dict[str, Any]:
 def is_url(source: str) -> bool:
     """Return whether a source is a URL."""
     return source.startswith(("https://", "http://"))
+
+
+def without_user(source: str) -> str:
+    """Return a source without the user and the password of a URL."""
+    return re.sub(r"(?<=://)[^/?#]*@", "", source) if is_url(source) else source
 
 
 def _read(path: Path) -> bytes:
@@ -83,8 +95,12 @@ def _parse(data: bytes, source: str) -> Any:
     except UnicodeDecodeError as error:
         raise ImporterError(f"{source}: not UTF-8 at byte {error.start}") from error
     try:
-        document = json.loads(text) if text.lstrip().startswith("{") else _parse_yaml(text, source)
-        _check_depth(document, source)
+        if text.lstrip().startswith("{"):
+            document = json.loads(text)
+            document = encodable(document) if re.search(r"\\u[dD][89a-fA-F]", text) else document
+        else:
+            document = _parse_yaml(text, source)
+        _measure(document, source, 0, {})
     except RecursionError:
         raise ImporterError(f"{source}: the document nests too deep") from None
     except ValueError as error:
@@ -98,27 +114,39 @@ def _parse_yaml(text: str, source: str) -> Any:
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # chosen at run time
         """The safe loader without dates, which JSON lacks: `2020-01-01` is a string."""
 
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            """Replace the merge keys of an object by their members."""
+            super().flatten_mapping(node)
+            if len(node.value) > MAX_MERGED:
+                raise yaml.YAMLError(f"merge keys give an object more than {MAX_MERGED:,} members")
+
     Loader.yaml_implicit_resolvers = {
         first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
         for first, rules in Loader.yaml_implicit_resolvers.items()
     }
     try:
-        return _string_keys(yaml.load(text, Loader), {})  # noqa: S506  a safe loader
+        return _as_json(yaml.load(text, Loader), {})  # noqa: S506  a safe loader
     except yaml.YAMLError as error:
         raise ImporterError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
 
 
-def _string_keys(value: Any, known: dict[int, Any]) -> Any:
-    """Return YAML data with the keys of JSON: `200:` is `"200":`. An alias stays one object."""
-    if not isinstance(value, dict | list):
+def _as_json(value: Any, known: dict[int, Any]) -> Any:
+    """Return YAML data with the keys of JSON: `200:` is `"200":`. An alias stays one object.
+
+    Raises:
+        ValueError: a value has a type that JSON lacks, such as `!!binary`.
+    """
+    if value is None or isinstance(value, str | int | float):
         return value
+    if not isinstance(value, dict | list):
+        raise ValueError(f"a value is of the type {type(value).__name__}")  # noqa: TRY004  the document is damaged
     if id(value) not in known:
         copy: Any = {} if isinstance(value, dict) else []
         known[id(value)] = copy
         if isinstance(value, dict):
-            copy.update({_key(name): _string_keys(inner, known) for name, inner in value.items()})
+            copy.update({_key(name): _as_json(inner, known) for name, inner in value.items()})
         else:
-            copy.extend(_string_keys(inner, known) for inner in value)
+            copy.extend(_as_json(inner, known) for inner in value)
     return known[id(value)]
 
 
@@ -126,14 +154,23 @@ def _key(name: Any) -> str:
     return json.dumps(name) if isinstance(name, bool | int | float) or name is None else str(name)
 
 
-def _check_depth(document: Any, source: str) -> None:
-    """Reject a document that nests too deep, such as a YAML alias inside its own anchor."""
-    pending: list[tuple[Any, int]] = [(document, 0)]
-    seen: dict[int, int] = {}
-    while pending:
-        value, level = pending.pop()
-        if level > MAX_DEPTH:
-            raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels")
-        if isinstance(value, dict | list) and seen.get(id(value), -1) < level:
-            seen[id(value)] = level
-            pending += [(inner, level + 1) for inner in (value.values() if isinstance(value, dict) else value)]
+def _measure(value: Any, source: str, level: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return the number of values and levels of a document, with each alias of YAML replaced by its value.
+
+    Raises:
+        ImporterError: there are too many, or an alias is inside its own anchor.
+    """
+    if not isinstance(value, dict | list):
+        return 1, 0
+    if id(value) not in known:
+        known[id(value)] = (0, MAX_DEPTH)  # while it is open
+        inner = [
+            _measure(part, source, level + 1, known) for part in (value.values() if isinstance(value, dict) else value)
+        ]
+        parts, levels = 1 + sum(size for size, _ in inner), 1 + max((height for _, height in inner), default=0)
+        if parts > MAX_PARTS:
+            raise ImporterError(f"{source}: the document has more than {MAX_PARTS:,} values, with its aliases")
+        known[id(value)] = parts, levels
+    if level + known[id(value)][1] > MAX_DEPTH:
+        raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels")
+    return known[id(value)]

@@ -21,8 +21,8 @@ _TAG: Final = re.compile(
 _BLOCK: Final = re.compile(r"<(?:br|/p|/li|/h[1-6]|/tr|/div|/ul|/ol)\b[^<>]*>", re.IGNORECASE)
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _MARKS: Final = re.compile(r"\*\*([^*]+)\*\*|(?<!\w)__([^_]+)__(?!\w)")
-_HEADING: Final = re.compile(r"^\s*#+\s+", re.MULTILINE)
-_NOTE: Final = re.compile(r"^\s*>\s*(?:\[!\w+\]\s*)?", re.MULTILINE)
+_HEADING: Final = re.compile(r"^[ \t]*#+[ \t]+", re.MULTILINE)
+_NOTE: Final = re.compile(r"^[ \t]*>[ \t]*(?:\[!\w+\]\s*)?", re.MULTILINE)
 _SENTENCE: Final = re.compile(r".+?(?:(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)[.!?](?=\s+[A-Z`\"'(])|[.!?]$|:(?=\s*$))")
 _RELATIVE: Final = re.compile(r",? (?:that|which|where|whose|because|so that)\b|[;:(\u2013\u2014]| - ")
 """The beginning of a part that a summary can do without."""

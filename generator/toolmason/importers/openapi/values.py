@@ -6,6 +6,7 @@ import json
 import math
 import re
 import warnings
+from collections import ChainMap
 from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -52,10 +53,15 @@ class Types:
     _components: dict[str, str] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
     _names: dict[str, str] = field(init=False)
+    _fixed_names: dict[str, Any] = field(init=False)
+    """Names of components and those that tools need."""
+    _unnamed: int = 0
+    """Number of objects without a name in the current component or tool."""
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.document)
         self._names = component_names(list(table(self.document.components.get("schemas"))), self.reserved)
+        self._fixed_names = dict.fromkeys((*self._names.values(), *self.reserved))
 
     def value(self, shape: Shape, record: Record, where: str, *, name: str) -> Value:
         """Return the type and constraints of a shape. `name` is the name for an object without one."""
@@ -121,12 +127,16 @@ class Types:
                 record("recursive", f"{where}: {name}")
                 return "object"
             if name not in self.tables:
+                outer, self._unnamed = self._unnamed, 0
                 self._add(name, shape)
+                self._unnamed = outer
             return name
-        if len(self._open) > MAX_LEVELS * 2 or len(self.tables) >= MAX_TYPES:
+        self._unnamed = self._unnamed + 1 if self._open else 1
+        # A reference to another part than a component can lead to itself without an end.
+        if len(self._open) > MAX_LEVELS * 2 or len(self.tables) >= MAX_TYPES or self._unnamed > MAX_SIZE:
             record("large", where)
             return "object"
-        taken = {*self.reserved, *self.tables, *self._names.values(), *self._open}
+        taken = ChainMap(self.tables, self._fixed_names, dict.fromkeys(self._open))
         name = _free(_type_name(name), taken)
         self._add(name, shape)
         return name

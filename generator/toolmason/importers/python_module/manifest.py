@@ -25,7 +25,7 @@ from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.python_module.handlers import ImportedTool, handlers_text
 from toolmason.importers.python_module.values import NoFormError, SchemaReader, Types
 from toolmason.importers.server.tools import clean_text
-from toolmason.model.identifiers import class_name, params_class_name
+from toolmason.model.identifiers import class_name, identifier, params_class_name
 from toolmason.render.format_python import format_python
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import project_names
@@ -87,7 +87,7 @@ class _Import:
         original = tool["name"]
         table: dict[str, Any] = self._texts(tool, name) | {
             "category": self.category,
-            "handler": f"{HANDLERS_MODULE}:{name}",
+            "handler": f"{HANDLERS_MODULE}:{identifier(name)}",
         }
         table["hints"] = _hints(tool.get("annotations") or {})
         table |= self._arguments(original, tool["schema"])
