@@ -20,6 +20,8 @@ from toolmason_runtime.transports.limits import MAX_REQUESTS, limited
 
 PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/healthz"
+METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
+"""Beginning of the path of the metadata (RFC 9728), which the check of access tokens serves."""
 
 Routes = Callable[[], Sequence[BaseRoute]]
 """A function of the handlers that returns further routes of the server."""
@@ -81,7 +83,8 @@ def http_app(
     guard = partial(guarded, app, hosts=hosts, origins=origins, any_port=any_port)
     protected = guard(token=token, authorize=authorize)
     if any(map(_is_public, routes)):
-        protected = _split(routes, guard(), protected)
+        private_paths = (PATH, METADATA_PATH) if authorize else (PATH,)
+        protected = _split(routes, guard(), protected, private_paths)
     return _only_http(_with_health(limited(protected, extras.max_requests)))
 
 
@@ -101,15 +104,18 @@ def _check_routes(routes: Sequence[BaseRoute]) -> None:
             raise ValueError(f"a route must not have the path {path}, which the server itself answers")
 
 
-def _split(routes: Sequence[BaseRoute], public_app: ASGIApp, private_app: ASGIApp) -> ASGIApp:
-    """Pass requests for public routes to `public_app`.
+def _split(
+    routes: Sequence[BaseRoute], public_app: ASGIApp, private_app: ASGIApp, private_paths: Sequence[str]
+) -> ASGIApp:
+    """Pass requests for public routes to `public_app`, except those at or below `private_paths`.
 
-    As in the router, the first matching route counts: a public `/{path:path}` opens neither MCP nor earlier routes.
+    As in the router, the first matching route counts: a public `/{path:path}` opens no earlier route.
     """
 
     async def choosing(scope: Scope, receive: Receive, send: Send) -> None:
         matching = (route for route in routes if route.matches(scope)[0] is Match.FULL)
-        is_open = not _is_mcp(scope) and any(map(_is_public, islice(matching, 1)))
+        is_own = any(f"{scope['path']}/".startswith(f"{path}/") for path in private_paths)
+        is_open = not is_own and any(map(_is_public, islice(matching, 1)))
         await (public_app if is_open else private_app)(scope, receive, send)
 
     return choosing
@@ -117,14 +123,10 @@ def _split(routes: Sequence[BaseRoute], public_app: ASGIApp, private_app: ASGIAp
 
 def _only_at_path(endpoint: ASGIApp, others: ASGIApp) -> ASGIApp:
     async def routing(scope: Scope, receive: Receive, send: Send) -> None:
-        await (endpoint if _is_mcp(scope) else others)(scope, receive, send)
+        is_mcp = scope["path"].removesuffix("/") == PATH
+        await (endpoint if is_mcp else others)(scope, receive, send)
 
     return routing
-
-
-def _is_mcp(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return path.removesuffix("/") == PATH
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
