@@ -155,7 +155,7 @@ async def test_application_without_a_token_answers_this_machine_only() -> None:
 
     statuses = []
 
-    async def request(client: tuple[str, int] | None, path: str) -> None:
+    async def request(client: tuple[str, int] | None, path: str, *headers: tuple[bytes, bytes]) -> None:
         async def receive() -> dict[str, Any]:
             return {"type": "http.disconnect"}
 
@@ -164,7 +164,7 @@ async def test_application_without_a_token_answers_this_machine_only() -> None:
                 statuses.append(message["status"])
 
         scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "client": client}
-        await app({**scope, "headers": [(b"host", b"localhost")]}, receive, send)
+        await app({**scope, "headers": [(b"host", b"localhost"), *headers]}, receive, send)
 
     messages = iter(["lifespan.startup", "lifespan.shutdown"])
     sent: list[str] = []
@@ -174,6 +174,9 @@ async def test_application_without_a_token_answers_this_machine_only() -> None:
             for client in (("192.0.2.1", 1), ("127.0.0.1", 1), ("::1", 1), None, ("name", 1)):
                 await request(client, "/else")
             await request(("192.0.2.1", 1), "/healthz")
+            # An ASGI server that trusts every proxy takes the address of the client from these headers.
+            for name in (b"x-forwarded-for", b"forwarded", b"x-real-ip"):
+                await request(("127.0.0.1", 1), "/else", (name, b"127.0.0.1"))
         return {"type": next(messages)}
 
     async def send(message: Any) -> None:
@@ -182,7 +185,7 @@ async def test_application_without_a_token_answers_this_machine_only() -> None:
     await app({"type": "lifespan"}, receive, send)
 
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-    assert statuses == [403, 404, 404, 404, 403, 200]
+    assert statuses == [403, 404, 404, 404, 403, 200, 403, 403, 403]
     with pytest.raises(RuntimeError, match="run the application with its lifespan"):
         await request(None, "/mcp")
 

@@ -8,6 +8,7 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -183,6 +184,30 @@ def test_socket_of_a_killed_process_is_removed_by_the_others(tmp_path: Path) -> 
         status = client.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status
 
         assert (len(before), status, len(set(tmp_path.glob("mcp-*")))) == (2, 404, 1)
+
+
+def test_socket_that_others_have_put_in_the_place_of_an_ended_process_gets_no_request(tmp_path: Path) -> None:
+    env = SHARED | {"TMPDIR": str(tmp_path)}
+    with serving(env=env) as (process, first), serving(env=env) as (_, second), ExitStack() as stack:
+        wait_for(second)
+        others = set(tmp_path.glob("mcp-*/s"))
+        client = Raw(first, LEGACY, stack)
+        client._place = Raw(second, MODERN, stack)._place
+        kill(process)
+        [path] = [path for path in others if not answers(path)]
+        path.unlink()
+        path.parent.chmod(0o777)
+        thief = stack.enter_context(socket.socket(socket.AF_UNIX))
+        thief.bind(str(path))
+        thief.listen()
+        status = client.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status
+
+        assert (status, select.select([thief], [], [], 0)[0]) == (404, [])
+
+
+def answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
 
 
 @contextmanager

@@ -21,6 +21,8 @@ from toolmason_runtime.transports.http_app import HEALTH_PATH, Extras, Middlewar
 from toolmason_runtime.transports.http_settings import HttpSettings, http_settings, variable
 
 _NO_PORT: Final = 0
+_OF_PROXIES: Final = frozenset((b"forwarded", b"x-forwarded-for", b"x-real-ip"))
+"""Headers of requests that a proxy passes on."""
 
 
 def http_server(dispatcher: Dispatcher, settings: HttpSettings) -> Any:
@@ -124,7 +126,12 @@ def _only_local(app: ASGIApp, setting: str) -> ASGIApp:
 
 
 def _is_local(scope: Scope) -> bool:
-    """Return whether a client is on this machine; one on a Unix socket has no address."""
+    """Return whether a client is on this machine; one on a Unix socket has no address.
+
+    A request that a proxy passes on is another client's, whatever address its headers contain.
+    """
+    if any(name.lower() in _OF_PROXIES for name, _ in scope["headers"]):
+        return False
     client = scope.get("client")
     if not client or not client[0]:
         return True

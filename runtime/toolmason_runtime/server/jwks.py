@@ -45,6 +45,7 @@ class KeySet:
         self._keys: list[Mapping[str, Any]] = []
         self._fetched_s: float | None = None
         """Time of the last successful fetch."""
+        self._attempts = 0
         self._fetches: deque[float] = deque(maxlen=MAX_FETCHES)
         self._lock = asyncio.Lock()
 
@@ -55,14 +56,13 @@ class KeySet:
             KeysUnavailableError: there are no keys, and they cannot be fetched.
         """
         if self._age() > FRESH_S:
-            await self._refresh(since=self._fetched_s)
-        known = self._fetched_s
-        if known is None or self._age() > STALE_S:
+            await self._refresh()
+        if self._age() > STALE_S:
             raise KeysUnavailableError(self._url)
         key = self._find(key_id, algorithm)
         if key is None and key_id is not None:
             # The authorization server may have rotated its keys.
-            await self._refresh(since=known)
+            await self._refresh()
             key = self._find(key_id, algorithm)
         return key
 
@@ -83,10 +83,11 @@ class KeySet:
             return None
         return key
 
-    async def _refresh(self, *, since: float | None) -> None:
-        """Fetch the keys, unless another request has done so after `since`, or they were fetched too often."""
+    async def _refresh(self) -> None:
+        """Fetch the keys, unless another request tries it meanwhile, or they were fetched too often."""
+        attempts = self._attempts
         async with self._lock:
-            if self._fetched_s != since or not self._may_fetch():
+            if self._attempts != attempts or not self._may_fetch():
                 return
             self._fetches.append(self._clock())
             try:
@@ -94,6 +95,7 @@ class KeySet:
                 self._fetched_s = self._clock()
             except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as error:
                 _log.warning("cannot fetch the keys at %s: %s", self._url, error or type(error).__name__)
+            self._attempts += 1
 
     def _may_fetch(self) -> bool:
         is_full = len(self._fetches) == MAX_FETCHES

@@ -105,7 +105,7 @@ class _HostOriginMiddleware:
         self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        refusal = self._refusal(Headers(scope=scope))
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> Response | None:
@@ -134,7 +134,7 @@ class _WithToken:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        refusal = self._refusal(Headers(scope=scope))
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> Response | None:

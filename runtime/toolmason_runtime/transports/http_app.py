@@ -1,20 +1,27 @@
-"""The ASGI application of a server: MCP, routes of the author, a health check, access checks and limits."""
+"""The ASGI application of a server: MCP, routes of the author, a health check, access checks and limits.
+
+Only HTTP is served: the access checks do not see WebSockets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Final, TypeVar
 
 from starlette.responses import JSONResponse, PlainTextResponse
-from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.routing import BaseRoute, Match, Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from toolmason_runtime.transports.http_access import Authorize, guarded
 from toolmason_runtime.transports.limits import MAX_REQUESTS, limited
 
 PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/healthz"
+METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
+"""Beginning of the path of the metadata (RFC 9728), which the check of access tokens serves."""
 
 Routes = Callable[[], Sequence[BaseRoute]]
 """A function of the handlers that returns further routes of the server."""
@@ -22,6 +29,7 @@ Middleware = Callable[[ASGIApp], ASGIApp]
 """A function of the handlers that wraps MCP and the routes; it sees the requests that the access checks accept."""
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 
+_PUBLIC: Final = "is_public"
 _HEALTHY: Final = JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
@@ -39,7 +47,7 @@ def public(endpoint: Endpoint) -> Endpoint:
 
     Host and Origin are checked nevertheless.
     """
-    vars(endpoint)["is_public"] = True
+    setattr(getattr(endpoint, "__func__", endpoint), _PUBLIC, True)
     return endpoint
 
 
@@ -65,37 +73,50 @@ def http_app(
         any_port: compare the hosts without their ports.
 
     Raises:
-        ValueError: a route has the path of MCP or of the health check.
+        ValueError: a route has the path of MCP or of the health check, or is a WebSocket.
     """
     routes = list(extras.routes()) if extras.routes else []
-    _check_paths(routes)
+    _check_routes(routes)
     app: ASGIApp = _only_at_path(endpoint, Router(routes, default=_not_found))
     if extras.middleware:
         app = extras.middleware(app)
     guard = partial(guarded, app, hosts=hosts, origins=origins, any_port=any_port)
     protected = guard(token=token, authorize=authorize)
-    open_routes = [route for route in routes if isinstance(route, Route) and _is_public(route)]
-    if open_routes:
-        protected = _split(open_routes, guard(), protected)
-    return _with_health(limited(protected, extras.max_requests))
+    if any(map(_is_public, routes)):
+        private_paths = (PATH, METADATA_PATH) if authorize else (PATH,)
+        protected = _split(routes, guard(), protected, private_paths)
+    return _only_http(_with_health(limited(protected, extras.max_requests)))
 
 
-def _is_public(route: Route) -> bool:
-    return getattr(route.endpoint, "is_public", False) is True
+def _is_public(route: BaseRoute) -> bool:
+    """Return whether the endpoint itself is marked; a class does not inherit the mark."""
+    return isinstance(route, Route) and getattr(route.endpoint, "__dict__", {}).get(_PUBLIC) is True
 
 
-def _check_paths(routes: Sequence[BaseRoute]) -> None:
+def _check_routes(routes: Sequence[BaseRoute]) -> None:
     reserved = {PATH, f"{PATH}/", HEALTH_PATH}
     for route in routes:
         path = getattr(route, "path", "")
+        is_socket = isinstance(route, WebSocketRoute)
+        if is_socket:
+            raise ValueError(f"the route {path} must not be a WebSocket: only HTTP is served")
         if path in reserved:
             raise ValueError(f"a route must not have the path {path}, which the server itself answers")
 
 
-def _split(routes: Sequence[Route], matching: ASGIApp, others: ASGIApp) -> ASGIApp:
+def _split(
+    routes: Sequence[BaseRoute], public_app: ASGIApp, private_app: ASGIApp, private_paths: Sequence[str]
+) -> ASGIApp:
+    """Pass requests for public routes to `public_app`, except those at or below `private_paths`.
+
+    As in the router, the first matching route counts: a public `/{path:path}` opens no earlier route.
+    """
+
     async def choosing(scope: Scope, receive: Receive, send: Send) -> None:
-        is_match = any(route.matches(scope)[0] is Match.FULL for route in routes)
-        await (matching if is_match else others)(scope, receive, send)
+        matching = (route for route in routes if route.matches(scope)[0] is Match.FULL)
+        is_own = any(f"{scope['path']}/".startswith(f"{path}/") for path in private_paths)
+        is_open = not is_own and any(map(_is_public, islice(matching, 1)))
+        await (public_app if is_open else private_app)(scope, receive, send)
 
     return choosing
 
@@ -112,13 +133,19 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(f"MCP is served at {PATH}.\n", 404)(scope, receive, send)
 
 
-def _with_health(app: ASGIApp) -> ASGIApp:
-    """Answer health checks before all others: balancers send no token, and an address as host. Refuse WebSockets."""
+def _only_http(app: ASGIApp) -> ASGIApp:
+    """Refuse WebSockets, which a mount of the author could accept."""
 
     async def checking(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # the access checks are for HTTP
-            await send({"type": "websocket.close", "code": 1008})
-            return
+        await (app if scope["type"] == "http" else WebSocketClose())(scope, receive, send)
+
+    return checking
+
+
+def _with_health(app: ASGIApp) -> ASGIApp:
+    """Answer health checks before all others: balancers send no token, and an address as host."""
+
+    async def checking(scope: Scope, receive: Receive, send: Send) -> None:
         is_check = scope["path"] == HEALTH_PATH and scope["method"] in {"GET", "HEAD"}
         await (_HEALTHY if is_check else app)(scope, receive, send)
 

@@ -30,7 +30,7 @@ def limited(app: ASGIApp, max_requests: int, *, body_timeout_s: float = BODY_TIM
 
     async def limiting(scope: Scope, receive: Receive, send: Send) -> None:
         nonlocal running
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["method"] != "POST":
             await app(scope, receive, send)
         elif running >= max_requests:
             await _BUSY(scope, receive, send)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -93,6 +95,9 @@ class Peers:
 
     async def forward(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request with a complete body to the process at `path`, and its response to the client."""
+        if not _is_private(Path(path).parent):
+            await session_not_found()(scope, _nothing, send)
+            return
         body = (await receive())["body"] if scope["method"] == "POST" else b""
         answering = asyncio.create_task(_answer(path, scope, body, send))
         watching = asyncio.create_task(_disconnect(receive))
@@ -131,6 +136,19 @@ async def _answer(path: str, scope: Scope, body: bytes, send: Send) -> None:
             return
     # A stream that ends without its response: the client asks for the rest, and learns that the session has ended.
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _is_private(directory: Path) -> bool:
+    """Return whether a directory belongs to this user alone.
+
+    The directory of an ended process is removed. Another user could create one of the same name, and would get the
+    requests of its clients, with their tokens.
+    """
+    try:
+        about = directory.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and not stat.S_IMODE(about.st_mode) & 0o077
 
 
 def _remove_socket(path: Path) -> None:

@@ -67,6 +67,17 @@ def test_the_metadata_of_the_server_names_its_authorization_server(notes: Notes)
     assert f'resource_metadata="{notes.origin}/.well-known/oauth-protected-resource/mcp"' in challenge
 
 
+def test_routes_get_the_principal_and_a_public_one_replaces_neither_mcp_nor_the_metadata(notes: Notes) -> None:
+    headers = {"authorization": f"Bearer {notes.issuer.token()}"}
+    metadata = ".well-known/oauth-protected-resource/mcp"
+
+    assert httpx2.get(f"{notes.origin}/me", headers=headers).json() == ["ada-app", "ada", ["notes"], "ada"]
+    assert [httpx2.get(f"{notes.origin}/{path}").status_code for path in ("me", "mcp", "mcp/")] == [401, 401, 401]
+    assert httpx2.post(f"{notes.origin}/mcp").status_code == 401
+    assert httpx2.get(f"{notes.origin}/{metadata}").json()["resource"] == notes.url
+    assert httpx2.get(f"{notes.origin}/else").text == "page"
+
+
 def test_only_valid_tokens_of_this_issuer_for_this_audience_are_accepted(notes: Notes) -> None:
     issuer, now = notes.issuer, int(time.time())
     valid = issuer.token()

@@ -68,6 +68,19 @@ async def test_known_keys_serve_for_a_limited_time_during_an_outage(issuer: Issu
     assert await keys.find("first", "RS256")
 
 
+async def test_requests_that_wait_for_a_fetch_do_not_repeat_it_when_it_fails(
+    issuer: Issuer, keys: KeySet, clock: Clock
+) -> None:
+    assert await keys.find("first", "RS256")
+    issuer.is_down = True
+    clock.now_s += FRESH_S + 1
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(keys.find, "first", "RS256")
+
+    assert issuer.asked == ["jwks", "jwks"]
+
+
 async def test_unknown_keys_cause_a_limited_number_of_fetches(issuer: Issuer, keys: KeySet, clock: Clock) -> None:
     for number in range(100):
         assert await keys.find(f"invented-{number}", "RS256") is None
