@@ -282,7 +282,7 @@ def _matching(pattern: str, low: int, high: int) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `example` is for interactive use
             return str(
-                from_regex(pattern, fullmatch=True)
+                from_regex(re.compile(pattern, re.ASCII), fullmatch=True)  # as in ECMA-262, `\d` means 0 to 9
                 .filter(lambda text: low <= len(text) <= high and text.isprintable())
                 .example()
             )

@@ -129,27 +129,6 @@ def test_hosts_of_an_application_are_those_of_its_variable_on_each_port() -> Non
     assert statuses == [200, 200, 200, 200, 421, 421]
 
 
-async def test_websockets_are_refused_because_the_access_checks_are_for_http() -> None:
-    from toolmason_runtime.transports.http_app import Extras, http_app
-
-    sent: list[dict[str, Any]] = []
-
-    async def endpoint(*_: object) -> None:
-        raise AssertionError("the checks were skipped")
-
-    async def receive() -> dict[str, str]:
-        return {"type": "websocket.connect"}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    app = http_app(endpoint, Extras(), hosts=["localhost"])
-    for path in ("/mcp", "/healthz", "/reports/may"):
-        await app({"type": "websocket", "path": path, "headers": []}, receive, send)
-
-    assert sent == [{"type": "websocket.close", "code": 1008}] * 3
-
-
 async def test_application_without_a_token_answers_this_machine_only() -> None:
     from sample_server.asgi import app
 

@@ -104,7 +104,7 @@ async def test_a_public_route_opens_nothing_but_itself(method: str, path: str, e
 async def test_websockets_are_refused_because_no_check_sees_them(path: str) -> None:
     [message] = await messages({"type": "websocket", "path": path})
 
-    assert message["type"] == "websocket.close"
+    assert (message["type"], message["code"]) == ("websocket.close", 1008)
 
 
 def test_a_route_for_websockets_ends_the_start() -> None:

@@ -30,6 +30,8 @@ Middleware = Callable[[ASGIApp], ASGIApp]
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 
 _PUBLIC: Final = "is_public"
+_POLICY_VIOLATION: Final = 1008
+"""Status of RFC 6455, section 7.4.1, for a WebSocket that is refused."""
 _HEALTHY: Final = JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
@@ -137,7 +139,7 @@ def _only_http(app: ASGIApp) -> ASGIApp:
     """Refuse WebSockets, which a mount of the author could accept."""
 
     async def checking(scope: Scope, receive: Receive, send: Send) -> None:
-        await (app if scope["type"] == "http" else WebSocketClose())(scope, receive, send)
+        await (app if scope["type"] == "http" else WebSocketClose(_POLICY_VIOLATION))(scope, receive, send)
 
     return checking
 
