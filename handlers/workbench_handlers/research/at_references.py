@@ -45,6 +45,9 @@ _UNESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _SPECIAL: Final = re.compile(r"(?![\w/.\-])[\0-\x7f]|\.\Z")
 """Characters that the CLI reads as part of a path only if a backslash precedes them."""
 
+_END: Final = " \t\n\r"
+"""Characters that end a path for the CLI; other white space, such as U+001F, is part of it."""
+
 _TRAILING: Final = "*_>|:~<=&…»“”’‘。，、；：！？）】」』》.,;!?)]}"  # noqa: RUF001  as they are typed
 """Characters that may follow a path without being part of it."""
 _POSITION: Final = re.compile(r"(?::{1,2}\w[\w:,-]*|#[\w-]+)$")
@@ -139,7 +142,7 @@ def _spelled(prompt: str, match: re.Match[str], reference: Reference, length: in
     rest = escape_at_signs(match[0][length:])
     following = rest or prompt[match.end() : match.end() + 1]
     path = "./" if reference.path == "." else _SPECIAL.sub(r"\\\g<0>", reference.path)
-    return f"@{path}{'' if not following or following[0].isspace() else ' '}{rest}"
+    return f"@{path}{'' if not following or following[0] in _END else ' '}{rest}"
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
 from workbench_handlers.research.at_references import MAX_REFERENCES, References, escape_at_signs, resolve_references
+from workbench_handlers.workspace.ignore import ALWAYS_IGNORED
 from workbench_handlers.workspace.roots import Root
 
 CLI = re.compile(r'(?<!\\)@((?:(?:"(?:[^"]*)")|(?:\\[^\n\r\u2028\u2029]|[^ \t\n\r,;!?()\[\]{}.]|\.(?!\Z|[ \t\n\r])))+)')
@@ -444,6 +445,7 @@ PIECE = st.sampled_from(
 @example(pieces=["@a.txt", '"', " @out ", '"'])
 @example(pieces=["@", "@", ".", "["])
 @example(pieces=["\\", "@'", "@src/app.py", "'"])
+@example(pieces=["@a.txt", "\x1f"])
 def test_whatever_the_prompt_the_program_takes_just_what_was_checked(root: Root, pieces: list[str]) -> None:
     checked = outcome("".join(pieces), root)
     if isinstance(checked, ToolError):
@@ -465,11 +467,16 @@ def test_plain_text_has_no_reference_however_backslashes_are_read(text: str) -> 
     assert escape_at_signs(escaped) == escaped
 
 
+def is_attached(name: str) -> bool:
+    """Return whether the name is attached, unless the CLI takes it for a pattern: secrets and packages are not."""
+    return name not in {".", "..", *ALWAYS_IGNORED} and not name.casefold().startswith(("~", ".env"))
+
+
 @given(
     name=st.text(st.characters(codec="utf-8", exclude_characters="/\0\n\r\u2028\u2029\"'`"), min_size=1, max_size=20)
 )
 def test_any_name_can_be_referred_to_in_quotes(root: Root, name: str) -> None:
-    assume(name == name.strip() and name not in {".", ".."} and not name.startswith("~"))
+    assume(name == name.strip() and is_attached(name))
     directory = root.path / "names"
     directory.mkdir(exist_ok=True)
     path = directory / name
@@ -496,7 +503,7 @@ def test_any_name_can_be_referred_to_in_quotes(root: Root, name: str) -> None:
 @example(name="(a)")
 @example(name="x{1},[2];!?")
 def test_any_name_without_spaces_can_be_referred_to_as_it_is(root: Root, name: str) -> None:
-    assume(name not in {".", ".."} and not name.startswith("~"))
+    assume(is_attached(name) and "](" not in name)  # a link ends the path
     directory = root.path / "bare"
     (directory / name).mkdir(parents=True, exist_ok=True)
     path = directory / name / "a.txt"
