@@ -153,11 +153,15 @@ def import_module(target: str, described: Mapping[str, Any], notes: Notes, *, na
     module = target.partition(":")[0]
     server = described["server"] or {"name": "", "instructions": ""}
     names = project_names(name or module.rpartition(".")[2].replace("_", "-"))
+    # A package with the name of the module would be imported in its place.
+    top = module.partition(".")[0]
+    package = f"{top}_mcp" if names.package == top else names.package
     handlers = names.handlers if names.handlers.endswith("_tools") else f"{names.handlers}_tools"
+    handlers = f"{top}_handlers" if handlers == top else handlers
     category = snake(module.rpartition(".")[2], "functions")
     category = f"{category}_tools" if category in RESERVED_MODULES else category
     summary = summary_of(described["summary"].partition("\n\n")[0]) or f"Functions of {module}"
-    about = {"name": names.server, "package": names.package, "handlers": handlers}
+    about = {"name": names.server, "package": package, "handlers": handlers}
     about["instructions"] = cut(clean_text(server["instructions"]), _MAX_INSTRUCTIONS)
     head: dict[str, Any] = {
         "edition": 1,
@@ -174,7 +178,7 @@ def import_module(target: str, described: Mapping[str, Any], notes: Notes, *, na
     if not data["tools"]:
         raise ImporterError(f"no function of `{module}` can be a tool")
     tools = [run.tools[key] for key in data["tools"]]
-    models = f"{names.package}.{category}.models"
+    models = f"{package}.{category}.models"
     files = {
         f"handlers/{handlers}/__init__.py": f'"""Handlers of `{names.server}`."""\n',
         f"handlers/{handlers}/py.typed": "",
