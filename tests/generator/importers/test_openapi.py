@@ -154,6 +154,8 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         ("{", "not JSON: "),
         ("a: [", "not YAML: "),
         ("a: &a [*a]", "nests more than 200 levels"),
+        (f"a: {'[' * 100_000}", "nests too deep"),
+        (f"a: {'{a: ' * 100_000}", "nests too deep"),
         (f"a0: &a0 [1, 1]\n{_aliases('a{0}: &a{0} [{2}]', 'a')}", "has more than 5,000,000 values, with its aliases"),
         (f"m0: &m0 {{a: 1}}\n{_aliases('m{0}: &m{0} {{<<: [{2}]}}', 'm')}", "merge keys give an object more than 10,"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),

@@ -114,6 +114,20 @@ def _parse_yaml(text: str, source: str) -> Any:
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # chosen at run time
         """The safe loader without dates, which JSON lacks: `2020-01-01` is a string."""
 
+        depth = 0
+
+        def descend_resolver(self, current_node: Any, current_index: Any) -> None:
+            """Count the depth: libyaml nests calls in C, where no `RecursionError` ends them."""
+            self.depth += 1
+            if self.depth > MAX_DEPTH:
+                raise RecursionError
+            super().descend_resolver(current_node, current_index)
+
+        def ascend_resolver(self) -> None:
+            """Leave a node."""
+            self.depth -= 1
+            super().ascend_resolver()
+
         def flatten_mapping(self, node: yaml.MappingNode) -> None:
             """Replace the merge keys of an object by their members."""
             super().flatten_mapping(node)
