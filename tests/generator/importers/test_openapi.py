@@ -154,8 +154,8 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         ("{", "not JSON: "),
         ("a: [", "not YAML: "),
         ("a: &a [*a]", "nests more than 200 levels"),
-        (f"a: {'[' * 100_000}", "nests too deep"),
-        (f"a: {'{a: ' * 100_000}", "nests too deep"),
+        (f"a: {'[' * 100_000}", "nests more than 200 levels"),
+        (f"a: {'{a: ' * 100_000}", "nests more than 200 levels"),
         (f"a0: &a0 [1, 1]\n{_aliases('a{0}: &a{0} [{2}]', 'a')}", "has more than 5,000,000 values, with its aliases"),
         (f"m0: &m0 {{a: 1}}\n{_aliases('m{0}: &m{0} {{<<: [{2}]}}', 'm')}", "merge keys give an object more than 10,"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),
@@ -183,6 +183,22 @@ def test_other_documents_are_refused_with_the_reason(tmp_path: Path, content: st
     assert result.exit_code == (1 if message else 0), result.output
     assert message in result.stderr
     assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("form", ["YAML", "JSON"])
+@pytest.mark.parametrize(("depth", "exit_code"), [(200, 0), (201, 1)])
+def test_the_limit_of_nesting_is_the_same_for_yaml_and_json(
+    tmp_path: Path, form: str, depth: int, exit_code: int
+) -> None:
+    inner = "[" * (depth - 1) + "1" + "]" * (depth - 1)  # the document itself is the first level
+    document = f'"openapi": "3.1.0", "paths": {{"/a": {{"get": {{}}}}}}, "x": {inner}'
+    file = tmp_path / "document"
+    file.write_text(f"{{{document}}}" if form == "JSON" else document.replace(', "', '\n"'), encoding="utf-8")
+
+    result = run(file)
+
+    assert result.exit_code == exit_code, result.output
+    assert ("nests more than 200 levels" in result.stderr) == bool(exit_code)
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def _parse(data: bytes, source: str) -> Any:
             document = _parse_yaml(text, source)
         _measure(document, source, 0, {})
     except RecursionError:
-        raise ImporterError(f"{source}: the document nests too deep") from None
+        raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels") from None
     except ValueError as error:
         raise ImporterError(f"{source}: not JSON: {error}") from error
     return document
@@ -119,7 +119,7 @@ def _parse_yaml(text: str, source: str) -> Any:
         def descend_resolver(self, current_node: Any, current_index: Any) -> None:
             """Count the depth: libyaml nests calls in C, where no `RecursionError` ends them."""
             self.depth += 1
-            if self.depth > MAX_DEPTH:
+            if self.depth > MAX_DEPTH + 1:  # the values in the innermost list are nodes, too
                 raise RecursionError
             super().descend_resolver(current_node, current_index)
 
@@ -172,7 +172,8 @@ def _measure(value: Any, source: str, level: int, known: dict[int, tuple[int, in
     """Return the number of values and levels of a document, with each alias of YAML replaced by its value.
 
     Raises:
-        ImporterError: there are too many, or an alias is inside its own anchor.
+        ImporterError: there are too many values.
+        RecursionError: there are too many levels, or an alias is inside its own anchor.
     """
     if not isinstance(value, dict | list):
         return 1, 0
@@ -186,5 +187,5 @@ def _measure(value: Any, source: str, level: int, known: dict[int, tuple[int, in
             raise ImporterError(f"{source}: the document has more than {MAX_PARTS:,} values, with its aliases")
         known[id(value)] = parts, levels
     if level + known[id(value)][1] > MAX_DEPTH:
-        raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels")
+        raise RecursionError
     return known[id(value)]
