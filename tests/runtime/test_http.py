@@ -155,7 +155,10 @@ def test_pages_of_other_origins_are_refused_those_of_other_ports_included() -> N
 
 
 def test_named_host_is_allowed_with_the_port_of_the_server_and_a_named_port_alone() -> None:
-    with serving("--allow-host", "tools.example", "--allow-host", "Tunnel.example:9000") as (_, address):
+    with serving("--allow-host", "tools.example", "--allow-host", "Tunnel.example:9000", env={"SAMPLE_OPEN": "1"}) as (
+        _,
+        address,
+    ):
         port = address.removesuffix("/mcp").rpartition(":")[2]
         hosts = ["tools.example", f"tools.example:{port}", "tunnel.example:9000"]
 

@@ -11,6 +11,7 @@ import json
 import logging
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 from mcp.server.transport_security import RequestBodyLimitMiddleware
@@ -95,7 +96,21 @@ def validate_bodies(app: ASGIApp) -> ASGIApp:
         else:
             await app(scope, receive, send)
 
-    return RequestBodyLimitMiddleware(validating, MAX_MESSAGE_BYTES)
+    return _closing_refusals(RequestBodyLimitMiddleware(validating, MAX_MESSAGE_BYTES))
+
+
+def _closing_refusals(app: ASGIApp) -> ASGIApp:
+    """Return `app` with `Connection: close` in the answers to bodies that are too large, whose rest is not read."""
+
+    async def closing(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_closing(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+            await send(message)
+
+        await app(scope, receive, send_closing)
+
+    return closing
 
 
 async def _post(app: ASGIApp, scope: Scope, rest: Receive, send: Send) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 import sys
@@ -25,6 +24,7 @@ from toolmason_runtime.transports.http_access import (
 )
 from toolmason_runtime.transports.http_app import PATH, Extras, http_app
 from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection
+from toolmason_runtime.transports.open_access import is_loopback, obstacle
 from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.sdk_sessions import SdkSessions
 from toolmason_runtime.transports.shutdown import Shutdown
@@ -37,14 +37,6 @@ NO_EXTRAS = Extras()
 _log = logging.getLogger(__name__)
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether only programs on this machine can reach `host`."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def serve(
     make_server: Callable[[], Server[Any]],
     shutdown: Shutdown,
@@ -55,6 +47,7 @@ def serve(
     allowed_origins: Sequence[str] = (),
     token: str = "",
     authorize: Authorize | None = None,
+    is_open: bool = False,
     note: str = "",
     request_timeout_s: float = REQUEST_TIMEOUT_S,
     extras: Extras = NO_EXTRAS,
@@ -72,6 +65,7 @@ def serve(
         allowed_origins: origins of web pages that are allowed.
         token: bearer token that every request needs; empty for none.
         authorize: adds the check of access tokens, which replaces that of `token`.
+        is_open: serve clients without a token, wherever they are.
         note: text after the printed address.
         request_timeout_s: seconds until an incomplete request is closed.
         extras: routes and middleware of the author, and the limit of concurrent requests.
@@ -79,20 +73,31 @@ def serve(
         listener: socket that this process shares with others, which has the address; nothing is printed.
 
     Raises:
-        AccessError: `host` is reachable from other machines without `allowed_hosts` or `token`, or an allowed host or
-            origin is malformed.
+        AccessError: clients of other machines may reach the server without `token`, `authorize` or `is_open`, or
+            without `allowed_hosts`, or an allowed host or origin is malformed.
         OSError: the address is not available.
     """
-    if not is_loopback(host) and not (allowed_hosts and (token or authorize)):
-        raise AccessError(f"{host} is reachable from other machines: allowed hosts and a token are required")
+    has_token = bool(token or authorize)
+    if not is_loopback(host) and not allowed_hosts:
+        raise AccessError(f"{host} is reachable from other machines: allowed hosts are required")
     origins = [origin_value(origin) for origin in allowed_origins]
+    if not (has_token or is_open) and (reason := obstacle(host, allowed_hosts, allowed_origins)):
+        raise AccessError(f"{reason}: a token is required")
     names = [*allowed_hosts, *((*LOOPBACK_NAMES, host) if is_loopback(host) else ())]
     is_shared = listener is not None
     with listener or listen(host, port) as listening:
         number = listening.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
         served = served_mcp(make_server(), state_keys)
-        app = http_app(served.endpoint, extras, hosts=hosts, origins=origins, token=token, authorize=authorize)
+        app = http_app(
+            served.endpoint,
+            extras,
+            hosts=hosts,
+            origins=origins,
+            token=token,
+            authorize=authorize,
+            is_direct=not (has_token or is_open),
+        )
         protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(
             app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False

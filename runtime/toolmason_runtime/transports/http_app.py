@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from toolmason_runtime.transports.http_access import Authorize, guarded
 from toolmason_runtime.transports.limits import MAX_REQUESTS, limited
+from toolmason_runtime.transports.open_access import direct_only
 
 PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/healthz"
@@ -32,6 +33,9 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 _PUBLIC: Final = "is_public"
 _POLICY_VIOLATION: Final = 1008
 """Status of RFC 6455, section 7.4.1, for a WebSocket that is refused."""
+_AMBIGUOUS: Final = PlainTextResponse(
+    "Content-Length and Transfer-Encoding exclude each other.\n", 400, headers={"Connection": "close"}
+)
 _HEALTHY: Final = JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
@@ -62,6 +66,7 @@ def http_app(
     token: str = "",
     authorize: Authorize | None = None,
     any_port: bool = False,
+    is_direct: bool = False,
 ) -> ASGIApp:
     """Return the application that serves MCP with `endpoint` at `/mcp`.
 
@@ -73,6 +78,7 @@ def http_app(
         token: bearer token that every request needs, except those of public routes; empty for none.
         authorize: adds the check of access tokens, which replaces that of `token`.
         any_port: compare the hosts without their ports.
+        is_direct: refuse requests that a proxy passed on.
 
     Raises:
         ValueError: a route has the path of MCP or of the health check, or is a WebSocket.
@@ -87,6 +93,8 @@ def http_app(
     if any(map(_is_public, routes)):
         private_paths = (PATH, METADATA_PATH) if authorize else (PATH,)
         protected = _split(routes, guard(), protected, private_paths)
+    if is_direct:
+        protected = direct_only(protected)
     return _only_http(_with_health(limited(protected, extras.max_requests)))
 
 
@@ -136,10 +144,17 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _only_http(app: ASGIApp) -> ASGIApp:
-    """Refuse WebSockets, which a mount of the author could accept."""
+    """Refuse WebSockets, which a mount of the author could accept, and requests with two lengths.
+
+    Our own listener refuses more forms of ambiguous requests; other ASGI servers pass this one on.
+    """
 
     async def checking(scope: Scope, receive: Receive, send: Send) -> None:
-        await (app if scope["type"] == "http" else WebSocketClose(_POLICY_VIOLATION))(scope, receive, send)
+        if scope["type"] != "http":
+            await WebSocketClose(_POLICY_VIOLATION)(scope, receive, send)
+            return
+        is_ambiguous = {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}
+        await (_AMBIGUOUS if is_ambiguous else app)(scope, receive, send)
 
     return checking
 

@@ -24,6 +24,8 @@ class HttpSettings:
     allowed_hosts: tuple[str, ...]
     allowed_origins: tuple[str, ...]
     token_file: str
+    is_open: bool
+    """Whether clients are served that have no token, wherever they are."""
     max_requests: int
     call_timeout_s: float | None
     """Maximum seconds of one call; None for no limit."""
@@ -51,6 +53,7 @@ def http_settings(command: str, flags: Mapping[str, Any] = MappingProxyType({}))
         allowed_hosts=words("ALLOW_HOST"),
         allowed_origins=words("ALLOW_ORIGIN"),
         token_file=flags.get("token_file") or _text(command, "TOKEN_FILE"),
+        is_open=_is_on(command, "OPEN"),
         max_requests=int(_number(command, "MAX_REQUESTS", flags, MAX_REQUESTS)),
         call_timeout_s=_number(command, "CALL_TIMEOUT", flags, 0) or None,
         state_keys=_state_keys(command),
@@ -59,6 +62,13 @@ def http_settings(command: str, flags: Mapping[str, Any] = MappingProxyType({}))
 
 def _text(command: str, name: str) -> str:
     return os.environ.get(variable(command, name), "").strip()
+
+
+def _is_on(command: str, name: str) -> bool:
+    text = _text(command, name)
+    if text not in {"", "0", "1"}:
+        raise AccessError(f"{variable(command, name)} must be 1 or 0; got `{text:.20}`")
+    return text == "1"
 
 
 def _number(command: str, name: str, flags: Mapping[str, Any], default: float) -> float:
