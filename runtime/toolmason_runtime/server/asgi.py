@@ -99,11 +99,18 @@ class AsgiApp:
         token = read_token(Path(settings.token_file)) if settings.token_file else ""
         check = authorize(self._catalogue, {}, token)
         self._require_token(settings, has_token=bool(token or check))
-        served = served_mcp(http_server(self._build_dispatcher(), settings), settings.state_keys)
+        served = served_mcp(
+            http_server(self._build_dispatcher(), settings), settings.state_keys, settings.max_client_sessions
+        )
         names = (*settings.allowed_hosts, *LOOPBACK_NAMES)
         app = http_app(
             served.endpoint,
-            Extras(routes=self._routes, middleware=self._middleware, max_requests=settings.max_requests),
+            Extras(
+                routes=self._routes,
+                middleware=self._middleware,
+                max_requests=settings.max_requests,
+                max_client_requests=settings.max_client_requests,
+            ),
             hosts=[host_values(name, _NO_PORT)[0] for name in names],
             origins=[origin_value(origin) for origin in settings.allowed_origins],
             token=token,

@@ -75,8 +75,9 @@ def serve_http(
         authorize=authorize(catalogue, _auth_flags(flags), token),
         is_open=settings.is_open,
         note=note,
-        extras=Extras(**hooks, max_requests=settings.max_requests),
+        extras=Extras(**hooks, max_requests=settings.max_requests, max_client_requests=settings.max_client_requests),
         state_keys=settings.state_keys,
+        max_client_sessions=settings.max_client_sessions,
         listener=worker.listener if worker else None,
     )
     return 0

@@ -9,6 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
+from toolmason_runtime.protocol.secrets import protect
 from toolmason_runtime.transports.http_access import AccessError
 
 MIN_LENGTH = 16
@@ -80,6 +81,7 @@ def _create_token(path: Path) -> str:
     except FileExistsError:
         return ""
     token = secrets.token_urlsafe(32)
+    protect([token])
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{token}\n")
     return token
@@ -94,11 +96,13 @@ def _read_own(path: Path) -> str:
 
 
 def _parse_token(text: bytes, path: Path) -> str:
+    """Return the token in a text, which no log contains from now on."""
     token = text.strip().decode("utf-8", "replace")
     if len(token) < MIN_LENGTH or not _TOKEN.fullmatch(token):
         raise AccessError(
             f"the token file {path} must contain one token of at least {MIN_LENGTH} letters, digits or -._~+/"
         )
+    protect([token])
     return token
 
 

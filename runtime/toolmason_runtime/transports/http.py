@@ -23,7 +23,8 @@ from toolmason_runtime.transports.http_access import (
     origin_value,
 )
 from toolmason_runtime.transports.http_app import PATH, Extras, http_app
-from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection
+from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection, max_connections
+from toolmason_runtime.transports.limits import MAX_SESSIONS, client_share
 from toolmason_runtime.transports.open_access import is_loopback, obstacle
 from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.sdk_sessions import SdkSessions
@@ -52,6 +53,7 @@ def serve(
     request_timeout_s: float = REQUEST_TIMEOUT_S,
     extras: Extras = NO_EXTRAS,
     state_keys: Sequence[str] = (),
+    max_client_sessions: int = client_share(MAX_SESSIONS),
     listener: socket.socket | None = None,
 ) -> None:
     """Serve at `http://host:port/mcp` until a signal arrives, and print the address to stderr.
@@ -70,6 +72,7 @@ def serve(
         request_timeout_s: seconds until an incomplete request is closed.
         extras: routes and middleware of the author, and the limit of concurrent requests.
         state_keys: keys that this process shares with others of the same server; without one, it serves alone.
+        max_client_sessions: maximum sessions of one client.
         listener: socket that this process shares with others, which has the address; nothing is printed.
 
     Raises:
@@ -88,7 +91,7 @@ def serve(
     with listener or listen(host, port) as listening:
         number = listening.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
-        served = served_mcp(make_server(), state_keys)
+        served = served_mcp(make_server(), state_keys, max_client_sessions)
         app = http_app(
             served.endpoint,
             extras,
@@ -98,7 +101,8 @@ def serve(
             authorize=authorize,
             is_direct=not (has_token or is_open),
         )
-        protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
+        limits = {"request_timeout_s": request_timeout_s, "max_connections": max_connections()}
+        protocol = type("_LimitedConnection", (Connection,), limits)
         config = uvicorn.Config(
             app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
         )
@@ -135,7 +139,9 @@ class ServedMcp:
                 yield
 
 
-def served_mcp(server: Server[Any], state_keys: Sequence[str]) -> ServedMcp:
+def served_mcp(
+    server: Server[Any], state_keys: Sequence[str], max_client_sessions: int = client_share(MAX_SESSIONS)
+) -> ServedMcp:
     """Return the faster sessions; those of the SDK if it has changed its private names."""
     try:
         from toolmason_runtime.transports.http_sessions import Sessions
@@ -143,7 +149,7 @@ def served_mcp(server: Server[Any], state_keys: Sequence[str]) -> ServedMcp:
         _log.info("requests are answered by the SDK's own sessions: %s", error)
         return ServedMcp(SdkSessions(server), None)
     peers = Peers(state_keys) if state_keys else None
-    return ServedMcp(Sessions(server, peers), peers)
+    return ServedMcp(Sessions(server, peers, max_client_sessions), peers)
 
 
 async def _serve(

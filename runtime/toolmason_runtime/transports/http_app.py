@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Match, Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from toolmason_runtime.transports.http_access import Authorize, guarded
-from toolmason_runtime.transports.limits import MAX_REQUESTS, limited
+from toolmason_runtime.transports.limits import MAX_REQUESTS, client_share, limited, limited_by_client
 from toolmason_runtime.transports.open_access import direct_only
 
 PATH: Final = "/mcp"
@@ -41,11 +41,12 @@ _HEALTHY: Final = JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
-    """The author's additions to a server over HTTP, and its limit of concurrent requests."""
+    """The author's additions to a server over HTTP, and its limits of concurrent requests."""
 
     routes: Routes | None = None
     middleware: Middleware | None = None
     max_requests: int = MAX_REQUESTS
+    max_client_requests: int = client_share(MAX_REQUESTS)
 
 
 def public(endpoint: Endpoint) -> Endpoint:
@@ -88,6 +89,7 @@ def http_app(
     app: ASGIApp = _only_at_path(endpoint, Router(routes, default=_not_found))
     if extras.middleware:
         app = extras.middleware(app)
+    app = limited_by_client(app, extras.max_client_requests)
     guard = partial(guarded, app, hosts=hosts, origins=origins, any_port=any_port)
     protected = guard(token=token, authorize=authorize)
     if any(map(_is_public, routes)):

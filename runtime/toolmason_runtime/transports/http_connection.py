@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any, Final, cast
 
@@ -17,7 +18,15 @@ JOIN_BYTES: Final = 65_536
 """Bytes of joined writes that are sent at once."""
 LINGER_S: Final = 1.0
 """Seconds in which a client that still sends a refused request can read the answer. Nothing is read meanwhile."""
+MAX_UNSENT_BYTES: Final = 64 * 1024 * 1024
+"""Maximum bytes of a process that wait for clients which do not read; above it, the slowest are disconnected."""
+_RESERVED_DESCRIPTORS: Final = 32
+"""Minimum descriptors that are not used for connections."""
+STALL_S: Final = 30.0
+"""Seconds without progress until a client that does not read its answer is disconnected."""
 _log = logging.getLogger(__name__)
+_stalled: dict[Connection, None] = {}
+"""The connections of this process whose clients do not read fast enough, those that began first in front."""
 
 
 class JoinedWrites:
@@ -75,11 +84,27 @@ class JoinedWrites:
         return getattr(self._transport, name)
 
 
+def max_connections() -> int:
+    """Return how many connections the descriptors of this process allow, besides files and programs; 0: no limit."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 0 if limit == resource.RLIM_INFINITY else max(limit - max(limit // 4, _RESERVED_DESCRIPTORS), 1)
+
+
 class Connection(H11Protocol):
     """Closes connections whose request is ambiguous, refused, or not complete in time; uvicorn would wait forever."""
 
     request_timeout_s = REQUEST_TIMEOUT_S
+    max_connections = 0
+    """Maximum connections of the server; 0 for no limit."""
+    stall_s = STALL_S
     _timeout: asyncio.TimerHandle | None = None
+    _progress_check: asyncio.TimerHandle | None = None
+    _unsent = 0
+    _idle_since = 0.0
     _is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
@@ -87,7 +112,10 @@ class Connection(H11Protocol):
         self._framing = RequestFraming()
         joined = JoinedWrites(transport, self.loop, self._is_sending)
         super().connection_made(cast("asyncio.Transport", joined))
+        self._idle_since = self.loop.time()
         self._timeout = self.loop.call_later(self.request_timeout_s, transport.close)
+        if self.max_connections and len(self.connections) > self.max_connections:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         """Check the framing; stop the timeout when a request is complete, start it with the first byte of the next."""
@@ -106,15 +134,67 @@ class Connection(H11Protocol):
 
         A connection whose request was answered before its end is closed: nobody needs the rest.
         """
+        self._idle_since = self.loop.time()
         if self._is_sending():
             self.transport.close()
         super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timeout."""
+        """Stop the timeouts."""
         super().connection_lost(exc)
         self._stop_waiting()
+        self._stop_progress_check()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read, for a limited time and with limited memory for all of them."""
+        super().pause_writing()
+        _stalled[self] = None
+        self._watch_progress()
+        unsent = {connection: connection.unsent_bytes() for connection in _stalled}
+        total = sum(unsent.values())
+        for connection, size in unsent.items():
+            if total <= MAX_UNSENT_BYTES:
+                break
+            total -= size
+            connection.drop("it does not read its answers, and too many bytes wait")
+
+    def resume_writing(self) -> None:
+        """Stop waiting for the client."""
+        super().resume_writing()
+        self._stop_progress_check()
+
+    def unsent_bytes(self) -> int:
+        """Return how many bytes wait for the client."""
+        return self.transport.get_write_buffer_size()
+
+    def drop(self, reason: str) -> None:
+        """Disconnect the client at once, and forget what waits for it."""
+        _log.warning("disconnected a client: %s", reason)
+        self._stop_progress_check()
+        self.transport.abort()
+
+    def _watch_progress(self) -> None:
+        self._unsent = self.unsent_bytes()
+        self._progress_check = self.loop.call_later(self.stall_s, self._check_progress)
+
+    def _check_progress(self) -> None:
+        if self.unsent_bytes() < self._unsent:
+            self._watch_progress()
+        else:
+            self.drop(f"it has read nothing of its answer for {self.stall_s:g} s")
+
+    def _stop_progress_check(self) -> None:
+        _stalled.pop(self, None)
+        if self._progress_check is not None:
+            self._progress_check.cancel()
+            self._progress_check = None
+
+    def _make_room(self) -> None:
+        """Close the connection that has been idle for longest, or this one: descriptors are limited."""
+        connections = (each for each in self.connections if isinstance(each, Connection))
+        idle = [each for each in connections if each.cycle is None or each.cycle.response_complete]
+        min(idle, key=lambda each: each._idle_since, default=self).drop("there are too many connections")  # noqa: SLF001
 
     def _is_sending(self) -> bool:
         return self._is_refused or self.conn.their_state is h11.SEND_BODY
