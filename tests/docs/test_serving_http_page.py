@@ -53,6 +53,7 @@ def server(project: Path, request: pytest.FixtureRequest, tmp_path: Path) -> Ite
     path = os.pathsep.join(str(project / name) for name in ("generated", "handlers"))
     command = [sys.executable, "-m", *request.param.split()]
     (tmp_path / "token").write_text("a-token-that-only-tests-use", encoding="utf-8")
+    (tmp_path / "token").chmod(0o600)
     environ = {**os.environ, "PYTHONPATH": path, "NOTES_TOKEN_FILE": str(tmp_path / "token")}
     log = tmp_path / "log"
     with log.open("wb") as file, subprocess.Popen(command, stderr=file, env=environ, cwd=project) as process:
