@@ -43,7 +43,7 @@ def _check_file(about: os.stat_result, path: Path) -> None:
     A file of root that this user can read belongs to its group, as in a mounted Kubernetes secret with `fsGroup`.
     """
     if not stat.S_ISREG(about.st_mode):
-        raise AccessError(f"the token file {path} must be a regular file, not a directory, pipe or device")
+        raise AccessError(f"the token file {path} must be a regular file, not a pipe or device")
     if about.st_size > MAX_BYTES:
         raise AccessError(f"the token file {path} has {about.st_size} bytes; it must contain one token")
     if sys.platform == "win32":
