@@ -184,6 +184,7 @@ def test_log_contains_neither_session_ids_nor_tokens() -> None:
 
 STALLED = """
 import socket
+from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.transports import http, http_connection
 from toolmason_runtime.transports.shutdown import Shutdown
 from sample_server.server import build_server
@@ -200,7 +201,7 @@ def small(host, port):
 http.listen = small
 shutdown = Shutdown()
 shutdown.install()
-http.serve(build_server, shutdown, port=0)
+http.serve(lambda: build_server(Selection("classic")), shutdown, port=0)
 """
 
 
@@ -208,10 +209,10 @@ def asking(text: str) -> bytes:
     """Return a call of `shout` of 2026-07-28."""
     about = {"protocolVersion": MODERN, "clientInfo": {"name": "x", "version": "0"}, "clientCapabilities": {}}
     meta = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
-    call = {"name": "call", "arguments": {"tool_name": "shout", "args": {"text": text}}, "_meta": meta}
+    call = {"name": "shout", "arguments": {"text": text}, "_meta": meta}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
     head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    head += "Accept: application/json, text/event-stream\r\nMcp-Method: tools/call\r\nMcp-Name: call\r\n"
+    head += "Accept: application/json, text/event-stream\r\nMcp-Method: tools/call\r\nMcp-Name: shout\r\n"
     return f"{head}MCP-Protocol-Version: {MODERN}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 

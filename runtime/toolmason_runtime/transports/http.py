@@ -34,6 +34,8 @@ _TICK_S = 1.0
 """Seconds between updates of the `Date` header."""
 _MAX_LOOP_ITERATIONS = 20
 """Maximum iterations of the event loop that a response needs from its handler to its socket."""
+_BACKLOG = 2048
+"""Maximum connections that wait to be accepted."""
 NO_EXTRAS = Extras()
 _log = logging.getLogger(__name__)
 
@@ -101,10 +103,18 @@ def serve(
             authorize=authorize,
             is_direct=not (has_token or is_open),
         )
-        limits = {"request_timeout_s": request_timeout_s, "max_connections": max_connections()}
+        maximum, accepted = max_connections()
+        limits = {"request_timeout_s": request_timeout_s, "max_connections": maximum}
         protocol = type("_LimitedConnection", (Connection,), limits)
         config = uvicorn.Config(
-            app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
+            app,
+            http=protocol,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            proxy_headers=False,
+            backlog=accepted,
         )
         if not is_shared:
             print(f"serving MCP at {address(host, number)}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
@@ -185,6 +195,12 @@ class _Uvicorn(uvicorn.Server):
         self.should_exit = True
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._stopping.set)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept. The number that asyncio accepts at once is not that of connections that wait."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

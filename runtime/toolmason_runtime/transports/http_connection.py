@@ -20,6 +20,8 @@ LINGER_S: Final = 1.0
 """Seconds in which a client that still sends a refused request can read the answer. Nothing is read meanwhile."""
 MAX_UNSENT_BYTES: Final = 64 * 1024 * 1024
 """Maximum bytes of a process that wait for clients which do not read; above it, the slowest are disconnected."""
+MAX_ACCEPTED: Final = 16
+"""Maximum connections that are accepted in one iteration of the event loop."""
 _RESERVED_DESCRIPTORS: Final = 32
 """Minimum descriptors that are not used for connections."""
 STALL_S: Final = 30.0
@@ -84,14 +86,22 @@ class JoinedWrites:
         return getattr(self._transport, name)
 
 
-def max_connections() -> int:
-    """Return how many connections the descriptors of this process allow, besides files and programs; 0: no limit."""
+def max_connections() -> tuple[int, int]:
+    """Return how many connections the descriptors allow besides files and programs, and how many to accept at once.
+
+    The first number is 0 if there is no limit. asyncio accepts again in each of the four iterations of the event loop
+    until a new connection is counted here. Without a descriptor it would log thousands of errors.
+    """
     if sys.platform == "win32":
-        return 0
+        return 0, MAX_ACCEPTED
     import resource
 
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 0 if limit == resource.RLIM_INFINITY else max(limit - max(limit // 4, _RESERVED_DESCRIPTORS), 1)
+    if limit == resource.RLIM_INFINITY:
+        return 0, MAX_ACCEPTED
+    reserved = max(limit // 4, _RESERVED_DESCRIPTORS)
+    accepted = (reserved - _RESERVED_DESCRIPTORS // 2) // 4
+    return max(limit - reserved, 1), min(accepted, MAX_ACCEPTED)
 
 
 class Connection(H11Protocol):
@@ -168,9 +178,9 @@ class Connection(H11Protocol):
         """Return how many bytes wait for the client."""
         return self.transport.get_write_buffer_size()
 
-    def drop(self, reason: str) -> None:
+    def drop(self, reason: str, level: int = logging.WARNING) -> None:
         """Disconnect the client at once, and forget what waits for it."""
-        _log.warning("disconnected a client: %s", reason)
+        _log.log(level, "disconnected a client: %s", reason)
         self._stop_progress_check()
         self.transport.abort()
 
@@ -192,9 +202,12 @@ class Connection(H11Protocol):
 
     def _make_room(self) -> None:
         """Close the connection that has been idle for longest, or this one: descriptors are limited."""
-        connections = (each for each in self.connections if isinstance(each, Connection))
+        connections = (
+            each for each in self.connections if isinstance(each, Connection) and not each.transport.is_closing()
+        )
         idle = [each for each in connections if each.cycle is None or each.cycle.response_complete]
-        min(idle, key=lambda each: each._idle_since, default=self).drop("there are too many connections")  # noqa: SLF001
+        oldest = min(idle, key=lambda each: each._idle_since, default=self)  # noqa: SLF001
+        oldest.drop("there are too many connections", logging.INFO)
 
     def _is_sending(self) -> bool:
         return self._is_refused or self.conn.their_state is h11.SEND_BODY
