@@ -162,9 +162,9 @@ def test_named_host_is_allowed_with_the_port_of_the_server_and_a_named_port_alon
         port = address.removesuffix("/mcp").rpartition(":")[2]
         hosts = ["tools.example", f"tools.example:{port}", "tunnel.example:9000"]
 
-        assert {host: post(address, {"Host": host}) for host in hosts} == dict.fromkeys(hosts, 200)
+        assert {host: post(address, {"Host": host} | BEARER) for host in hosts} == dict.fromkeys(hosts, 200)
         for host in ("evil.example", "tools.example:9000", "tunnel.example", f"tunnel.example:{port}"):
-            assert post(address, {"Host": host}) == 421
+            assert post(address, {"Host": host} | BEARER) == 421
 
 
 def test_pages_of_a_named_origin_may_ask_and_their_browser_is_told_so() -> None:

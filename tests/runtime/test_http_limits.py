@@ -52,6 +52,20 @@ def test_body_that_is_too_large_is_answered_and_not_read(head: bytes) -> None:
     assert received.count(b"HTTP/1.1 ") == 1
 
 
+def test_body_of_a_refused_request_is_read_if_it_is_small() -> None:
+    small, large = (b"x" * size for size in (10_000, 100_000_000))
+    head = "POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n"
+    with serving() as (_, address), socket.create_connection(place_of(address), timeout=PATIENCE_S) as connection:
+        for _ in range(2):
+            connection.sendall(head.format(len(small)).encode())
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 404 ")
+            connection.sendall(small)
+        connection.sendall(head.format(len(large)).encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 404 ")
+        with pytest.raises(ConnectionError):
+            connection.sendall(large)
+
+
 @pytest.mark.parametrize("version", ERAS)
 def test_one_client_has_a_limit_of_its_own(version: str) -> None:
     limits = ("--max-requests", "10", "--max-client-requests", "2")

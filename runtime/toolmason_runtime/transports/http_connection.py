@@ -16,6 +16,8 @@ REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
 JOIN_BYTES: Final = 65_536
 """Bytes of joined writes that are sent at once."""
+MAX_DISCARDED_BYTES: Final = 65_536
+"""Bytes of a request that are read after its answer, so that a client can use its connection again."""
 LINGER_S: Final = 1.0
 """Seconds in which a client that still sends a refused request can read the answer. Nothing is read meanwhile."""
 MAX_UNSENT_BYTES: Final = 64 * 1024 * 1024
@@ -115,6 +117,7 @@ class Connection(H11Protocol):
     _progress_check: asyncio.TimerHandle | None = None
     _unsent = 0
     _idle_since = 0.0
+    _discarded = 0
     _is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
@@ -138,15 +141,15 @@ class Connection(H11Protocol):
             return
         super().data_received(data)
         self._watch()
+        if self.conn.their_state is h11.SEND_BODY and self.cycle.response_complete:
+            self._discarded += len(data)
+            if self._discarded > MAX_DISCARDED_BYTES:
+                self.transport.close()
 
     def on_response_complete(self) -> None:
-        """Start the timeout if the next request has begun; until then uvicorn limits the idle time.
-
-        A connection whose request was answered before its end is closed: nobody needs the rest.
-        """
+        """Start the timeout if the next request has begun; until then uvicorn limits the idle time."""
         self._idle_since = self.loop.time()
-        if self._is_sending():
-            self.transport.close()
+        self._discarded = 0
         super().on_response_complete()
         self._watch()
 
