@@ -23,9 +23,10 @@ from malformed import NO_JSON, REFUSED, UNANSWERED
 from mcp import Client
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S
-from toolmason_runtime.transports.http import is_loopback, listen, serve
+from toolmason_runtime.transports.http import listen, serve
 from toolmason_runtime.transports.http_access import AccessError
 from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
+from toolmason_runtime.transports.open_access import is_loopback
 from toolmason_runtime.transports.shutdown import Shutdown
 
 pytestmark = pytest.mark.anyio
@@ -155,10 +156,8 @@ def test_pages_of_other_origins_are_refused_those_of_other_ports_included() -> N
 
 
 def test_named_host_is_allowed_with_the_port_of_the_server_and_a_named_port_alone() -> None:
-    with serving("--allow-host", "tools.example", "--allow-host", "Tunnel.example:9000", env={"SAMPLE_OPEN": "1"}) as (
-        _,
-        address,
-    ):
+    names = ("--allow-host", "tools.example", "--allow-host", "Tunnel.example:9000")
+    with serving(*names, "--token-file", TOKEN_FILE) as (_, address):
         port = address.removesuffix("/mcp").rpartition(":")[2]
         hosts = ["tools.example", f"tools.example:{port}", "tunnel.example:9000"]
 

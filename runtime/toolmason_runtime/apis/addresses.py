@@ -137,11 +137,11 @@ def _embedded(name: str) -> Iterator[IPAddress]:
     for found in _QUAD.finditer(name):
         with suppress(ValueError):
             yield ipaddress.IPv4Address(".".join(str(int(part)) for part in re.split("[.-]", found[1])))
-    if found := _HEXADECIMAL.search(name):
-        yield ipaddress.IPv4Address(int(found[1], 16))
-    if found := _DASHED_IPV6.search(name):
+    if number := _HEXADECIMAL.search(name):
+        yield ipaddress.IPv4Address(int(number[1], 16))
+    if dashed := _DASHED_IPV6.search(name):
         with suppress(ValueError):
-            yield innermost(ipaddress.IPv6Address(found[1].replace("-", ":")))
+            yield innermost(ipaddress.IPv6Address(dashed[1].replace("-", ":")))
 
 
 def _number(text: str) -> int:
