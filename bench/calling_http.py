@@ -57,6 +57,7 @@ def measure_http_calls(
     module = write_bare_http(others, wire_table(compared.project.generated), _TOKEN)
     token_file = workspace.directory / "token"
     token_file.write_text(_TOKEN, encoding="ascii")
+    token_file.chmod(0o600)
     ours = compared.ours("--classic", "--http", "--token-file", str(token_file), "--port")
     bare = Program("bare SDK server, HTTP", module, (), (others,))
     tool = next(tool for tool in compared.project.tools if tool.reads)

@@ -15,10 +15,16 @@ import pytest
 from pages import quoted, read
 from toolmason_runtime.server.command import own_flags
 from toolmason_runtime.transports import http_settings
-from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S
-from toolmason_runtime.transports.limits import BODY_TIMEOUT_S, MAX_REQUESTS
+from toolmason_runtime.transports.http_connection import MAX_UNSENT_BYTES, REQUEST_TIMEOUT_S, STALL_S
+from toolmason_runtime.transports.limits import (
+    BODY_TIMEOUT_S,
+    CLIENT_SHARE,
+    MAX_REQUESTS,
+    MAX_SESSIONS,
+    client_share,
+)
 from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
-from toolmason_runtime.transports.sdk_sessions import MAX_SESSIONS
+from toolmason_runtime.transports.request_framing import MAX_CHUNKS
 
 PAGE: Final = read("docs/serving-http.md")
 HANDLER: Final = """
@@ -53,6 +59,7 @@ def server(project: Path, request: pytest.FixtureRequest, tmp_path: Path) -> Ite
     path = os.pathsep.join(str(project / name) for name in ("generated", "handlers"))
     command = [sys.executable, "-m", *request.param.split()]
     (tmp_path / "token").write_text("a-token-that-only-tests-use", encoding="utf-8")
+    (tmp_path / "token").chmod(0o600)
     environ = {**os.environ, "PYTHONPATH": path, "NOTES_TOKEN_FILE": str(tmp_path / "token")}
     log = tmp_path / "log"
     with log.open("wb") as file, subprocess.Popen(command, stderr=file, env=environ, cwd=project) as process:
@@ -110,3 +117,9 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
     assert values["seconds until a request has arrived"] == f"{BODY_TIMEOUT_S:g}" == f"{REQUEST_TIMEOUT_S:g}"
     assert values["concurrent POST requests of a process"].startswith(f"{MAX_REQUESTS:,}, or `--max-requests`")
     assert values["sessions of a process"] == f"{MAX_SESSIONS:,}"
+    assert values["sessions of one client"] == f"{client_share(MAX_SESSIONS)}, or `--max-client-sessions`"
+    assert values["concurrent POST requests of one client"] == "half of them, or `--max-client-requests`"
+    assert CLIENT_SHARE == 2
+    assert values["chunks of a request"] == f"{MAX_CHUNKS:,}"
+    assert values["seconds without reading an answer that waits"] == f"{STALL_S:g}"
+    assert values["bytes of a process that wait for clients"] == f"{MAX_UNSENT_BYTES:,}"

@@ -16,6 +16,8 @@ PATIENCE_S = 30.0
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
+# git stores no modes, and other users must not be able to read a token.
+Path(HERE, "token_of_tests").chmod(0o600)
 
 
 @pytest.fixture(autouse=True)

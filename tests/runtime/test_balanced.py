@@ -285,6 +285,8 @@ def test_workers_that_cannot_start_end_the_server() -> None:
         ("STATE_KEY", f"{KEY} short", "MY_SERVER_STATE_KEY needs at least 32 random characters"),
         ("CALL_TIMEOUT", "soon", "MY_SERVER_CALL_TIMEOUT must be a number of at least 1"),
         ("MAX_REQUESTS", "0", "MY_SERVER_MAX_REQUESTS must be a number of at least 1"),
+        ("MAX_CLIENT_REQUESTS", "0", "MY_SERVER_MAX_CLIENT_REQUESTS must be a number of at least 1"),
+        ("MAX_CLIENT_SESSIONS", "many", "MY_SERVER_MAX_CLIENT_SESSIONS must be a number of at least 1"),
         ("MAX_REQUESTS", "inf", "MY_SERVER_MAX_REQUESTS must be a number of at least 1"),
     ],
 )
@@ -312,4 +314,4 @@ def test_flags_replace_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         None,
     )
     assert set_there.state_keys == (KEY, f"x{KEY}")
-    assert (given.allowed_hosts, given.max_requests) == (("c.example",), 6)
+    assert (given.allowed_hosts, given.max_requests, given.max_client_requests) == (("c.example",), 6, 3)

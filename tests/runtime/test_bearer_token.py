@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def test_link_in_place_of_the_token_is_not_followed(state: Path) -> None:
 def test_file_without_a_token_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "token"
     path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
 
     with pytest.raises(AccessError, match=r"must contain one token of at least 16"):
         read_token(path)
@@ -77,5 +79,101 @@ def test_file_without_a_token_is_refused(tmp_path: Path, text: str) -> None:
 def test_white_space_around_a_token_is_no_part_of_it(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(" abcdefghijklmnop+/==\r\n", encoding="utf-8")
+    path.chmod(0o600)
 
     assert read_token(path) == "abcdefghijklmnop+/=="
+
+
+TOKEN = "abcdefghijklmnop"
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    """A private file with a token."""
+    path = tmp_path / "private-token"
+    path.write_text(TOKEN, encoding="ascii")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400, 0o700, 0o500, 0o4600])
+def test_private_file_is_accepted(token_file: Path, mode: int) -> None:
+    token_file.chmod(mode)
+
+    assert read_token(token_file) == TOKEN
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o440, 0o444, 0o660, 0o620, 0o602, 0o666, 0o777, 0o610, 0o601])
+def test_file_that_others_can_use_is_refused_with_the_fix(token_file: Path, mode: int) -> None:
+    token_file.chmod(mode)
+
+    with pytest.raises(
+        AccessError, match=rf"other users can read or write .* \(mode {mode:04o}\): run `chmod 600 .*token`"
+    ):
+        read_token(token_file)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_file_of_another_user_is_refused(token_file: Path) -> None:
+    os.chown(token_file, 12345, 12345)
+
+    with pytest.raises(AccessError, match="belongs to another user: copy it to a file of your own"):
+        read_token(token_file)
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_accepted"),
+    [(0o400, True), (0o440, True), (0o640, True), (0o444, False), (0o460, False), (0o644, False), (0o660, False)],
+)
+def test_group_may_read_a_file_of_root_such_as_a_mounted_secret(
+    token_file: Path, monkeypatch: pytest.MonkeyPatch, mode: int, is_accepted: bool
+) -> None:
+    token_file.chmod(mode)
+    about = token_file.stat()
+    of_root = os.stat_result((about.st_mode, 0, 0, 1, 0, 0, about.st_size, 0, 0, 0))
+    monkeypatch.setattr(os, "fstat", lambda _: of_root)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+
+    if is_accepted:
+        assert read_token(token_file) == TOKEN
+    else:
+        with pytest.raises(AccessError, match=r"run `chmod 640 .*` as root; for a mounted secret"):
+            read_token(token_file)
+
+
+def test_links_are_followed_to_the_file_as_those_of_kubernetes(tmp_path: Path, token_file: Path) -> None:
+    (tmp_path / "..2026").mkdir()
+    token_file.rename(tmp_path / "..2026" / "token")
+    (tmp_path / "..data").symlink_to("..2026")
+    link = tmp_path / "token"
+    link.symlink_to("..data/token")
+
+    assert read_token(link) == TOKEN
+    (tmp_path / "..2026" / "token").chmod(0o644)
+    with pytest.raises(AccessError, match="defaultMode: 0400"):
+        read_token(link)
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    reader, writer = os.pipe()
+    os.write(writer, TOKEN.encode())
+
+    for path in (pipe, Path("/dev/null"), Path("/dev/zero"), Path(f"/dev/fd/{reader}")):
+        with pytest.raises(AccessError, match="must be a regular file, not a pipe or device"):
+            read_token(path)
+    os.close(reader)
+    os.close(writer)
+
+
+def test_large_file_and_missing_target_are_refused(tmp_path: Path, token_file: Path) -> None:
+    os.truncate(token_file, 50_000_000_000)
+    (tmp_path / "link").symlink_to("nowhere")
+
+    with pytest.raises(AccessError, match="has 50000000000 bytes; it must contain one token"):
+        read_token(token_file)
+    with pytest.raises(AccessError, match=r"cannot read the token file .*: Is a directory"):
+        read_token(tmp_path)
+    with pytest.raises(AccessError, match=r"cannot read the token file .*: No such file or directory"):
+        read_token(tmp_path / "link")

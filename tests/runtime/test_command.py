@@ -143,7 +143,7 @@ def test_version_is_the_server_s() -> None:
             "sample: `null` is not an origin; write SCHEME://HOST, such as `https://app.example`\n",
         ),
         (["--http", "--token-file", "nowhere"], "sample: cannot read the token file nowhere: No such file or dir"),
-        (["--http", "--token-file", __file__], " must contain one token of at least 16 letters, digits or -._~+/\n"),
+        (["--http", "--token-file", __file__], " bytes; it must contain one token\n"),
         (["--token-file", ""], "sample: argument --token-file: expected a value, got an empty one\n"),
         (["--root", ""], "sample: argument --root: expected a value, got an empty one\n"),
         (["--root", "/", "--root="], "sample: argument --root: expected a value, got an empty one\n"),

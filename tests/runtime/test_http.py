@@ -23,9 +23,10 @@ from malformed import NO_JSON, REFUSED, UNANSWERED
 from mcp import Client
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S
-from toolmason_runtime.transports.http import is_loopback, listen, serve
+from toolmason_runtime.transports.http import listen, serve
 from toolmason_runtime.transports.http_access import AccessError
 from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
+from toolmason_runtime.transports.open_access import is_loopback
 from toolmason_runtime.transports.shutdown import Shutdown
 
 pytestmark = pytest.mark.anyio
@@ -155,13 +156,14 @@ def test_pages_of_other_origins_are_refused_those_of_other_ports_included() -> N
 
 
 def test_named_host_is_allowed_with_the_port_of_the_server_and_a_named_port_alone() -> None:
-    with serving("--allow-host", "tools.example", "--allow-host", "Tunnel.example:9000") as (_, address):
+    names = ("--allow-host", "tools.example", "--allow-host", "Tunnel.example:9000")
+    with serving(*names, "--token-file", TOKEN_FILE) as (_, address):
         port = address.removesuffix("/mcp").rpartition(":")[2]
         hosts = ["tools.example", f"tools.example:{port}", "tunnel.example:9000"]
 
-        assert {host: post(address, {"Host": host}) for host in hosts} == dict.fromkeys(hosts, 200)
+        assert {host: post(address, {"Host": host} | BEARER) for host in hosts} == dict.fromkeys(hosts, 200)
         for host in ("evil.example", "tools.example:9000", "tunnel.example", f"tunnel.example:{port}"):
-            assert post(address, {"Host": host}) == 421
+            assert post(address, {"Host": host} | BEARER) == 421
 
 
 def test_pages_of_a_named_origin_may_ask_and_their_browser_is_told_so() -> None:
@@ -494,13 +496,15 @@ def test_sdk_with_other_private_names_answers_with_its_own_sessions(how: str) ->
     assert (status, used, process.returncode) == (200, "False\n", 0)
 
 
-def test_sessions_are_limited_and_one_that_ends_makes_room() -> None:
+def test_sessions_in_use_are_limited_and_one_that_ends_makes_room() -> None:
     with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
-        statuses = [post(address, {}) for _ in range(2)]
-        client.end_session()
+        clients = [Raw(address, LEGACY, stack) for _ in range(2)]
+        for client in clients:
+            client.stream()
+        refused = post(address, {})
+        clients[0].end_session()
 
-        assert [*statuses, post(address, {})] == [200, 503, 200]
+        assert [refused, post(address, {})] == [503, 200]
 
 
 def test_stream_of_a_silent_call_begins_with_its_id_and_is_kept_open_by_comments() -> None:

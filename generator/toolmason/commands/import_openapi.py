@@ -115,9 +115,8 @@ def _create(output: Path | None, imported: Imported, source: str, options: Optio
     from toolmason.importers.openapi.merge import record_path
 
     info = imported.info
-    text = manifest_text(
-        imported.data, one_line(f"Imported from {info.get('title', source)} {info.get('version', '')}") + "."
-    )
+    title = one_line(f"Imported from {info.get('title', source)} {info.get('version', '')}") + "."
+    text = manifest_text(imported.data, title, *imported.warnings)
     if output is None:
         click.echo(text, nl=False)
         return

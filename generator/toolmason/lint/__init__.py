@@ -15,6 +15,7 @@ from toolmason_runtime.toml.positions import KeyPath
 from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients
 from toolmason.diagnostics import Diagnostics, Severity
+from toolmason.lint.apis import check_metadata_addresses, check_plain_credentials
 from toolmason.lint.discoverability import MAX_RANK, rank_use_cases
 from toolmason.lint.finding import Finding, Rule, about_tool
 from toolmason.lint.names import (
@@ -52,6 +53,8 @@ DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
         "TM525",
         "TM526",
         "TM527",
+        "TM528",
+        "TM529",
         "TM541",
         "TM542",
         "TM543",
@@ -71,8 +74,8 @@ def lint(server: Server, document: Document, *, diagnostics: Diagnostics) -> Non
 
 
 def check_safety(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
-    """Report text that a client would run as a command (an error), and outdated `semantic.postings` (notes)."""
-    _apply((check_prompt_commands, check_postings), server, document, diagnostics)
+    """Report text that a client would run as a command, addresses of metadata services, and outdated postings."""
+    _apply((check_prompt_commands, check_metadata_addresses, check_postings), server, document, diagnostics)
 
 
 def _apply(
@@ -267,6 +270,8 @@ RULES: Final[tuple[Rule, ...]] = (
     check_patterns,
     check_program_access,
     check_command_is_installed,
+    check_metadata_addresses,
+    check_plain_credentials,
     check_postings,
     check_prefixes,
     check_prompt_commands,

@@ -139,6 +139,7 @@ class HttpApi:
     base_url: str
     variables: tuple[str, ...]
     """Environment variables of the server that its requests use."""
+    has_credential: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,10 @@ from toolmason.resolve.placements import default_placement, find_problems, place
 _RISKS: Final = {"GET": Risk.READ, "HEAD": Risk.READ, "DELETE": Risk.DESTRUCTIVE}
 
 
+_CREDENTIALS: Final = frozenset(("authorization", "cookie", "proxy-authorization", "x-api-key"))
+"""Headers that contain a credential."""
+
+
 def apis(context: ResolveContext) -> dict[str, Api]:
     """Resolve `[apis]`. Unknown categories are reported."""
     return {name: _api(context, name, table) for name, table in context.tables.apis.items()}
@@ -61,6 +65,7 @@ def http_apis(context: ResolveContext) -> tuple[HttpApi, ...]:
             tags=table.tags,
             base_url=table.base_url,
             variables=tuple(dict.fromkeys(used_variables(_texts(table)))),
+            has_credential=table.auth is not None or any(name.lower() in _CREDENTIALS for name in table.headers),
         )
         for name, table in context.tables.apis.items()
         if name in used

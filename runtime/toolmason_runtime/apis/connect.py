@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
 
 import anyio
 import httpcore2
+from toolmason_runtime.apis.addresses import address_of, innermost, is_link_local
 from toolmason_runtime.apis.settings import ApiSettings, is_private, origin
 
 
@@ -66,17 +68,26 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 def allows_address(settings: ApiSettings, host: str, address: str) -> bool:
     """Return whether a host may be at an address.
 
-    A private one must be in `allow_hosts` or in the URL of the API; `localhost` there is a loopback address.
+    A private one must be in `allow_hosts` or in the URL of the API; `localhost` there is a loopback address. One of the
+    local link or of a metadata service must be there itself: no name and no network leads to it.
     """
-    if not is_private(address):
-        return True
     ip = ipaddress.ip_address(address.partition("%")[0])
     own = origin(settings.base_url)[1]
     names = [own, *settings.allow_hosts]
+    if is_link_local(ip):
+        ip = innermost(ip)
+        return address_of(host) == ip and any(address_of(_without_port(name)) == ip for name in names)
+    if not is_private(address):
+        return True
     if any(_contains(name, ip) for name in names):
         return True
     is_local = host == "localhost" or host.endswith(".localhost")
     return is_local and ip.is_loopback and any(name.rpartition(":")[0] == host or name == host for name in names)
+
+
+def _without_port(name: str) -> str:
+    """Return `[::1]` for `[::1]:80`, `10.0.0.1` for `10.0.0.1:80`, and an IPv6 address as it is."""
+    return name if name.count(":") > 1 and not name.startswith("[") else re.sub(r":\d*\Z", "", name)
 
 
 def _contains(name: str, ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final
 
-from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.server.dispatch import Dispatcher
@@ -17,12 +16,12 @@ from toolmason_runtime.server.telemetry import instrument
 from toolmason_runtime.transports.bearer_token import read_token
 from toolmason_runtime.transports.http import served_mcp
 from toolmason_runtime.transports.http_access import LOOPBACK_NAMES, AccessError, Authorize, host_values, origin_value
-from toolmason_runtime.transports.http_app import HEALTH_PATH, Extras, Middleware, Routes, http_app
+from toolmason_runtime.transports.http_app import Extras, Middleware, Routes, http_app
 from toolmason_runtime.transports.http_settings import HttpSettings, http_settings, variable
+from toolmason_runtime.transports.open_access import needs_token, opened
 
 _NO_PORT: Final = 0
-_OF_PROXIES: Final = frozenset((b"forwarded", b"x-forwarded-for", b"x-real-ip"))
-"""Headers of requests that a proxy passes on."""
+_log = logging.getLogger(__name__)
 
 
 def http_server(dispatcher: Dispatcher, settings: HttpSettings) -> Any:
@@ -99,43 +98,34 @@ class AsgiApp:
         settings = http_settings(self._command)
         token = read_token(Path(settings.token_file)) if settings.token_file else ""
         check = authorize(self._catalogue, {}, token)
-        served = served_mcp(http_server(self._build_dispatcher(), settings), settings.state_keys)
+        self._require_token(settings, has_token=bool(token or check))
+        served = served_mcp(
+            http_server(self._build_dispatcher(), settings), settings.state_keys, settings.max_client_sessions
+        )
         names = (*settings.allowed_hosts, *LOOPBACK_NAMES)
         app = http_app(
             served.endpoint,
-            Extras(routes=self._routes, middleware=self._middleware, max_requests=settings.max_requests),
+            Extras(
+                routes=self._routes,
+                middleware=self._middleware,
+                max_requests=settings.max_requests,
+                max_client_requests=settings.max_client_requests,
+            ),
             hosts=[host_values(name, _NO_PORT)[0] for name in names],
             origins=[origin_value(origin) for origin in settings.allowed_origins],
             token=token,
             authorize=check,
             any_port=True,
         )
-        self._app = app if token or check else _only_local(app, variable(self._command, "TOKEN_FILE"))
+        self._app = app
         return served.run(app)
 
-
-def _only_local(app: ASGIApp, setting: str) -> ASGIApp:
-    """Refuse clients of other machines: without a token, everyone who reaches the port would be answered."""
-    refusal = PlainTextResponse(f"Clients of other machines need a token: set {setting}.\n", 403)
-
-    async def checking(scope: Scope, receive: Receive, send: Send) -> None:
-        is_accepted = scope["path"] == HEALTH_PATH or _is_local(scope)
-        await (app if is_accepted else refusal)(scope, receive, send)
-
-    return checking
-
-
-def _is_local(scope: Scope) -> bool:
-    """Return whether a client is on this machine; one on a Unix socket has no address.
-
-    A request that a proxy passes on is another client's, whatever address its headers contain.
-    """
-    if any(name.lower() in _OF_PROXIES for name, _ in scope["headers"]):
-        return False
-    client = scope.get("client")
-    if not client or not client[0]:
-        return True
-    try:
-        return ipaddress.ip_address(client[0]).is_loopback
-    except ValueError:
-        return False
+    def _require_token(self, settings: HttpSettings, *, has_token: bool) -> None:
+        """Refuse to start without a token: an application does not know its listener, or the proxy in front of it."""
+        if has_token:
+            return
+        open_variable = variable(self._command, "OPEN")
+        if not settings.is_open:
+            reason = "an ASGI server may listen on any address and behind any proxy"
+            raise AccessError(needs_token(reason, variable(self._command, "TOKEN_FILE"), open_variable))
+        _log.warning("%s", opened(open_variable))

@@ -362,6 +362,18 @@ def _add_http(group: Any) -> None:
         help="maximum concurrent requests of a process; further ones get 503 (default: 1000)",
     )
     group.add_argument(
+        "--max-client-requests",
+        type=_positive,
+        metavar="N",
+        help="maximum concurrent requests of one client; further ones get 429 (default: half of --max-requests)",
+    )
+    group.add_argument(
+        "--max-client-sessions",
+        type=_positive,
+        metavar="N",
+        help="maximum sessions of one client; a further one ends its oldest idle one (default: 500)",
+    )
+    group.add_argument(
         "--call-timeout", type=_positive, metavar="SECONDS", help="maximum time of a call (default: none)"
     )
 

@@ -16,7 +16,8 @@ from toolmason_runtime.transports import http
 from toolmason_runtime.transports.bearer_token import own_token, read_token
 from toolmason_runtime.transports.http_access import AccessError
 from toolmason_runtime.transports.http_app import Extras
-from toolmason_runtime.transports.http_settings import http_settings, variable
+from toolmason_runtime.transports.http_settings import HttpSettings, http_settings, variable
+from toolmason_runtime.transports.open_access import is_loopback, needs_token, obstacle, opened
 from toolmason_runtime.transports.shutdown import Shutdown
 
 _log = logging.getLogger(__name__)
@@ -47,15 +48,18 @@ def serve_http(
     """
     settings = http_settings(prog, flags)
     host, port, count = flags["host"], flags["port"], flags["workers"]
-    is_remote = not http.is_loopback(host)
+    is_remote = not is_loopback(host)
     if is_remote and not settings.allowed_hosts:
         raise AccessError(
             f"--host {host} is reachable from other machines: list the host names of the server with"
             " --allow-host NAME; clients need the bearer token of --token-file FILE, or of the file created for it"
         )
     has_auth = "auth" in catalogue["server"]
-    token, note = _token(prog, settings.token_file, is_required=is_remote and not has_auth)
+    is_created = is_remote and not (has_auth or settings.is_open)
+    token, note = _token(prog, settings.token_file, is_created=is_created)
     worker = this_worker() if count > 1 else None
+    if not (token or has_auth):
+        _check_access(prog, host, settings, is_logged=worker is None)
     if count > 1 and worker is None:
         return _supervise(count, (host, port), catalogue, variable(prog, "STATE_KEY"), note=note, shutdown=shutdown)
     if worker is not None:
@@ -69,12 +73,28 @@ def serve_http(
         allowed_origins=settings.allowed_origins,
         token=token,
         authorize=authorize(catalogue, _auth_flags(flags), token),
+        is_open=settings.is_open,
         note=note,
-        extras=Extras(**hooks, max_requests=settings.max_requests),
+        extras=Extras(**hooks, max_requests=settings.max_requests, max_client_requests=settings.max_client_requests),
         state_keys=settings.state_keys,
+        max_client_sessions=settings.max_client_sessions,
         listener=worker.listener if worker else None,
     )
     return 0
+
+
+def _check_access(prog: str, host: str, settings: HttpSettings, *, is_logged: bool) -> None:
+    """Allow a server without a token on loopback alone, or with the variable that opens it.
+
+    Raises:
+        AccessError: clients of other machines may reach the server.
+    """
+    open_variable = variable(prog, "OPEN")
+    reason = obstacle(host, settings.allowed_hosts, settings.allowed_origins)
+    if reason and not settings.is_open:
+        raise AccessError(needs_token(reason, variable(prog, "TOKEN_FILE"), open_variable))
+    if settings.is_open and is_logged:
+        _log.warning("%s", opened(open_variable))
 
 
 def _auth_flags(flags: Mapping[str, Any]) -> dict[str, str | None]:
@@ -96,7 +116,7 @@ def _supervise(
         return run_workers(count, listener, shutdown, state_key_variable=state_key)
 
 
-def _token(prog: str, path: str, *, is_required: bool) -> tuple[str, str]:
+def _token(prog: str, path: str, *, is_created: bool) -> tuple[str, str]:
     """Return the bearer token, empty if none is needed, and a note with the path of a created file.
 
     Raises:
@@ -104,7 +124,7 @@ def _token(prog: str, path: str, *, is_required: bool) -> tuple[str, str]:
     """
     if path:
         return read_token(Path(path)), ""
-    if not is_required:
+    if not is_created:
         return "", ""
     token, file = own_token(prog)
     return token, f" (bearer token in {file})"

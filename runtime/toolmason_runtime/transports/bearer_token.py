@@ -9,6 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
+from toolmason_runtime.protocol.secrets import protect
 from toolmason_runtime.transports.http_access import AccessError
 
 MIN_LENGTH = 16
@@ -20,16 +21,43 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def read_token(path: Path) -> str:
-    """Return the token in the file `path`, without the white space around it.
+    """Return the token in the file `path`, without the white space around it. Links are followed.
 
     Raises:
-        AccessError: the file cannot be read or does not contain a token.
+        AccessError: the file cannot be read, is not a regular file, does not contain a token, or other users can read
+            or write it.
     """
     try:
-        with path.open("rb") as file:
+        # A pipe without a writer would block.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            _check_file(os.fstat(file.fileno()), path)
             return _parse_token(file.read(MAX_BYTES), path)
     except OSError as error:
         raise AccessError(f"cannot read the token file {path}: {error.strerror}") from error
+
+
+def _check_file(about: os.stat_result, path: Path) -> None:
+    """Raise AccessError unless a file is a regular one that is private, as OpenSSH requires of a private key.
+
+    A file of root that this user can read belongs to its group, as in a mounted Kubernetes secret with `fsGroup`.
+    """
+    if not stat.S_ISREG(about.st_mode):
+        raise AccessError(f"the token file {path} must be a regular file, not a pipe or device")
+    if about.st_size > MAX_BYTES:
+        raise AccessError(f"the token file {path} has {about.st_size} bytes; it must contain one token")
+    if sys.platform == "win32":
+        return  # the mode does not show the access list
+    user = os.geteuid()
+    if about.st_uid not in (user, 0):
+        raise AccessError(f"the token file {path} belongs to another user: copy it to a file of your own")
+    allowed = 0o740 if about.st_uid != user else 0o700
+    if (mode := stat.S_IMODE(about.st_mode)) & 0o777 & ~allowed:
+        fix = f"run `chmod 600 {path}`" if about.st_uid == user else f"run `chmod 640 {path}` as root"
+        raise AccessError(
+            f"other users can read or write the token file {path} (mode {mode:04o}): {fix};"
+            " for a mounted secret, set `defaultMode: 0400` (Kubernetes) or `mode: 0400` (Docker)"
+        )
 
 
 def own_token(program: str) -> tuple[str, Path]:
@@ -53,6 +81,7 @@ def _create_token(path: Path) -> str:
     except FileExistsError:
         return ""
     token = secrets.token_urlsafe(32)
+    protect([token])
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{token}\n")
     return token
@@ -67,11 +96,13 @@ def _read_own(path: Path) -> str:
 
 
 def _parse_token(text: bytes, path: Path) -> str:
+    """Return the token in a text, which no log contains from now on."""
     token = text.strip().decode("utf-8", "replace")
     if len(token) < MIN_LENGTH or not _TOKEN.fullmatch(token):
         raise AccessError(
             f"the token file {path} must contain one token of at least {MIN_LENGTH} letters, digits or -._~+/"
         )
+    protect([token])
     return token
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 import sys
@@ -24,7 +23,9 @@ from toolmason_runtime.transports.http_access import (
     origin_value,
 )
 from toolmason_runtime.transports.http_app import PATH, Extras, http_app
-from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection
+from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection, max_connections
+from toolmason_runtime.transports.limits import MAX_SESSIONS, client_share
+from toolmason_runtime.transports.open_access import is_loopback, obstacle
 from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.sdk_sessions import SdkSessions
 from toolmason_runtime.transports.shutdown import Shutdown
@@ -33,16 +34,10 @@ _TICK_S = 1.0
 """Seconds between updates of the `Date` header."""
 _MAX_LOOP_ITERATIONS = 20
 """Maximum iterations of the event loop that a response needs from its handler to its socket."""
+_BACKLOG = 2048
+"""Maximum connections that wait to be accepted."""
 NO_EXTRAS = Extras()
 _log = logging.getLogger(__name__)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only programs on this machine can reach `host`."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def serve(
@@ -55,10 +50,12 @@ def serve(
     allowed_origins: Sequence[str] = (),
     token: str = "",
     authorize: Authorize | None = None,
+    is_open: bool = False,
     note: str = "",
     request_timeout_s: float = REQUEST_TIMEOUT_S,
     extras: Extras = NO_EXTRAS,
     state_keys: Sequence[str] = (),
+    max_client_sessions: int = client_share(MAX_SESSIONS),
     listener: socket.socket | None = None,
 ) -> None:
     """Serve at `http://host:port/mcp` until a signal arrives, and print the address to stderr.
@@ -72,30 +69,52 @@ def serve(
         allowed_origins: origins of web pages that are allowed.
         token: bearer token that every request needs; empty for none.
         authorize: adds the check of access tokens, which replaces that of `token`.
+        is_open: serve clients without a token, wherever they are.
         note: text after the printed address.
         request_timeout_s: seconds until an incomplete request is closed.
         extras: routes and middleware of the author, and the limit of concurrent requests.
         state_keys: keys that this process shares with others of the same server; without one, it serves alone.
+        max_client_sessions: maximum sessions of one client.
         listener: socket that this process shares with others, which has the address; nothing is printed.
 
     Raises:
-        AccessError: `host` is reachable from other machines without `allowed_hosts` or `token`, or an allowed host or
-            origin is malformed.
+        AccessError: clients of other machines may reach the server without `token`, `authorize` or `is_open`, or
+            without `allowed_hosts`, or an allowed host or origin is malformed.
         OSError: the address is not available.
     """
-    if not is_loopback(host) and not (allowed_hosts and (token or authorize)):
-        raise AccessError(f"{host} is reachable from other machines: allowed hosts and a token are required")
+    has_token = bool(token or authorize)
+    if not is_loopback(host) and not allowed_hosts:
+        raise AccessError(f"{host} is reachable from other machines: allowed hosts are required")
     origins = [origin_value(origin) for origin in allowed_origins]
+    if not (has_token or is_open) and (reason := obstacle(host, allowed_hosts, allowed_origins)):
+        raise AccessError(f"{reason}: a token is required")
     names = [*allowed_hosts, *((*LOOPBACK_NAMES, host) if is_loopback(host) else ())]
     is_shared = listener is not None
     with listener or listen(host, port) as listening:
         number = listening.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
-        served = served_mcp(make_server(), state_keys)
-        app = http_app(served.endpoint, extras, hosts=hosts, origins=origins, token=token, authorize=authorize)
-        protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
+        served = served_mcp(make_server(), state_keys, max_client_sessions)
+        app = http_app(
+            served.endpoint,
+            extras,
+            hosts=hosts,
+            origins=origins,
+            token=token,
+            authorize=authorize,
+            is_direct=not (has_token or is_open),
+        )
+        maximum, accepted = max_connections()
+        limits = {"request_timeout_s": request_timeout_s, "max_connections": maximum}
+        protocol = type("_LimitedConnection", (Connection,), limits)
         config = uvicorn.Config(
-            app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
+            app,
+            http=protocol,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            proxy_headers=False,
+            backlog=accepted,
         )
         if not is_shared:
             print(f"serving MCP at {address(host, number)}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
@@ -130,7 +149,9 @@ class ServedMcp:
                 yield
 
 
-def served_mcp(server: Server[Any], state_keys: Sequence[str]) -> ServedMcp:
+def served_mcp(
+    server: Server[Any], state_keys: Sequence[str], max_client_sessions: int = client_share(MAX_SESSIONS)
+) -> ServedMcp:
     """Return the faster sessions; those of the SDK if it has changed its private names."""
     try:
         from toolmason_runtime.transports.http_sessions import Sessions
@@ -138,7 +159,7 @@ def served_mcp(server: Server[Any], state_keys: Sequence[str]) -> ServedMcp:
         _log.info("requests are answered by the SDK's own sessions: %s", error)
         return ServedMcp(SdkSessions(server), None)
     peers = Peers(state_keys) if state_keys else None
-    return ServedMcp(Sessions(server, peers), peers)
+    return ServedMcp(Sessions(server, peers, max_client_sessions), peers)
 
 
 async def _serve(
@@ -174,6 +195,12 @@ class _Uvicorn(uvicorn.Server):
         self.should_exit = True
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._stopping.set)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept. The number that asyncio accepts at once is not that of connections that wait."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -16,7 +16,8 @@ from starlette.routing import BaseRoute, Match, Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from toolmason_runtime.transports.http_access import Authorize, guarded
-from toolmason_runtime.transports.limits import MAX_REQUESTS, limited
+from toolmason_runtime.transports.limits import MAX_REQUESTS, client_share, limited, limited_by_client
+from toolmason_runtime.transports.open_access import direct_only
 
 PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/healthz"
@@ -32,16 +33,20 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 _PUBLIC: Final = "is_public"
 _POLICY_VIOLATION: Final = 1008
 """Status of RFC 6455, section 7.4.1, for a WebSocket that is refused."""
+_AMBIGUOUS: Final = PlainTextResponse(
+    "Content-Length and Transfer-Encoding exclude each other.\n", 400, headers={"Connection": "close"}
+)
 _HEALTHY: Final = JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
-    """The author's additions to a server over HTTP, and its limit of concurrent requests."""
+    """The author's additions to a server over HTTP, and its limits of concurrent requests."""
 
     routes: Routes | None = None
     middleware: Middleware | None = None
     max_requests: int = MAX_REQUESTS
+    max_client_requests: int = client_share(MAX_REQUESTS)
 
 
 def public(endpoint: Endpoint) -> Endpoint:
@@ -62,6 +67,7 @@ def http_app(
     token: str = "",
     authorize: Authorize | None = None,
     any_port: bool = False,
+    is_direct: bool = False,
 ) -> ASGIApp:
     """Return the application that serves MCP with `endpoint` at `/mcp`.
 
@@ -73,6 +79,7 @@ def http_app(
         token: bearer token that every request needs, except those of public routes; empty for none.
         authorize: adds the check of access tokens, which replaces that of `token`.
         any_port: compare the hosts without their ports.
+        is_direct: refuse requests that a proxy passed on.
 
     Raises:
         ValueError: a route has the path of MCP or of the health check, or is a WebSocket.
@@ -82,11 +89,14 @@ def http_app(
     app: ASGIApp = _only_at_path(endpoint, Router(routes, default=_not_found))
     if extras.middleware:
         app = extras.middleware(app)
+    app = limited_by_client(app, extras.max_client_requests)
     guard = partial(guarded, app, hosts=hosts, origins=origins, any_port=any_port)
     protected = guard(token=token, authorize=authorize)
     if any(map(_is_public, routes)):
         private_paths = (PATH, METADATA_PATH) if authorize else (PATH,)
         protected = _split(routes, guard(), protected, private_paths)
+    if is_direct:
+        protected = direct_only(protected)
     return _only_http(_with_health(limited(protected, extras.max_requests)))
 
 
@@ -136,10 +146,17 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _only_http(app: ASGIApp) -> ASGIApp:
-    """Refuse WebSockets, which a mount of the author could accept."""
+    """Refuse WebSockets, which a mount of the author could accept, and requests with two lengths.
+
+    Our own listener refuses more forms of ambiguous requests; other ASGI servers pass this one on.
+    """
 
     async def checking(scope: Scope, receive: Receive, send: Send) -> None:
-        await (app if scope["type"] == "http" else WebSocketClose(_POLICY_VIOLATION))(scope, receive, send)
+        if scope["type"] != "http":
+            await WebSocketClose(_POLICY_VIOLATION)(scope, receive, send)
+            return
+        is_ambiguous = {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}
+        await (_AMBIGUOUS if is_ambiguous else app)(scope, receive, send)
 
     return checking
 

@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import h11
+from toolmason_runtime.transports.request_framing import FramingError, RequestFraming
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
 JOIN_BYTES: Final = 65_536
 """Bytes of joined writes that are sent at once."""
+MAX_DISCARDED_BYTES: Final = 65_536
+"""Bytes of a request that are read after its answer, so that a client can use its connection again."""
+LINGER_S: Final = 1.0
+"""Seconds in which a client that still sends a refused request can read the answer. Nothing is read meanwhile."""
+MAX_UNSENT_BYTES: Final = 64 * 1024 * 1024
+"""Maximum bytes of a process that wait for clients which do not read; above it, the slowest are disconnected."""
+MAX_ACCEPTED: Final = 16
+"""Maximum connections that are accepted in one iteration of the event loop."""
+_RESERVED_DESCRIPTORS: Final = 32
+"""Minimum descriptors that are not used for connections."""
+STALL_S: Final = 30.0
+"""Seconds without progress until a client that does not read its answer is disconnected."""
+_log = logging.getLogger(__name__)
+_stalled: dict[Connection, None] = {}
+"""The connections of this process whose clients do not read fast enough, those that began first in front."""
 
 
 class JoinedWrites:
     """A transport that joins the writes of one iteration of the event loop; uvicorn writes head and body separately."""
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        is_sending: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Args: `is_sending` returns whether the client is still sending a request."""
         self._transport = transport
         self._loop = loop
+        self._is_sending = is_sending
+        self._is_lingering = False
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -35,43 +62,172 @@ class JoinedWrites:
     def flush(self) -> None:
         """Send everything now."""
         parts, self._parts, self._size = self._parts, [], 0
-        if parts and not self._transport.is_closing():
+        if parts and not self.is_closing():
             self._transport.writelines(parts)
 
     def close(self) -> None:
-        """Send everything, then close the connection."""
+        """Send everything, then close the connection.
+
+        A connection with unread bytes is closed later: it would be reset, and the client would lose the answer.
+        """
         self.flush()
-        self._transport.close()
+        if self._is_lingering or self._transport.is_closing() or not self._is_sending():
+            self._transport.close()
+            return
+        self._is_lingering = True
+        self._transport.pause_reading()
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._loop.call_later(LINGER_S, self._transport.close)
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is closed, or will be."""
+        return self._is_lingering or self._transport.is_closing()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
 
+def max_connections() -> tuple[int, int]:
+    """Return how many connections the descriptors allow besides files and programs, and how many to accept at once.
+
+    The first number is 0 if there is no limit. asyncio accepts again in each of the four iterations of the event loop
+    until a new connection is counted here. Without a descriptor it would log thousands of errors.
+    """
+    if sys.platform == "win32":
+        return 0, MAX_ACCEPTED
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return 0, MAX_ACCEPTED
+    reserved = max(limit // 4, _RESERVED_DESCRIPTORS)
+    accepted = (reserved - _RESERVED_DESCRIPTORS // 2) // 4
+    return max(limit - reserved, 1), min(accepted, MAX_ACCEPTED)
+
+
 class Connection(H11Protocol):
-    """Closes connections whose request is not complete in time; uvicorn would wait forever."""
+    """Closes connections whose request is ambiguous, refused, or not complete in time; uvicorn would wait forever."""
 
     request_timeout_s = REQUEST_TIMEOUT_S
+    max_connections = 0
+    """Maximum connections of the server; 0 for no limit."""
+    stall_s = STALL_S
     _timeout: asyncio.TimerHandle | None = None
+    _progress_check: asyncio.TimerHandle | None = None
+    _unsent = 0
+    _idle_since = 0.0
+    _discarded = 0
+    _is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Start the timeout of the first request."""
-        super().connection_made(cast("asyncio.Transport", JoinedWrites(transport, self.loop)))
+        self._framing = RequestFraming()
+        joined = JoinedWrites(transport, self.loop, self._is_sending)
+        super().connection_made(cast("asyncio.Transport", joined))
+        self._idle_since = self.loop.time()
         self._timeout = self.loop.call_later(self.request_timeout_s, transport.close)
+        if self.max_connections and len(self.connections) > self.max_connections:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the timeout when a request is complete; start it with the first byte of the next one."""
+        """Check the framing; stop the timeout when a request is complete, start it with the first byte of the next."""
+        if self._is_refused:
+            return
+        try:
+            self._framing.feed(data)
+        except FramingError as error:
+            self._refuse(error)
+            return
         super().data_received(data)
         self._watch()
+        if self.conn.their_state is h11.SEND_BODY and self.cycle.response_complete:
+            self._discarded += len(data)
+            if self._discarded > MAX_DISCARDED_BYTES:
+                self.transport.close()
 
     def on_response_complete(self) -> None:
         """Start the timeout if the next request has begun; until then uvicorn limits the idle time."""
+        self._idle_since = self.loop.time()
+        self._discarded = 0
         super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timeout."""
+        """Stop the timeouts."""
         super().connection_lost(exc)
         self._stop_waiting()
+        self._stop_progress_check()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read, for a limited time and with limited memory for all of them."""
+        super().pause_writing()
+        _stalled[self] = None
+        self._watch_progress()
+        unsent = {connection: connection.unsent_bytes() for connection in _stalled}
+        total = sum(unsent.values())
+        for connection, size in unsent.items():
+            if total <= MAX_UNSENT_BYTES:
+                break
+            total -= size
+            connection.drop("it does not read its answers, and too many bytes wait")
+
+    def resume_writing(self) -> None:
+        """Stop waiting for the client."""
+        super().resume_writing()
+        self._stop_progress_check()
+
+    def unsent_bytes(self) -> int:
+        """Return how many bytes wait for the client."""
+        return self.transport.get_write_buffer_size()
+
+    def drop(self, reason: str, level: int = logging.WARNING) -> None:
+        """Disconnect the client at once, and forget what waits for it."""
+        _log.log(level, "disconnected a client: %s", reason)
+        self._stop_progress_check()
+        self.transport.abort()
+
+    def _watch_progress(self) -> None:
+        self._unsent = self.unsent_bytes()
+        self._progress_check = self.loop.call_later(self.stall_s, self._check_progress)
+
+    def _check_progress(self) -> None:
+        if self.unsent_bytes() < self._unsent:
+            self._watch_progress()
+        else:
+            self.drop(f"it has read nothing of its answer for {self.stall_s:g} s")
+
+    def _stop_progress_check(self) -> None:
+        _stalled.pop(self, None)
+        if self._progress_check is not None:
+            self._progress_check.cancel()
+            self._progress_check = None
+
+    def _make_room(self) -> None:
+        """Close the connection that has been idle for longest, or this one: descriptors are limited."""
+        connections = (
+            each for each in self.connections if isinstance(each, Connection) and not each.transport.is_closing()
+        )
+        idle = [each for each in connections if each.cycle is None or each.cycle.response_complete]
+        oldest = min(idle, key=lambda each: each._idle_since, default=self)  # noqa: SLF001
+        oldest.drop("there are too many connections", logging.INFO)
+
+    def _is_sending(self) -> bool:
+        return self._is_refused or self.conn.their_state is h11.SEND_BODY
+
+    def _refuse(self, error: FramingError) -> None:
+        """Answer an ambiguous request with 400 instead of all requests that are not answered yet, and close."""
+        _log.warning("refused an invalid HTTP request: %s", error)
+        self._is_refused = True
+        self._stop_waiting()
+        self._unset_keepalive_if_required()
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            self.send_400_response("Invalid HTTP request received.")
+        else:
+            self.transport.close()
 
     def _watch(self) -> None:
         state = self.conn.their_state

@@ -7,7 +7,10 @@ needs private names of the SDK, so importing this module raises ImportError if o
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import Counter
 from contextlib import suppress
+from contextvars import ContextVar
 from inspect import signature
 from typing import Any, Final
 from uuid import uuid4
@@ -29,15 +32,20 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 from toolmason_runtime.transports.framing import MESSAGE, encode_message, validate_bodies
+from toolmason_runtime.transports.limits import MAX_SESSIONS, client_of, client_share
 from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.replay import RecentEvents
-from toolmason_runtime.transports.sdk_sessions import MAX_SESSIONS, RETRY_MS, SdkSessions
+from toolmason_runtime.transports.sdk_sessions import RETRY_MS, SdkSessions
 
 START_S: Final = 0.05
 """Seconds until a response begins without an event, so that the client can resume it."""
 PING_S: Final = 15.0
 """Seconds between comments that keep a connection open while a request runs."""
 _BUFFERED_EVENTS: Final = 16
+_MAX_SEARCHED_CLIENTS: Final = 5
+"""Clients with most sessions, of which one loses an idle session."""
+_client: ContextVar[str] = ContextVar("client", default="")
+"""The client whose request is handled."""
 _PING: Final = b": ping\r\n\r\n"
 _METHODS: Final = {
     StreamableHTTPSessionManager: {
@@ -54,7 +62,7 @@ _METHODS: Final = {
 """The private methods of the SDK that are called or replaced here, with their parameters."""
 _ATTRIBUTES: Final = {
     StreamableHTTPSessionManager: {"_server_instances", "_session_owners"},
-    StreamableHTTPServerTransport: {"_request_streams", "_read_stream_writer"},
+    StreamableHTTPServerTransport: {"_request_streams", "_read_stream_writer", "idle_scope"},
 }
 
 
@@ -77,13 +85,20 @@ _check_sdk()
 class Sessions(SdkSessions):
     """Sessions whose requests are answered here."""
 
-    def __init__(self, server: Server[Any], peers: Peers | None = None) -> None:
+    def __init__(
+        self,
+        server: Server[Any],
+        peers: Peers | None = None,
+        max_client_sessions: int = client_share(MAX_SESSIONS),
+    ) -> None:
         super().__init__(server)
         self._peers = peers
+        self._max_client_sessions = max_client_sessions
         self._validated = validate_bodies(self._handle_request)
 
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, or pass it to the process that has its session."""
+        _client.set(client_of(scope))
         session_id = Headers(scope=scope).get(MCP_SESSION_ID_HEADER)
         if self._peers and session_id and (owner := self._peers.owner(session_id)):
             await self._peers.forward(owner, scope, receive, send)
@@ -91,21 +106,61 @@ class Sessions(SdkSessions):
             await super()._handle_request(scope, receive, send)
 
     def _admit_session(self, requestor: Any) -> StreamableHTTPServerTransport | None:
-        if len(self._server_instances) >= MAX_SESSIONS:
+        client = _client.get()
+        if not self._make_room(client):
             return None
         identity = self._peers.new_id() if self._peers else uuid4().hex
         session = _Session(
             identity, event_store=RecentEvents(), retry_interval=RETRY_MS, idle_timeout=self.session_idle_timeout
         )
+        session.client = client
         if requestor is not None:
             # The SDK answers requests of other principals with 404.
             self._session_owners[identity] = requestor
         self._server_instances[identity] = session
         return session
 
+    def _make_room(self, client: str) -> bool:
+        """Return whether `client` may open another session, after the end of one that is idle.
+
+        A client that has its quota loses its own; if all places are taken, the client with most sessions loses one.
+        """
+        sessions = [session for session in self._server_instances.values() if isinstance(session, _Session)]
+        counts = Counter(session.client for session in sessions)
+        if client and counts[client] >= self._max_client_sessions:
+            return self._end_idle(sessions, client)
+        if len(sessions) < MAX_SESSIONS:
+            return True
+        return any(self._end_idle(sessions, other) for other, _ in counts.most_common(_MAX_SEARCHED_CLIENTS))
+
+    def _end_idle(self, sessions: list[_Session], client: str) -> bool:
+        """End the session of `client` without a running request or stream that was not used for longest."""
+        idle = [session for session in sessions if session.client == client and session.is_idle]
+        if not idle:
+            return False
+        oldest = min(idle, key=_Session.last_used)
+        identity = oldest.mcp_session_id or ""
+        self._server_instances.pop(identity, None)
+        self._session_owners.pop(identity, None)
+        assert oldest.idle_scope is not None  # noqa: S101  it is idle
+        oldest.idle_scope.cancel()  # the task of the session ends, as after half an hour
+        return True
+
 
 class _Session(StreamableHTTPServerTransport):
     """One session. The SDK handles everything except the requests of an open session."""
+
+    client = ""
+    """The client that opened it."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has neither a running request nor an open stream."""
+        return self.idle_scope is not None and self.last_used() < math.inf
+
+    def last_used(self) -> float:
+        """Return the time at which it ends for being idle: the later, the later it was used; infinite while it is."""
+        return self.idle_scope.deadline if self.idle_scope else math.inf
 
     async def _handle_post_request(self, scope: Scope, request: Request, receive: Receive, send: Send) -> None:
         message = scope.get(MESSAGE)

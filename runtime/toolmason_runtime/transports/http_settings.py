@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from toolmason_runtime.transports.http_access import AccessError
-from toolmason_runtime.transports.limits import MAX_REQUESTS
+from toolmason_runtime.transports.limits import MAX_REQUESTS, MAX_SESSIONS, client_share
 
 MIN_KEY_BYTES: Final = 32
 """Minimum bytes of a state key."""
@@ -24,7 +24,13 @@ class HttpSettings:
     allowed_hosts: tuple[str, ...]
     allowed_origins: tuple[str, ...]
     token_file: str
+    is_open: bool
+    """Whether clients are served that have no token, wherever they are."""
     max_requests: int
+    max_client_requests: int
+    """Maximum concurrent requests of one client."""
+    max_client_sessions: int
+    """Maximum sessions of one client."""
     call_timeout_s: float | None
     """Maximum seconds of one call; None for no limit."""
     state_keys: tuple[str, ...]
@@ -47,11 +53,15 @@ def http_settings(command: str, flags: Mapping[str, Any] = MappingProxyType({}))
         given = flags.get(name.lower()) or re.split(r"[\s,]+", _text(command, name))
         return tuple(filter(None, given))
 
+    max_requests = int(_number(command, "MAX_REQUESTS", flags, MAX_REQUESTS))
     return HttpSettings(
         allowed_hosts=words("ALLOW_HOST"),
         allowed_origins=words("ALLOW_ORIGIN"),
         token_file=flags.get("token_file") or _text(command, "TOKEN_FILE"),
-        max_requests=int(_number(command, "MAX_REQUESTS", flags, MAX_REQUESTS)),
+        is_open=_is_on(command, "OPEN"),
+        max_requests=max_requests,
+        max_client_requests=int(_number(command, "MAX_CLIENT_REQUESTS", flags, client_share(max_requests))),
+        max_client_sessions=int(_number(command, "MAX_CLIENT_SESSIONS", flags, client_share(MAX_SESSIONS))),
         call_timeout_s=_number(command, "CALL_TIMEOUT", flags, 0) or None,
         state_keys=_state_keys(command),
     )
@@ -59,6 +69,13 @@ def http_settings(command: str, flags: Mapping[str, Any] = MappingProxyType({}))
 
 def _text(command: str, name: str) -> str:
     return os.environ.get(variable(command, name), "").strip()
+
+
+def _is_on(command: str, name: str) -> bool:
+    text = _text(command, name)
+    if text not in {"", "0", "1"}:
+        raise AccessError(f"{variable(command, name)} must be 1 or 0; got `{text:.20}`")
+    return text == "1"
 
 
 def _number(command: str, name: str, flags: Mapping[str, Any], default: float) -> float:

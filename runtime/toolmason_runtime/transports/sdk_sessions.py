@@ -10,19 +10,20 @@ from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 from toolmason_runtime.transports.framing import validate_bodies
+from toolmason_runtime.transports.limits import MAX_SESSIONS
 from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
 from toolmason_runtime.transports.replay import RecentEvents
+from toolmason_runtime.transports.session_logs import shorten_logged_ids
 
 RETRY_MS: Final = 500
 """Milliseconds until a client that lost its connection should reconnect."""
-MAX_SESSIONS: Final = 1000
-"""Maximum concurrent sessions, 40 kB each. The SDK ends a session that is idle for half an hour."""
 
 
 class SdkSessions(StreamableHTTPSessionManager):
     """The SDK's sessions, with validated bodies; each session has an event store of its own."""
 
     def __init__(self, server: Server[Any]) -> None:
+        shorten_logged_ids()
         super().__init__(
             server, retry_interval=RETRY_MS, max_sessions=MAX_SESSIONS, max_request_body_size=MAX_MESSAGE_BYTES
         )

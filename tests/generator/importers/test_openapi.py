@@ -572,3 +572,164 @@ def test_any_merge_keeps_all_edits_and_takes_all_other_changes(base: Any, edited
             assert result[path] == theirs[path]
     assert Merge().merge(before, before, new) == new
     assert tomllib.loads(merged_text(manifest_text(current, "Test"), merge, merged)) == merged
+
+
+METADATA = [
+    "http://169.254.169.254/latest",
+    "http://169.254.1.2",
+    "https://2852039166",
+    "http://0xA9FEA9FE/",
+    "http://0xa9.0xfe.0xa9.0xfe",
+    "http://0251.0376.0251.0376",
+    "http://169.254.43518",
+    "http://169.16689662:80/x",
+    "http://[fe80::1]/",
+    "http://[fe80::1%25eth0]:8080/",
+    "http://[::ffff:169.254.169.254]",
+    "http://[::ffff:a9fe:a9fe]",
+    "http://[64:ff9b::169.254.169.254]",
+    "http://[2002:a9fe:a9fe::]",
+    "http://[fd00:ec2::254]/latest",
+    "http://100.100.100.200/latest/meta-data",
+    "http://192.0.0.192",
+    "http://168.63.129.16/machine",
+    "http://169.254.169.254./latest",
+    "https://metadata.google.internal/computeMetadata/v1",
+    "https://METADATA.Google.Internal.",
+    "http://metadata/",
+    "http://instance-data/latest",
+    "http://\uff11\uff16\uff19.\uff12\uff15\uff14.\uff11\uff16\uff19.\uff12\uff15\uff14/",
+    "http://169\u3002254\u3002169\u3002254/",
+    "https://169.254.169.254.nip.io",
+    "https://app-169-254-169-254.sslip.io",
+    "https://a9fea9fe.nip.io/x",
+    "//169.254.169.254/latest",
+]
+PRIVATE = {
+    "https://10.0.0.5/api": "is a private address",
+    "https://172.16.3.4": "is a private address",
+    "https://192.168.1.1:8443": "is a private address",
+    "https://100.64.0.1": "is a private address",
+    "https://[fd12:3456::1]/": "is a private address",
+    "https://[::ffff:10.0.0.1]": "is a private address",
+    "http://127.0.0.1:8080": "is a loopback address",
+    "http://2130706433": "is a loopback address",
+    "http://127.1": "is a loopback address",
+    "http://[::1]:80": "is a loopback address",
+    "http://0/": "is a loopback address",
+    "http://localhost:3000": "is this machine",
+    "https://tracker.localhost": "is this machine",
+    "https://tracker": "is a name of a private network",
+    "https://printer.local": "is a name of a private network",
+    "https://api.corp.internal": "is a name of a private network",
+    "https://10.0.0.5.nip.io": "contains a private address",
+    "https://0a000005.sslip.io": "contains a private address",
+}
+
+
+def document_at(tmp_path: Path, url: str, **more: Any) -> Path:
+    """Write a document with one server and a bearer token."""
+    security = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
+    content = {
+        "openapi": "3.1.0",
+        "info": {"title": "Tracker", "version": "1"},
+        "servers": [{"url": url}],
+        "components": security,
+        "security": [{"token": []}],
+        "paths": {"/issues": {"get": {"operationId": "list_issues", "summary": "List the issues"}}},
+        **more,
+    }
+    path = tmp_path / "document.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("url", METADATA)
+def test_a_document_cannot_choose_a_link_local_or_metadata_address(tmp_path: Path, url: str) -> None:
+    document, manifest = document_at(tmp_path, url), tmp_path / "tracker.toml"
+    refused = run(document, "-o", manifest)
+
+    assert refused.exit_code == 1
+    assert (
+        "is a link-local or metadata address, which no document may choose; set the URL of the API with --base-url"
+        in (refused.stderr)
+    )
+    assert not manifest.exists()
+    given = run(document, "-o", manifest, "--base-url", "https://tracker.example")
+    assert given.exit_code == 0, given.stderr
+    assert tomllib.loads(manifest.read_text("utf-8"))["apis"]["tracker"]["base_url"] == "https://tracker.example"
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        [{"url": "http://{host}/latest", "variables": {"host": {"default": "169.254.169.254"}}}],
+        [{"url": "{scheme}://{host}", "variables": {"scheme": {"default": "http"}, "host": {"default": "metadata"}}}],
+        [{"url": "http://169.254.{a}.{b}", "variables": {"a": {"default": "169"}, "b": {"default": 254}}}],
+    ],
+)
+def test_a_server_variable_cannot_choose_a_metadata_address(tmp_path: Path, servers: list[Any]) -> None:
+    refused = run(document_at(tmp_path, "", servers=servers), "-o", tmp_path / "tracker.toml")
+
+    assert (refused.exit_code, "link-local or metadata address" in refused.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("level", ["path", "operation"])
+def test_an_operation_with_a_metadata_address_of_its_own_is_left_out(tmp_path: Path, level: str) -> None:
+    own = {"servers": [{"url": "http://169.254.169.254"}]}
+    get = {"operationId": "list_keys", "summary": "List the keys"}
+    item = {"get": get, **own} if level == "path" else {"get": {**get, **own}}
+    issues = {"get": {"operationId": "list_issues", "summary": "List the issues"}}
+    document = document_at(tmp_path, "https://tracker.example", paths={"/keys": item, "/issues": issues})
+    manifest, report = tmp_path / "tracker.toml", tmp_path / "report.json"
+    done = run(document, "-o", manifest, "--report", report, "--base-url", "https://own.example")
+
+    assert done.exit_code == 0, done.stderr
+    assert "169.254" not in manifest.read_text("utf-8")
+    assert list(tools_of(manifest)) == ["list_issues"]
+    [loss] = json.loads(report.read_text("utf-8"))["operations"]["GET /keys"]["losses"]
+    assert (loss["kind"], "link-local or metadata address" in loss["detail"]) == ("left_out", True)
+
+
+@pytest.mark.parametrize("url", PRIVATE)
+def test_a_private_address_of_a_document_is_noted_in_the_manifest_and_the_report(tmp_path: Path, url: str) -> None:
+    document, manifest, report = document_at(tmp_path, url), tmp_path / "tracker.toml", tmp_path / "report.json"
+    done = run(document, "-o", manifest, "--report", report)
+    notes = [note for note in json.loads(report.read_text("utf-8"))["notes"] if PRIVATE[url] in note]
+
+    assert done.exit_code == 0, done.stderr
+    assert len(notes) == 1
+    assert notes[0] in done.stderr
+    assert f"# {notes[0]}\n" in manifest.read_text("utf-8")
+    given = run(document, "--base-url", url)
+    assert PRIVATE[url] not in given.stderr + given.stdout
+
+
+@pytest.mark.parametrize(
+    ("url", "is_noted"),
+    [
+        ("http://tracker.example", True),
+        ("http://10.0.0.5", True),
+        ("http://tracker.example:8080/v1", True),
+        ("http://localhost:8080", False),
+        ("http://127.0.0.1", False),
+        ("https://tracker.example", False),
+    ],
+)
+def test_a_credential_without_encryption_is_noted(tmp_path: Path, url: str, is_noted: bool) -> None:
+    without = document_at(tmp_path, url, security=[])
+    assert "without encryption" not in run(without).stderr
+    done = run(document_at(tmp_path, url))
+
+    assert ("gets the credential without encryption" in done.stderr) is is_noted
+    assert ("# `" in done.stdout and "without encryption" in done.stdout) is is_noted
+
+
+def test_an_update_cannot_move_an_api_to_a_metadata_address(tmp_path: Path) -> None:
+    manifest = tmp_path / "tracker.toml"
+    assert run(document_at(tmp_path, "https://tracker.example"), "-o", manifest).exit_code == 0
+    before = manifest.read_text("utf-8")
+    refused = run(document_at(tmp_path, "http://169.254.169.254"), "-o", manifest)
+
+    assert refused.exit_code == 1
+    assert manifest.read_text("utf-8") == before

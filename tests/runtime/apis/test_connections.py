@@ -260,6 +260,23 @@ async def test_a_private_address_or_network_can_be_allowed(tracker: Tracker, all
         ("http://localhost:8080", (), "localhost", "127.0.0.1", True),
         ("http://localhost:8080", (), "localhost", "10.0.0.1", False),
         ("http://localhost:8080", (), "evil.localhost", "127.0.0.1", False),
+        # The local link and metadata services: only for an API that is at that address itself.
+        ("https://api.example.com", ("0.0.0.0/0",), "api.example.com", "169.254.169.254", False),
+        ("https://api.example.com", ("169.254.0.0/16",), "api.example.com", "169.254.169.254", False),
+        ("https://api.example.com", ("169.254.169.254",), "api.example.com", "169.254.169.254", False),
+        ("https://api.example.com", ("169.254.169.254",), "169.254.169.254", "169.254.169.254", True),
+        ("http://10.0.0.5", ("10.0.0.0/8",), "10.0.0.5.nip.io", "169.254.169.254", False),
+        ("http://10.0.0.5", ("fe80::/10",), "api.example.com", "fe80::1%eth0", False),
+        ("http://localhost", (), "localhost", "169.254.169.254", False),
+        ("http://169.254.169.254", (), "169.254.169.254", "169.254.169.254", True),
+        ("http://169.254.169.254", (), "api.example.com", "169.254.169.254", False),
+        ("http://169.254.169.254", (), "169.254.169.254", "169.254.169.253", False),
+        ("http://[fd00:ec2::254]", (), "fd00:ec2::254", "fd00:ec2::254", True),
+        ("https://api.example.com", ("fd00::/8",), "api.example.com", "fd00:ec2::254", False),
+        ("https://api.example.com", ("100.64.0.0/10",), "api.example.com", "100.100.100.200", False),
+        ("https://api.example.com", (), "api.example.com", "168.63.129.16", False),
+        ("https://api.example.com", ("::/0",), "api.example.com", "::ffff:169.254.169.254", False),
+        ("https://api.example.com", ("::/0",), "api.example.com", "64:ff9b::a9fe:a9fe", False),
     ],
 )
 def test_private_addresses_are_those_that_the_settings_name(

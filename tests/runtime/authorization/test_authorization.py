@@ -304,6 +304,7 @@ def test_the_operators_bearer_token_is_accepted_beside_access_tokens(
     issuer: Issuer, notes_environment: Environment, tmp_path: Any
 ) -> None:
     (tmp_path / "token").write_text("a-token-of-the-operator\n", encoding="utf-8")
+    (tmp_path / "token").chmod(0o600)
     with serving_notes(issuer, notes_environment, "--token-file", str(tmp_path / "token")) as notes:
         operator = "a-token-of-the-operator"
         assert text(notes.call(operator)) == "- by -: notes notes:delete notes:write"

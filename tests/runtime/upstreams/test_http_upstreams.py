@@ -83,6 +83,7 @@ async def test_headers_are_sent_with_variables_of_the_server(
     token = tmp_path / "token"
     token.write_text(os.environ["DESK_TOKEN"], encoding="utf-8")
     token.chmod(0o600)
+    token.chmod(0o600)
     with guarded(desk_project, port, token):
         async with talking() as client:
             result = await client.call_tool("echo_remote", {"message": "hello"})

@@ -12,8 +12,8 @@ _TABLES: Final = ("apis", "types", "tools")
 _LINES: Final = ("params", "fields")
 
 
-def manifest_text(data: Mapping[str, Any], comment: str) -> str:
-    """Return a manifest as TOML."""
+def manifest_text(data: Mapping[str, Any], *comments: str) -> str:
+    """Return a manifest as TOML, after comment lines."""
     head = {key: value for key, value in data.items() if key not in _TABLES}
     lines = (
         line
@@ -21,7 +21,7 @@ def manifest_text(data: Mapping[str, Any], comment: str) -> str:
         for name, table in data.get(kind, {}).items()
         for line in table_lines(f"{kind}.{inline_key(name)}", table)
     )
-    return toml_text(head, comment) + "".join(f"{line}\n" for line in lines)
+    return toml_text(head, *comments) + "".join(f"{line}\n" for line in lines)
 
 
 def table_lines(header: str, table: Mapping[str, Any]) -> Iterator[str]:

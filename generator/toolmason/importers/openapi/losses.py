@@ -30,6 +30,10 @@ MESSAGES: Final = {
 """Message for each kind of loss, in the order of the report."""
 
 
+class LeftOutError(ValueError):
+    """An operation cannot be a tool; the message is the reason."""
+
+
 @dataclass(slots=True)
 class Losses:
     """The losses by operation or type, and notes about the whole document."""

@@ -16,8 +16,8 @@ from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
-from toolmason.importers.openapi.losses import Losses
-from toolmason.importers.openapi.operations import LeftOutError, ToolBuilder
+from toolmason.importers.openapi.losses import LeftOutError, Losses
+from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import summary_from, title_of
@@ -56,6 +56,8 @@ class Imported:
     losses: Losses
     info: Mapping[str, Any]
     """Title and version of the document."""
+    warnings: tuple[str, ...]
+    """Remarks about addresses that the document chose."""
 
 
 def import_document(data: Mapping[str, Any], source: str, options: Options, known_names: Mapping[str, str]) -> Imported:
@@ -64,7 +66,7 @@ def import_document(data: Mapping[str, Any], source: str, options: Options, know
     `known_names` are the names of tools of an earlier import by operation; they are used again.
 
     Raises:
-        ImporterError: no operation can be imported.
+        ImporterError: no operation can be imported, or the document's server is an address that it may not choose.
     """
     document = OpenApi(data)
     operations = list(document.operations())
@@ -79,6 +81,7 @@ def import_document(data: Mapping[str, Any], source: str, options: Options, know
         document_operations=frozenset(operation.key for operation in operations),
         losses=importer.losses,
         info=document.info,
+        warnings=tuple(importer.warnings),
     )
 
 
@@ -136,6 +139,7 @@ class _Importer:
     known_names: dict[str, str]
     losses: Losses = field(default_factory=Losses)
     tools: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
     _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
@@ -222,6 +226,8 @@ class _Importer:
         params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
         self.types.shrink(params)
         used_apis = {entry["api"] for entry in self._tables.values()}
+        self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
+        self.losses.notes.extend(self.warnings)
         expressions = [value["type"] for entry in self._tables.values() for value in entry.get("params", {}).values()]
         reached = self.types.reached(expressions)
         for key in self.tools:

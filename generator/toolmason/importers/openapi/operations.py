@@ -11,7 +11,7 @@ from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
 
 from toolmason.importers.names import snake, unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
-from toolmason.importers.openapi.losses import Losses
+from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
 from toolmason.importers.openapi.texts import description_of, plain, summary_from, title_of
@@ -29,10 +29,6 @@ _FORMS: Final = {"application/x-www-form-urlencoded": "form", "multipart/form-da
 
 INEXACT: Final = ("any", "recursive")
 """Kinds of losses that an `input_schema` avoids."""
-
-
-class LeftOutError(ValueError):
-    """The operation cannot be a tool; the message is the reason."""
 
 
 @dataclass(slots=True)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
+from toolmason_runtime.apis.addresses import is_loopback_host, is_metadata_host, private_reason
 from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
+from toolmason_runtime.toml.problems import quoted
 
 from toolmason.importers.names import snake, unique
+from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import OpenApi, Operation, UnresolvedError, items, table, text
-from toolmason.importers.openapi.losses import Losses
+from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.texts import summary_from
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -32,16 +36,29 @@ class Apis:
     base_url: str
     losses: Losses
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    warnings: dict[str, list[str]] = field(default_factory=dict)
+    """Remarks about the address of each API that the document chose."""
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def prefer(self, operations: Sequence[Operation]) -> None:
-        """Give the plain name to the API that most of the operations use."""
-        uses = Counter((self._url(operation), self._scheme(operation)) for operation in operations)
-        (key, _), *_rest = uses.most_common(1)
-        self._names[key] = self._add(*key)
+        """Give the plain name to the API that most of the operations use.
+
+        Raises:
+            ImporterError: the document's own server is an address that no document may choose.
+        """
+        uses = Counter[tuple[str, str]]()
+        for operation in operations:
+            with suppress(LeftOutError):
+                uses[self._url(operation), self._scheme(operation)] += 1
+        for key, _ in uses.most_common(1):
+            self._names[key] = self._add(*key)
 
     def api_of(self, operation: Operation) -> str:
-        """Return the name of the API of an operation."""
+        """Return the name of the API of an operation.
+
+        Raises:
+            LeftOutError: its own server is an address that no document may choose.
+        """
         url = self._url(operation)
         scheme = self._scheme(operation)
         if (url, scheme) not in self._names:
@@ -61,6 +78,8 @@ class Apis:
         if scheme:
             entry |= self._credential(scheme)
         self.tables[name] = entry
+        if url != self.base_url and not url.startswith("$"):
+            self.warnings[name] = list(address_warnings(url, has_credential="auth" in entry))
         return name
 
     def _url(self, operation: Operation) -> str:
@@ -81,6 +100,11 @@ class Apis:
         # A `$` would expand a variable, which no document may choose.
         if not (re.fullmatch(r"https?://[^\s/$?#@]+(?:/[^\s$?#]*)?", absolute) and host_of(absolute)):
             return self.base_url or f"${self.name.upper()}_URL"
+        if is_metadata_host(host_of(absolute)):
+            problem = f"the server {quoted(absolute)} is a link-local or metadata address, which no document may choose"
+            if is_general or not servers:
+                raise ImporterError(f"{problem}; set the URL of the API with --base-url")
+            raise LeftOutError(problem)
         return self.base_url if self.base_url and is_general else absolute.rstrip("/")
 
     def _scheme(self, operation: Operation) -> str:
@@ -143,6 +167,15 @@ class Apis:
 def _is_header(name: str) -> bool:
     """Return whether a credential can be in this header."""
     return bool(_HEADER.fullmatch(name)) and name.lower() not in FORBIDDEN_HEADERS
+
+
+def address_warnings(url: str, *, has_credential: bool) -> Iterator[str]:
+    """Yield what an author should know about the address of an API that a document chose."""
+    host = host_of(url)
+    if reason := private_reason(host):
+        yield f"`{url}`, a server of the document, {reason}: check `base_url`, or import with --base-url"
+    if has_credential and url.startswith("http://") and not is_loopback_host(host):
+        yield f"`{url}`, a server of the document, gets the credential without encryption: use https if it can"
 
 
 def host_of(url: str) -> str:

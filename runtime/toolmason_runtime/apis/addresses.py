@@ -1,0 +1,153 @@
+"""The addresses that hosts of URLs mean, in every spelling, and those that no document may choose.
+
+A cloud's metadata service answers every program on a machine with credentials of the machine, on an address of the
+local link. It is the usual target of server-side request forgery.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+from urllib.parse import unquote
+
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_LINK_NETWORKS: Final = tuple(map(ipaddress.ip_network, ("169.254.0.0/16", "fe80::/10")))
+_METADATA_ADDRESSES: Final = frozenset(
+    map(
+        ipaddress.ip_address,
+        (
+            "fd00:ec2::254",  # AWS
+            "fd00:ec2::23",  # AWS, credentials of pods
+            "fd20:ce::254",  # Google Cloud
+            "100.100.100.200",  # Alibaba Cloud
+            "192.0.0.192",  # Oracle Cloud
+            "168.63.129.16",  # Azure, a public address that only its machines reach
+            "fd00:42::42",  # Scaleway
+        ),
+    )
+)
+"""Addresses of metadata services outside of the networks of the local link, as their providers document them."""
+_METADATA_NAMES: Final = frozenset(
+    (
+        "metadata",
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.azure.internal",
+        "metadata.azure.com",
+        "metadata.tencentyun.com",
+        "metadata.platformequinix.com",
+        "metadata.packet.net",
+        "instance-data",
+        "instance-data.ec2.internal",
+        "rancher-metadata",
+    )
+)
+_LOCAL_ENDS: Final = (
+    *(".localhost", ".local", ".localdomain", ".internal", ".intranet", ".private", ".corp", ".home", ".lan"),
+    *(".home.arpa", ".test", ".svc"),
+)
+_QUAD: Final = re.compile(r"(?<![0-9])([0-9]{1,3}(?:[.-][0-9]{1,3}){3})(?![0-9])")
+_HEXADECIMAL: Final = re.compile(r"(?<![0-9a-f])([0-9a-f]{8})(?=\.(?:nip\.io|sslip\.io|xip\.io|nip\.dev)\Z)")
+_DASHED_IPV6: Final = re.compile(r"(?:[.-]|\A)([0-9a-f-]*--[0-9a-f-]*|(?:[0-9a-f]{1,4}-){7}[0-9a-f]{1,4})\.sslip\.io\Z")
+"""Addresses in names of services such as nip.io, which resolve a name to the address that it contains."""
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+
+
+def plain_host(host: str) -> str:
+    """Return the name or address that resolvers see: without brackets, zone and last dot, in compatible characters."""
+    host = unicodedata.normalize("NFKC", unquote(host)).strip("[]").lower().replace("\u3002", ".")
+    return host.partition("%")[0].rstrip(".")
+
+
+def address_of(host: str) -> IPAddress | None:
+    """Return the address that a host is, None for a name.
+
+    Resolvers accept an IPv4 address as one to four numbers, each decimal, octal or hexadecimal (`inet_aton`).
+    """
+    host = plain_host(host)
+    with suppress(ValueError):
+        return innermost(ipaddress.ip_address(host))
+    parts = host.split(".")
+    try:
+        numbers = [_number(part) for part in parts]
+    except ValueError:
+        return None
+    *first, last = numbers
+    if len(parts) > 4 or any(number > 0xFF for number in first) or last >= 256 ** (5 - len(parts)):
+        return None
+    return ipaddress.IPv4Address(sum(number << 24 - 8 * index for index, number in enumerate(first)) + last)
+
+
+def innermost(ip: IPAddress) -> IPAddress:
+    """Return the IPv4 address that an IPv6 address leads to (mapped, compatible, 6to4, Teredo, NAT64), else itself."""
+    if isinstance(ip, ipaddress.IPv4Address):
+        return ip
+    if ip in _NAT64 or (0xFFFF < int(ip) <= 0xFFFFFFFF):
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None) or ip
+
+
+def is_link_local(ip: IPAddress) -> bool:
+    """Return whether an address belongs to the local link or to a metadata service, in whichever form."""
+    inner = innermost(ip)
+    return any(inner in network for network in _LINK_NETWORKS) or inner in _METADATA_ADDRESSES
+
+
+def is_metadata_host(host: str) -> bool:
+    """Return whether a host is an address of the local link, or a metadata service, or a name that contains one."""
+    if (ip := address_of(host)) is not None:
+        return is_link_local(ip)
+    return plain_host(host) in _METADATA_NAMES or any(map(is_link_local, _embedded(plain_host(host))))
+
+
+def is_loopback_host(host: str) -> bool:
+    """Return whether requests for a host stay on this machine."""
+    if (ip := address_of(host)) is not None:
+        return ip.is_loopback
+    name = plain_host(host)
+    return name == "localhost" or name.endswith(".localhost")
+
+
+def private_reason(host: str) -> str:
+    """Return why a host is in a private network: `is a private address`; empty if it seems to be public."""
+    if (ip := address_of(host)) is not None:
+        return "" if ip.is_global and not ip.is_multicast else f"is {_kind(ip)}"
+    name = plain_host(host)
+    if is_loopback_host(name):
+        return "is this machine"
+    if "." not in name or name.endswith(_LOCAL_ENDS):
+        return "is a name of a private network"
+    inner = next((ip for ip in _embedded(name) if not ip.is_global), None)
+    return f"contains {_kind(inner)}, to which such a name may lead" if inner else ""
+
+
+def _kind(ip: IPAddress) -> str:
+    if ip.is_loopback or ip.is_unspecified:
+        return "a loopback address"
+    return "a private address"
+
+
+def _embedded(name: str) -> Iterator[IPAddress]:
+    """Yield the addresses that a name contains."""
+    for found in _QUAD.finditer(name):
+        with suppress(ValueError):
+            yield ipaddress.IPv4Address(".".join(str(int(part)) for part in re.split("[.-]", found[1])))
+    if number := _HEXADECIMAL.search(name):
+        yield ipaddress.IPv4Address(int(number[1], 16))
+    if dashed := _DASHED_IPV6.search(name):
+        with suppress(ValueError):
+            yield innermost(ipaddress.IPv6Address(dashed[1].replace("-", ":")))
+
+
+def _number(text: str) -> int:
+    """Return a number as `inet_aton` reads it. Raises ValueError for other texts."""
+    if not re.fullmatch(r"0x[0-9a-f]*|[0-9]+", text) or len(text) > 20:
+        raise ValueError(text)
+    if text.startswith("0x"):
+        return int(text[2:] or "0", 16)
+    return int(text, 8 if text.startswith("0") else 10)
