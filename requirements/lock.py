@@ -36,8 +36,9 @@ def _extra(project: Project, name: str) -> list[str]:
 
 LOCKS: Final[Mapping[str, tuple[str, Callable[[Project], list[str]]]]] = {
     "action.txt": (
-        "# All that the GitHub action installs, for Python 3.11 to 3.13 on Linux, macOS and Windows: what the toolkit "
-        "needs and\n# what builds it. ",
+        """\
+# All that the GitHub action installs, for Python 3.11 to 3.13 on Linux, macOS and Windows: what the toolkit needs and
+# what builds it. """,
         lambda project: [*_server(project), *_extra(project, "toolkit"), *project["build-system"]["requires"]],
     ),
     "server.txt": (
