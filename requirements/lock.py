@@ -55,6 +55,8 @@ LOCKS: Final[Mapping[str, tuple[str, Callable[[Project], list[str]]]]] = {
     ),
 }
 """Lock -> the beginning of its comment, and its requirements."""
+SAME_AS_ACTION: Final = {"server.txt", "toolkit.txt"}
+"""Locks with the versions of `action.txt`, which is written first."""
 
 
 def main(options: list[str]) -> None:
@@ -65,7 +67,8 @@ def main(options: list[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             wanted = Path(folder, "wanted.in")
             wanted.write_text("\n".join(requirements(project)), encoding="utf-8")
-            compile_lock(wanted, lock, options)
+            same = ["--constraint", str(DIRECTORY / "action.txt")] if name in SAME_AS_ACTION else []
+            compile_lock(wanted, lock, [*same, *options])
         header = f"{comment}{END}"
         text = header + lock.read_text(encoding="utf-8").removeprefix(header)
         lock.write_text(text, encoding="utf-8", newline="\n")
