@@ -75,7 +75,13 @@ def main(options: list[str]) -> None:
     lines = "".join(f'    - "{pin}"\n' for pin in pins((DIRECTORY / "action.txt").read_text(encoding="utf-8")))
     hooks = PINS.sub(lambda found: found[1] + lines, HOOKS.read_text(encoding="utf-8"))
     HOOKS.write_text(hooks, encoding="utf-8", newline="\n")
-    NEW_PROJECT.write_text((DIRECTORY / "tools.txt").read_text(encoding="utf-8"), encoding="utf-8", newline="\n")
+    NEW_PROJECT.write_text(new_project_tools(), encoding="utf-8", newline="\n")
+
+
+def new_project_tools() -> str:
+    """Return `tools.txt` as a new project has it, where nobody runs `nox -s lock` of this repository."""
+    text = (DIRECTORY / "tools.txt").read_text(encoding="utf-8")
+    return text.replace(END, "Dependabot updates it.\n", 1)
 
 
 def compile_lock(wanted: Path, lock: Path, options: list[str]) -> None:
