@@ -81,7 +81,8 @@ def exit_code(reports: Sequence[Report], *, is_required: bool) -> int:
     """Return the exit code of the whole run."""
     if any(report.findings for report in reports):
         return 1
-    return 2 if is_required and not all(report.is_complete for report in reports) else 0
+    is_complete = bool(reports) and all(report.is_complete for report in reports)
+    return 2 if is_required and not is_complete else 0
 
 
 def main(options: Sequence[str]) -> int:
