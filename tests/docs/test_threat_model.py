@@ -80,5 +80,5 @@ def test_the_policy_says_how_to_report_what_is_supported_and_what_counts() -> No
     assert "Report a vulnerability" in policy.section("Report a vulnerability").text
     assert policy.rows("version", "security fixes")
     assert policy.rows("within", "you get")
-    assert "threat model" in policy.section("What counts").text
+    assert "threat model" in policy.section("Scope").text
     assert "SECURITY.md" in read("README.md").text
