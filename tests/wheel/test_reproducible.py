@@ -17,7 +17,7 @@ def build(directory: Path, *, umask: int, **variables: str) -> dict[str, str]:
     """Build a clone of the newest commit; return the SHA-256 of each file."""
     clone, target = directory / "clone", directory / "dist"
     directory.mkdir()
-    subprocess.run(["git", "clone", "--quiet", ROOT, clone], umask=umask, check=True)
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], umask=umask, check=True)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", target, "."]
     environ = {**os.environ, "SOURCE_DATE_EPOCH": "1580601600", **variables}
     ran = subprocess.run(
