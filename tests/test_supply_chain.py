@@ -433,7 +433,7 @@ def test_every_action_is_used_in_one_version_here_and_in_new_projects(project: P
 @pytest.mark.parametrize("is_ours", [True, False], ids=["repository", "project"])
 def test_zizmor_has_no_findings_even_as_a_pedant(is_ours: bool, project: Path) -> None:
     root = ROOT if is_ours else project
-    program = Path(sys.executable).with_name("zizmor")
+    program = str(Path(sys.executable).with_name("zizmor"))
     command = [
         program,
         "--offline",

@@ -18,7 +18,7 @@ def build(directory: Path, *, umask: int, **variables: str) -> dict[str, str]:
     clone, target = directory / "clone", directory / "dist"
     directory.mkdir()
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], umask=umask, check=True)
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", target, "."]
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), "."]
     environ = {**os.environ, "SOURCE_DATE_EPOCH": "1580601600", **variables}
     ran = subprocess.run(
         command, cwd=clone, env=environ, umask=umask, capture_output=True, encoding="utf-8", check=False
