@@ -24,6 +24,12 @@ COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
 """Tests whose branch coverage of generator/ has a floor, `fail_under` in pyproject.toml."""
 PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
 """Tests that packaging can break: they read templates, generated files and other package data."""
+TOOLS = ("--require-hashes", "--only-binary=:all:", "-r", "requirements/tools.txt")
+"""Exact programs of builds and audits, by hash."""
+EPOCH = {"SOURCE_DATE_EPOCH": "1580601600"}
+"""The time in archives, 2020-02-02: the default of hatchling, so that any build gives the same bytes."""
+RELEASE_FILES = ROOT / "build" / "release"
+"""Files of a release that are not for the index: SBOM, locks with the wheel, hashes."""
 MIN_RECALL = "0.74"
 """Minimum recall@5 of Workbench's search for everyday phrases, most of which are not in the words of the manifest."""
 CLIMAX = "climax-mcp==0.5.0"
@@ -149,8 +155,8 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Rewrite the pins of the action and the hooks from pyproject.toml; `-- --upgrade` takes new versions."""
-    session.install("uv")
+    """Rewrite the locks of requirements/ and the pins of the hooks; `-- --upgrade` takes new versions."""
+    session.install(*TOOLS)
     session.run("python", "requirements/lock.py", *session.posargs)
 
 
@@ -190,21 +196,59 @@ def wheel(session: nox.Session) -> None:
     # Not session.create_tmp(): the tests would create their own directories in it, inside this project.
     directory = Path(session.virtualenv.location).resolve() / "wheels"
     shutil.rmtree(directory, ignore_errors=True)
-    session.install("build")
-    session.run("python", "-m", "build", "--wheel", "--outdir", str(directory), ".")
+    session.install(*TOOLS)
+    session.run("python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory), ".", env=EPOCH)
     _test_wheel(session, next(directory.glob("*.whl")))
     session.run("pytest", *PARALLEL, *(session.posargs or PACKAGED))
 
 
 @nox.session
-def release(session: nox.Session) -> None:
-    """Build the sdist, and the wheel from it, into dist/; check their metadata, and test the wheel elsewhere."""
+def build(session: nox.Session) -> None:
+    """Build the sdist, and the wheel from it, into dist/ with the locked tools; check their metadata."""
+    _build(session)
+
+
+def _build(session: nox.Session) -> list[Path]:
+    """Return the built files. Equal sources give equal bytes."""
     directory = ROOT / "dist"
     shutil.rmtree(directory, ignore_errors=True)
-    session.install("build", "twine")
-    session.run("python", "-m", "build", "--outdir", str(directory), ".")
-    session.run("twine", "check", "--strict", *map(str, sorted(directory.iterdir())))
-    _test_wheel(session, next(directory.glob("*.whl")))
+    session.install(*TOOLS)
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(directory), ".", env=EPOCH)
+    built = sorted(directory.iterdir())
+    session.run("twine", "check", "--strict", *map(str, built))
+    return built
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build dist/ as `build` does, and test the wheel elsewhere."""
+    _build(session)
+    _test_wheel(session, next((ROOT / "dist").glob("*.whl")))
+
+
+@nox.session
+def sbom(session: nox.Session) -> None:
+    """Write build/release/ for the files in dist/: a CycloneDX SBOM, locks that include the wheel, and hashes."""
+    (wheel,), (sdist,) = (ROOT / "dist").glob("*.whl"), (ROOT / "dist").glob("*.tar.gz")
+    shutil.rmtree(RELEASE_FILES, ignore_errors=True)
+    RELEASE_FILES.mkdir(parents=True)
+    session.install(*TOOLS)
+    # An environment of its own, so that the SBOM lists what a server needs and not the programs that write it.
+    environment = session.create_tmp()
+    installed = ("uv", "pip", "install", "--quiet", "--python", environment)
+    session.run("uv", "venv", "--quiet", "--clear", environment)
+    session.run(*installed, "--require-hashes", "--only-binary", ":all:", "-r", "requirements/server.txt")
+    session.run(*installed, "--no-deps", "--no-index", str(wheel))
+    written = ("--output-reproducible", "--validate", "--output-file", str(RELEASE_FILES / "sbom.cdx.json"))
+    session.run("cyclonedx-py", "environment", environment, "--pyproject", "pyproject.toml", *written)
+    session.run("python", "requirements/release_files.py", str(wheel), str(sdist), str(RELEASE_FILES))
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Report known vulnerabilities of the locked packages; `-- --required` fails if the data cannot be reached."""
+    session.install(*TOOLS)
+    session.run("python", "requirements/audit.py", *session.posargs)
 
 
 def _test_wheel(session: nox.Session, built: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the GitHub action and the pre-commit hooks install is exact, hashed, and enough. No network is asked."""
+"""The locks of requirements/ and the pins of the pre-commit hooks are exact, hashed and complete, without a network."""
 
 from __future__ import annotations
 
@@ -19,10 +19,25 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
-LOCK = (ROOT / "requirements" / "action.txt").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-ENTRIES = re.findall(r"^(?![#\s])(.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)$", LOCK, re.MULTILINE)
-"""Each requirement of the lock with its hashes."""
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+WANTED = {
+    "action.txt": [
+        *PROJECT["project"]["dependencies"],
+        *EXTRAS["toolkit"],
+        *PROJECT["build-system"]["requires"],
+    ],
+    "server.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["workbench"]],
+    "toolkit.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["toolkit"]],
+    "tools.txt": PROJECT["dependency-groups"]["tools"],
+}
+"""Lock -> the requirements that it fulfils."""
+TEXTS = {name: (ROOT / "requirements" / name).read_text(encoding="utf-8") for name in WANTED}
+ENTRIES = {
+    name: re.findall(r"^(?![#\s])(.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)$", text, re.MULTILINE)
+    for name, text in TEXTS.items()
+}
+"""Each requirement of a lock with its hashes."""
 PLATFORMS = {
     "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
     "macos": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
@@ -40,10 +55,10 @@ def environment(python: str, platform: str) -> dict[str, str]:
     }
 
 
-def pinned(inside: dict[str, str]) -> dict[str, str]:
-    """Give the versions that are installed in an environment, by name."""
+def pinned(lock: str, inside: dict[str, str]) -> dict[str, str]:
+    """Return the versions that are installed in an environment, by name."""
     found: dict[str, str] = {}
-    for text, _ in ENTRIES:
+    for text, _ in ENTRIES[lock]:
         requirement = Requirement(text)
         if requirement.marker is None or requirement.marker.evaluate(inside):
             (only,) = requirement.specifier
@@ -52,19 +67,13 @@ def pinned(inside: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def wanted() -> list[Requirement]:
-    project = PROJECT["project"]
-    texts = [
-        *project["dependencies"],
-        *project["optional-dependencies"]["toolkit"],
-        *PROJECT["build-system"]["requires"],
-    ]
-    return [Requirement(text) for text in texts]
+def wanted(lock: str) -> list[Requirement]:
+    return [Requirement(text) for text in WANTED[lock]]
 
 
-def needed(inside: dict[str, str]) -> list[str]:
+def needed(lock: str, inside: dict[str, str]) -> list[str]:
     """Return the names of what is needed directly and by others, as far as the metadata installed here says."""
-    pending = wanted()
+    pending = wanted(lock)
     seen: set[tuple[str, str]] = set()
     while pending:
         requirement = pending.pop()
@@ -81,27 +90,38 @@ def needed(inside: dict[str, str]) -> list[str]:
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-def test_lock_has_what_the_requirements_require(python: str, platform: str) -> None:
+@pytest.mark.parametrize("lock", WANTED)
+def test_lock_has_what_the_requirements_require(lock: str, python: str, platform: str) -> None:
     inside = environment(python, platform)
-    names = needed(inside)
+    names = needed(lock, inside)
 
-    assert {"rpds-py", "pydantic-core", "markupsafe"} <= set(names)
-    assert [name for name in names if name not in pinned(inside)] == [], "run `nox -s lock`"
+    assert len(names) > 10
+    assert [name for name in names if name not in pinned(lock, inside)] == [], "run `nox -s lock`"
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-def test_lock_satisfies_what_the_toolkit_and_its_build_need(python: str, platform: str) -> None:
+@pytest.mark.parametrize("lock", WANTED)
+def test_lock_satisfies_its_requirements(lock: str, python: str, platform: str) -> None:
     inside = environment(python, platform)
-    versions = pinned(inside)
+    versions = pinned(lock, inside)
 
     missing = [
         str(each)
-        for each in wanted()
+        for each in wanted(lock)
         if (each.marker is None or each.marker.evaluate(inside))
         and not each.specifier.contains(versions.get(canonicalize_name(each.name), "0"), prereleases=True)
     ]
     assert missing == [], "run `nox -s lock`"
+
+
+def test_servers_the_toolkit_and_the_action_have_the_same_versions() -> None:
+    inside = environment("3.13", "linux")
+    action = pinned("action.txt", inside)
+    for lock in ("server.txt", "toolkit.txt"):
+        versions = pinned(lock, inside)
+        assert {name: action[name] for name in versions.keys() & action.keys()}.items() <= versions.items()
+    assert pinned("toolkit.txt", inside).keys() < action.keys()
 
 
 def test_lock_covers_the_pythons_of_the_project() -> None:
@@ -109,12 +129,26 @@ def test_lock_covers_the_pythons_of_the_project() -> None:
     assert [each[-4:] for each in PROJECT["project"]["classifiers"] if ":: 3." in each] == ["3.11", "3.12", "3.13"]
 
 
-def test_everything_in_the_lock_has_hashes_and_nothing_names_a_server() -> None:
-    assert len(ENTRIES) > len(wanted())
-    assert [text for text, hashes in ENTRIES if not hashes] == []
-    rest = [line for line in LOCK.splitlines() if not re.match(r"#|    --hash=sha256:[0-9a-f]{64}|[a-z0-9-]+==", line)]
+@pytest.mark.parametrize("lock", WANTED)
+def test_everything_in_a_lock_has_hashes_and_nothing_names_a_server(lock: str) -> None:
+    text = TEXTS[lock]
+    assert len(ENTRIES[lock]) > len(wanted(lock))
+    assert [requirement for requirement, hashes in ENTRIES[lock] if not hashes] == []
+    rest = [line for line in text.splitlines() if not re.match(r"#|    --hash=sha256:[0-9a-f]{64}|[a-z0-9-]+==", line)]
     assert rest == []
-    assert "://" not in LOCK
+    assert "://" not in text
+
+
+def test_new_projects_have_the_tools_of_this_repository() -> None:
+    template = ROOT / "templates" / "toolmason_templates" / "init" / "tools.txt.jinja"
+    ours, theirs = (text.partition("\n") for text in (TEXTS["tools.txt"], template.read_text(encoding="utf-8")))
+
+    assert ours[2] == theirs[2], "run `nox -s lock`"
+    assert "do not edit" not in theirs[0]
+
+
+def test_there_is_no_other_lock() -> None:
+    assert {path.name for path in (ROOT / "requirements").glob("*.txt")} == WANTED.keys()
 
 
 def test_hooks_install_what_is_in_the_lock() -> None:
@@ -122,7 +156,7 @@ def test_hooks_install_what_is_in_the_lock() -> None:
 
     assert len(hooks) == 2
     for hook in hooks:
-        assert hook["additional_dependencies"] == [text for text, _ in ENTRIES], "run `nox -s lock`"
+        assert hook["additional_dependencies"] == [text for text, _ in ENTRIES["action.txt"]], "run `nox -s lock`"
 
 
 def test_action_installs_the_lock_and_nothing_else() -> None:

@@ -22,7 +22,8 @@ _FENCE: Final = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 def outside_pages() -> dict[str, str]:
     """Return the pages outside docs/: path in the repository -> path in the site."""
-    project = {name: f"project/{name.lower()}" for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")}
+    names = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+    project = {name: f"project/{name.lower()}" for name in names}
     generated = ROOT / "generated" / "docs"
     tools = [path.relative_to(generated).as_posix() for path in (generated / "index.md", *generated.glob("tools/*.md"))]
     return project | {f"generated/docs/{name}": f"workbench-tools/{name}" for name in sorted(tools)}

@@ -14,7 +14,7 @@ import pytest
 from pages import ROOT
 
 OURS: Final = re.compile(r"toolmason(\[(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[(jq|telemetry)\])?")
-CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?")
+CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl")
 OTHERS: Final = {"climax-mcp==0.5.0", "notes", "nox", "pre-commit", "pytest", "twine", "uv"}
 """Packages of others that our texts install; `notes` is the server of the reader."""
 _INSTALLER: Final = re.compile(

@@ -426,19 +426,25 @@ def test_the_bundle_starts_where_its_requirement_is_installed(
 def follow_dockerfile(text: str, context: Path, image: Path) -> tuple[str, list[str | Path]]:
     """Run the steps of a Dockerfile in a virtual environment in place of the base image; return user and command."""
     venv.create(image, with_pip=True)
-    steps = [line.split(" ", 1) for line in text.splitlines() if not line.startswith("#")]
+    lines = text.replace("\\\n", "").splitlines()
+    steps = [line.split(" ", 1) for line in lines if not line.startswith("#")]
     directory, user, entrypoint = image, "root", list[str]()
     for step, value in steps:
         match step:
+            case "ARG":
+                assert re.fullmatch(r"PYTHON_IMAGE=python:3\.\d+-slim@sha256:[0-9a-f]{64}", value)
             case "FROM":
-                assert value.startswith("python:3.")
+                assert value == "${PYTHON_IMAGE}"
             case "WORKDIR":
                 directory = image / value.lstrip("/")
                 directory.mkdir()
             case "COPY":
-                pattern, target = value.split()
-                for file in context.glob(pattern):
-                    shutil.copy(file, directory / target)
+                *patterns, target = value.split()
+                for pattern in patterns:
+                    files = list(context.glob(pattern))
+                    assert files, f"Docker fails: no file matches {pattern}"
+                    for file in files:
+                        shutil.copy(file, directory / target)
             case "RUN":
                 path = os.pathsep.join([str(image / "bin"), "/usr/bin", "/bin"])
                 shell = ["/bin/sh", "-c", value]
@@ -456,6 +462,8 @@ def test_the_steps_of_the_dockerfile_install_a_server_that_starts(wheel: Path, o
     context = tmp_path / "context"
     (context / "dist").mkdir(parents=True)
     shutil.copy(wheel, context / "dist")
+    (context / "requirements").mkdir()
+    shutil.copy(REPOSITORY / "requirements" / "server.txt", context / "requirements")
     text = (PLUGINS / "docker" / "Dockerfile").read_text(encoding="utf-8")
 
     user, command = follow_dockerfile(text, context, tmp_path / "image")
@@ -473,7 +481,7 @@ def released(environment: Callable[[str], Environment], tmp_path_factory: pytest
     manifest = project / "manifest" / "notes.toml"
     manifest.write_text(manifest.read_text(encoding="utf-8").replace("0.1.0", "0.2.0"), encoding="utf-8")
     assert toolkit.run("toolmason", "generate", cwd=project).returncode == 0
-    release = execute(sys.executable, "-m", "nox", "-s", "release", cwd=project)
+    release = execute(sys.executable, "-m", "nox", "-s", "lock", "release", cwd=project)
     assert release.returncode == 0, release.stdout + release.stderr
     assert "3 passed" in release.stdout + release.stderr
     return project
@@ -483,6 +491,16 @@ def test_a_release_has_the_version_of_the_manifest(released: Path) -> None:
     names = {path.name for path in (released / "dist").iterdir()}
 
     assert names == {"notes-0.2.0-py3-none-any.whl", "notes-0.2.0.tar.gz"}
+
+
+def test_a_lock_of_a_project_has_all_dependencies_by_hash_but_not_the_toolkit_of_this_machine(released: Path) -> None:
+    text = (released / "requirements" / "server.txt").read_text(encoding="utf-8")
+    names = re.findall(r"^([a-z0-9.-]+)==", text, re.MULTILINE)
+
+    assert {"anyio", "mcp", "pydantic-core"} <= set(names)
+    assert "toolmason" not in text
+    assert text.count(" \\\n") >= len(names)
+    assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", text)) >= len(names)
 
 
 def test_the_bundle_of_a_release_serves_without_an_index_that_has_it(

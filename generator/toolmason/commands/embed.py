@@ -45,24 +45,35 @@ SAMPLE = 5
     default="",
     help="Embed with the embedder that this function returns; it gets the directory of --model, or None.",
 )
+@click.option(
+    "--model-sha256",
+    metavar="HASH",
+    default="",
+    help="SHA-256 of the only model to accept. Default: that of semantic.postings.",
+)
 @click.option("--check", "is_check", is_flag=True, help=f"Write nothing; embed {SAMPLE} tools again to compare.")
 @manifest_option
-def embed(model: Path | None, embedder: str, is_check: bool, manifest: Path | None) -> None:
+def embed(model: Path | None, embedder: str, model_sha256: str, is_check: bool, manifest: Path | None) -> None:
     """Write semantic.postings beside the manifest, so that searches find tools by meaning.
 
-    Embeds only tools whose text has changed. Commit the file; generate copies it without a model. --check exits with 3
-    if the file is outdated or was made with another model.
+    Embeds only tools whose text has changed. Commit the file; generate copies it without a model. The file records the
+    SHA-256 of the model; another model is refused without --model-sha256. --check exits with 3 if the file is outdated
+    or was made with another model.
     """
     from toolmason.catalogue.table import catalogue
     from toolmason.semantic.embedder import EmbedderError, load_embedder
-    from toolmason.semantic.postings_file import read_header
+    from toolmason.semantic.postings_file import MODEL_HASH, read_header
 
+    if model_sha256 and not MODEL_HASH.fullmatch(model_sha256):
+        raise CommandLineError(f"--model-sha256 must be 64 hexadecimal digits in lower case, not `{model_sha256}`")
     project = find_current_project(manifest)
     server = load_current_server(manifest)
     table = catalogue(server)
     previous = read_header(server.postings) if server.postings else None
+    # A check reports another model itself.
+    expected = model_sha256 or ("" if is_check or previous is None else previous.model)
     try:
-        loaded = load_embedder(embedder, model)
+        loaded = load_embedder(embedder, model, expected)
         if is_check:
             exit_with(_check(table, loaded, previous))
         _write(project, table, loaded, previous)

@@ -22,7 +22,7 @@ _CHOICES: Final = ("ci", "pre-commit", "docker", "registry", "bundle")
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--name", help="Name of the server. Default: the name of DIR.")
-@click.option("--ci", type=click.Choice(["github"]), help="Add a workflow that runs the checks on each push.")
+@click.option("--ci", type=click.Choice(["github"]), help="Add workflows that check each push and release signed tags.")
 @click.option("--pre-commit", is_flag=True, help="Add a pre-commit hook that runs `toolmason check`.")
 @click.option("--docker", is_flag=True, help="Generate a Dockerfile.")
 @click.option(

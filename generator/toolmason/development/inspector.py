@@ -14,7 +14,8 @@ from typing import Final
 
 MIN_NODE: Final = (22, 19)
 """Lowest version of Node.js for the Inspector."""
-_PACKAGE: Final = "@modelcontextprotocol/inspector@2"
+PACKAGE: Final = "@modelcontextprotocol/inspector@2.12.0"
+"""The package that npx downloads: an exact version, the one of the tests."""
 
 
 class InspectorError(Exception):
@@ -37,7 +38,7 @@ def inspector(url: str) -> Iterator[None]:
     numbers = re.match(r"v(\d+)\.(\d+)", version)
     if numbers is None or (int(numbers[1]), int(numbers[2])) < MIN_NODE:
         raise InspectorError(f"{needed}; `node --version` is {version or 'empty'}")
-    command = [npx, "--yes", _PACKAGE, "--web", "--transport", "http", "--server-url", url, "--protocol-era", "auto"]
+    command = [npx, "--yes", PACKAGE, "--web", "--transport", "http", "--server-url", url, "--protocol-era", "auto"]
     # A process group, since npx does not end its children.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as process:  # noqa: S603
         try:

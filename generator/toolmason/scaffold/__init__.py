@@ -33,6 +33,7 @@ LAYOUT: Final[Mapping[str, str]] = {
     "handlers/{handlers}/__init__.py": "handlers_init.py.jinja",
     "handlers/{handlers}/py.typed": "",
     "handlers/{handlers}/text.py": "handlers_text.py.jinja",
+    "requirements/tools.txt": "tools.txt.jinja",
     "templates/README.md": "templates_README.md.jinja",
     "tests/test_server.py": "test_server.py.jinja",
 }

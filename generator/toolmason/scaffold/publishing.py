@@ -20,7 +20,7 @@ class Publishing:
     """The files that a new project has besides those of every project."""
 
     ci: bool = False
-    """A workflow of GitHub Actions."""
+    """Workflows of GitHub Actions for changes and releases, with the files that they need."""
     pre_commit: bool = False
     """A hook of pre-commit that compares `generated/` with the manifest."""
     docker: bool = False
@@ -60,7 +60,11 @@ class Publishing:
     def layout(self) -> Mapping[str, str]:
         """Path in the project -> template below `init/`."""
         files = {
+            ".github/allowed_signers": ("allowed_signers.jinja", self.ci),
+            ".github/dependabot.yml": ("dependabot.yml.jinja", self.ci),
             ".github/workflows/ci.yml": ("ci.yml.jinja", self.ci),
+            ".github/workflows/release.yml": ("release.yml.jinja", self.ci),
+            "SECURITY.md": ("SECURITY.md.jinja", self.ci),
             ".pre-commit-config.yaml": ("pre-commit.yaml.jinja", self.pre_commit),
             ".dockerignore": ("dockerignore.jinja", self.docker),
         }

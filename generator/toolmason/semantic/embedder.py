@@ -31,15 +31,16 @@ class Embedder(Protocol):
         ...
 
 
-def load_embedder(spec: str, model: Path | None) -> Embedder:
+def load_embedder(spec: str, model: Path | None, sha256: str = "") -> Embedder:
     """Return the embedder of `--embedder` and `--model`; the default is fastembed.
 
     Args:
         spec: `module:factory`; the factory gets the directory of `--model` or None. Empty for fastembed.
         model: the directory with the files of a model; None for the embedder's default model.
+        sha256: the expected SHA-256 of the model; empty for any, except that fastembed checks its default model.
 
     Raises:
-        EmbedderError: the embedder cannot be loaded.
+        EmbedderError: the embedder cannot be loaded, or its model has another hash.
     """
     module, _, name = (spec or "toolmason.semantic.fastembed_adapter:FastEmbedder").partition(":")
     if not module or not name.isidentifier():
@@ -56,7 +57,14 @@ def load_embedder(spec: str, model: Path | None) -> Embedder:
     except (ImportError, AttributeError) as error:
         raise EmbedderError(f"cannot import `{spec}`: {error}") from error
     with embedder_errors():
-        return cast("Embedder", factory(model))
+        embedder = cast("Embedder", factory(model) if spec else factory(model, sha256))
+        found = embedder.model
+    if sha256 and found != sha256:
+        raise EmbedderError(
+            f"the SHA-256 of the model is {found}, not {sha256}\n"
+            f"if you trust it, embed all tools with it: --model-sha256 {found}"
+        )
+    return embedder
 
 
 @contextmanager

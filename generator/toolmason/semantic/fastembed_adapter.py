@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -15,6 +14,7 @@ from fastembed import TextEmbedding
 from fastembed.common.model_description import ModelSource, PoolingType
 
 from toolmason.semantic.embedder import EmbedderError
+from toolmason.semantic.model_files import DEFAULT_FILES, check_files, hash_file
 
 DEFAULT_MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 """The model that fastembed downloads without `--model`."""
@@ -27,21 +27,24 @@ MAX_TOKENS: Final = 256
 class FastEmbedder:
     """Runs the model in `directory`, or downloads `DEFAULT_MODEL` to fastembed's cache.
 
+    Args:
+        directory: the directory with `LOCAL_FILES`; None for the default model.
+        sha256: the expected SHA-256 of the model; empty for that of the default model, or any model in `directory`.
+
     Raises:
-        EmbedderError: `directory` does not have the files, or the model cannot be downloaded.
+        EmbedderError: `directory` does not have the files, the model cannot be downloaded, or it has another hash.
     """
 
-    def __init__(self, directory: Path | None) -> None:
+    def __init__(self, directory: Path | None, sha256: str = "") -> None:
         try:
-            self._engine = _local(directory) if directory else TextEmbedding(DEFAULT_MODEL)
+            self._engine = _local(directory, sha256) if directory else _downloaded(sha256)
         except (OSError, ValueError) as error:
             if directory:
                 raise EmbedderError(f"cannot load the model in {directory}: {error}") from error
             message = f"cannot download {DEFAULT_MODEL}: {error}\nuse --model DIR with local files"
             raise EmbedderError(message) from error
         inner: Any = self._engine.model
-        file = directory / LOCAL_FILES[0] if directory else Path(inner._model_dir, inner.model_description.model_file)  # noqa: SLF001  no public attribute has it
-        self.model = sha256(file.read_bytes()).hexdigest()
+        self.model = hash_file(directory / LOCAL_FILES[0] if directory else _model_file(inner))
         self.words = sorted(inner.tokenizer.get_vocab())
 
     def embed(self, texts: Sequence[str]) -> Iterator[Sequence[float]]:
@@ -53,7 +56,22 @@ class FastEmbedder:
             yield vector.tolist()
 
 
-def _local(directory: Path) -> TextEmbedding:
+def _downloaded(sha256: str) -> TextEmbedding:
+    """Return the engine for the default model. Its files are checked before fastembed loads them."""
+    engine = TextEmbedding(DEFAULT_MODEL, lazy_load=True)
+    inner: Any = engine.model
+    file = _model_file(inner)
+    check_files(file.parent, {file.name: sha256} if sha256 else DEFAULT_FILES)
+    inner.load_onnx_model()
+    return engine
+
+
+def _model_file(inner: Any) -> Path:
+    """Return the path of the model of fastembed's implementation class."""
+    return Path(inner._model_dir, inner.model_description.model_file)  # noqa: SLF001  no public attribute has it
+
+
+def _local(directory: Path, sha256: str) -> TextEmbedding:
     """Return the engine for the files in `directory`, with a tokenizer made of its vocabulary."""
     if missing := [name for name in LOCAL_FILES if not (directory / name).is_file()]:
         raise EmbedderError(f"--model {directory} has no {' and no '.join(missing)}")
@@ -63,6 +81,8 @@ def _local(directory: Path) -> TextEmbedding:
     with ExitStack() as cleanup:
         prepared = Path(cleanup.enter_context(TemporaryDirectory(prefix="toolmason-model-")))
         shutil.copyfile(directory / LOCAL_FILES[0], prepared / LOCAL_FILES[0])
+        if sha256:
+            check_files(prepared, {LOCAL_FILES[0]: sha256})
         BertWordPieceTokenizer(str(directory / LOCAL_FILES[1]), lowercase=True).save(str(prepared / "tokenizer.json"))
         settings = {"model_max_length": MAX_TOKENS, "pad_token": "[PAD]"}
         (prepared / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")

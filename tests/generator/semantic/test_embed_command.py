@@ -82,7 +82,8 @@ def test_only_tools_with_another_text_are_embedded_again(embedded: Project, run:
     assert embedded.postings.read_bytes() == first
     _edit(embedded, "summary = ", "summary = ", append=" today")
     assert "; 1 tools embedded" in run("embed", *EMBEDDER).stdout
-    assert "; 0 tools embedded" not in run("embed", "--embedder", "concept_embedder:make_other").stdout
+    other = run("embed", "--embedder", "concept_embedder:make_other", "--model-sha256", "b" * 64)
+    assert "; 0 tools embedded" not in other.stdout
 
 
 def test_check_and_lint_report_new_changed_and_removed_tools_as_notes(embedded: Project, run: Run) -> None:
@@ -189,7 +190,7 @@ def test_a_failed_write_leaves_the_old_file_whole(embedded: Project, run: Run, m
     before = embedded.postings.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", _fail)
-        result = run("embed", "--embedder", "concept_embedder:make_other")
+        result = run("embed", "--embedder", "concept_embedder:make_other", "--model-sha256", "b" * 64)
     assert result.exit_code == 2
     assert "cannot write" in result.stderr
     assert embedded.postings.read_bytes() == before

@@ -1,0 +1,41 @@
+"""Write the files of a release that are not for the index: locks that include the wheel, and the hashes of all files.
+
+Run by `nox -s sbom`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+DIRECTORY: Final = Path(__file__).parent
+EXTRAS: Final = {"toolkit": "toolkit.txt", "workbench": "server.txt"}
+"""Extra -> lock with what it needs."""
+
+
+def main(wheel: Path, sdist: Path, target: Path) -> None:
+    """Write `toolmason-EXTRA.txt` for each extra, and SHA256SUMS of these, of the SBOM, and of both built files."""
+    version = wheel.name.split("-")[1]
+    hashes = "".join(f" \\\n    --hash=sha256:{sha256(path)}" for path in (wheel, sdist))
+    for extra, lock in EXTRAS.items():
+        text = (DIRECTORY / lock).read_text(encoding="utf-8")
+        text += f"toolmason[{extra}]=={version}{hashes}\n"
+        (target / f"toolmason-{extra}.txt").write_text(text, encoding="utf-8", newline="\n")
+    (target / "SHA256SUMS").write_text(sums([wheel, sdist, *sorted(target.iterdir())]), encoding="utf-8", newline="\n")
+
+
+def sums(paths: Sequence[Path]) -> str:
+    """Return the lines that `sha256sum --check` reads, by file name."""
+    return "".join(f"{sha256(path)}  {path.name}\n" for path in paths if path.name != "SHA256SUMS")
+
+
+def sha256(path: Path) -> str:
+    """Return the hash of a file in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
