@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
+from toolmason_runtime.audit import events
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.access import Guarded, confined, resolve_access
 from toolmason_runtime.programs.approval import approve
@@ -98,7 +99,11 @@ class CommandRun:
     async def _guarded(self, values: Mapping[str, Any], call: ToolCall) -> Guarded:
         if self.guard is None:
             return Guarded(values={})
-        returned = await self.guard(self.tool, values, call)
+        try:
+            returned = await self.guard(self.tool, values, call)
+        except ToolError:
+            events.note(rule="guard")
+            raise
         return returned if isinstance(returned, Guarded) else Guarded(values=returned)
 
 

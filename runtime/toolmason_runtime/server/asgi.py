@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from toolmason_runtime.audit.http import audited_http
+from toolmason_runtime.audit.start import start_audit, stop_audit
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.sdk import sdk_server
@@ -17,7 +19,7 @@ from toolmason_runtime.server.telemetry import instrument
 from toolmason_runtime.transports.bearer_token import read_token
 from toolmason_runtime.transports.http import served_mcp
 from toolmason_runtime.transports.http_access import LOOPBACK_NAMES, AccessError, Authorize, host_values, origin_value
-from toolmason_runtime.transports.http_app import HEALTH_PATH, Extras, Middleware, Routes, http_app
+from toolmason_runtime.transports.http_app import HEALTH_PATH, PATH, Extras, Middleware, Routes, http_app
 from toolmason_runtime.transports.http_settings import HttpSettings, http_settings, variable
 
 _NO_PORT: Final = 0
@@ -93,10 +95,12 @@ class AsgiApp:
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self._app = None
+        stop_audit()
         await send({"type": "lifespan.shutdown.complete"})
 
     def _open(self) -> AbstractAsyncContextManager[None]:
         settings = http_settings(self._command)
+        start_audit(self._catalogue["server"], self._command, transport="http")
         token = read_token(Path(settings.token_file)) if settings.token_file else ""
         check = authorize(self._catalogue, {}, token)
         served = served_mcp(http_server(self._build_dispatcher(), settings), settings.state_keys)
@@ -110,7 +114,8 @@ class AsgiApp:
             authorize=check,
             any_port=True,
         )
-        self._app = app if token or check else _only_local(app, variable(self._command, "TOKEN_FILE"))
+        checked = app if token or check else _only_local(app, variable(self._command, "TOKEN_FILE"))
+        self._app = audited_http(checked, path=PATH)
         return served.run(app)
 
 

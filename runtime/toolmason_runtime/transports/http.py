@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 from mcp.server.lowlevel import Server
 from starlette.types import ASGIApp
+from toolmason_runtime.audit.http import audited_http
 from toolmason_runtime.transports.http_access import (
     LOOPBACK_NAMES,
     AccessError,
@@ -93,9 +94,10 @@ def serve(
         hosts = [value for name in names for value in host_values(name, number)]
         served = served_mcp(make_server(), state_keys)
         app = http_app(served.endpoint, extras, hosts=hosts, origins=origins, token=token, authorize=authorize)
+        audited = audited_http(app, path=PATH)
         protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(
-            app, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
+            audited, http=protocol, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False
         )
         if not is_shared:
             print(f"serving MCP at {address(host, number)}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user

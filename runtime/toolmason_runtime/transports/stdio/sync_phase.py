@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from toolmason_runtime.audit import events
 from toolmason_runtime.protocol.errors import INTERNAL_ERROR, MethodError
 from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, MalformedError, Wire, decode
 from toolmason_runtime.transports.shutdown import Shutdown, leave
@@ -115,7 +116,9 @@ class SyncPhase:
             return encode_error(identity, MethodError(INTERNAL_ERROR, "Internal server error"))
 
     def _dispatched(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if method not in _METHODS or "requestState" in params:
+        # The line of a call in the audit log needs the context of the request.
+        is_audited = method == "tools/call" and events.active() is not None
+        if method not in _METHODS or "requestState" in params or is_audited:
             raise NeedsLoopError
         work = self._dispatcher.dispatch(method, params, None)  # type: ignore[arg-type]
         try:
