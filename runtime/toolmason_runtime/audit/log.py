@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -196,5 +197,5 @@ def record_to(path: str, event: str, fields: Mapping[str, Any]) -> None:
             except AuditError as error:
                 _log.error("%s", error)
                 return
-            log = _others[path] = AuditLog(output, key, {}, path=path)
+            log = _others[path] = AuditLog(output, key, {"command": Path(sys.argv[0]).name}, path=path)
     log.write(event, fields)

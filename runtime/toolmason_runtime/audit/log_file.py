@@ -22,6 +22,7 @@ from toolmason_runtime.audit.errors import AuditError
 LOCK_S: Final = 1.0
 """Seconds to wait for the process that writes. One that was stopped in the middle must not stop all others."""
 KEY_BYTES: Final = 32
+_LOCK_WAIT_S: Final = 0.0005
 _MAX_TRIES: Final = 20
 """Maximum number of rotations by other processes while one line waits."""
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
@@ -254,18 +255,15 @@ def _write(descriptor: int, data: bytes, size: int) -> None:
         raise
 
 
-if sys.platform == "win32":
+def _lock(descriptor: int) -> None:
+    """Lock the file, for this process alone. On Windows, only one process writes a log.
 
-    def _lock(descriptor: int) -> None:
-        """Do nothing: one process writes a log on Windows."""
+    Raises:
+        BlockingIOError: another process holds the lock for `LOCK_S`.
+    """
+    if sys.platform != "win32":
+        import fcntl
 
-    def _unlock(descriptor: int) -> None:
-        """Do nothing."""
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
         deadline = time.monotonic() + LOCK_S
         while True:
             try:
@@ -273,13 +271,17 @@ else:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(0.0005)
+                time.sleep(_LOCK_WAIT_S)
             else:
                 return
 
-    def _unlock(descriptor: int) -> None:
-        if descriptor >= 0:  # closing a file releases its lock
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+def _unlock(descriptor: int) -> None:
+    """Unlock the file; closing it does the same."""
+    if sys.platform != "win32" and descriptor >= 0:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _unusable(path: Path, reason: str) -> AuditError:
