@@ -156,7 +156,8 @@ def _run(options: argparse.Namespace, chosen: Filter, files: list[Path]) -> int:
     sys.stdout.flush()
     for instance, count in sequences.missing.items():
         status = DAMAGED
-        print(f"instance {shown(instance)}: {count} lines are missing in between", file=sys.stderr)  # noqa: T201
+        noun = "line is" if count == 1 else "lines are"
+        print(f"instance {shown(instance)}: {count} {noun} missing between others", file=sys.stderr)  # noqa: T201
     return status
 
 
