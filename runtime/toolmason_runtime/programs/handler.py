@@ -86,6 +86,9 @@ class CommandRun:
             access = resolve_access(permissions, guarded, prepared, risk=risk, environ=environ)
             async with confined(prepared, access) as prepared:
                 outcome = await run(prepared, executor=commands.executor, environ=environ)
+        events.note(exit_code=outcome.exit_code)
+        if outcome.timed_out:
+            events.note_failure("TIMEOUT")
         if self.result and outcome.exit_code in self.tool.ok_exit_codes:
             return await run_sync(self._structured, outcome)
         return await reply(outcome, call.state(ChunkStore), ok_exit_codes=self.tool.ok_exit_codes)

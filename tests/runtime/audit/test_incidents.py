@@ -332,14 +332,14 @@ def test_tokens_were_forged_and_expired(http_desk: tuple[Http, Trail], capsys: A
     issuer = http.issuer
     own = issuer.keys["first"]
     issuer.keys["first"] = ("RS256", make_key("RS256"))
-    forged = issuer.token("eve")
+    forged = issuer.token("mallory")
     issuer.keys["first"] = own
     statuses = [
         http.call(token, "list_entries")
         for token in (
             forged,
-            issuer.token("eve", exp=int(time.time()) - 60),
-            issuer.token("eve", aud="x"),
+            issuer.token("mallory", exp=int(time.time()) - 60),
+            issuer.token("mallory", aud="x"),
             "garbage",
             "",
         )
@@ -348,7 +348,7 @@ def test_tokens_were_forged_and_expired(http_desk: tuple[Http, Trail], capsys: A
     rules = [line["rule"] for line in trail.read(capsys, "--event", "refusal") if line.get("status") == 401]
     assert statuses == [401] * 5
     assert rules == ["TOKEN_SIGNATURE", "TOKEN_EXPIRED", "TOKEN_AUDIENCE", "TOKEN_INVALID", "TOKEN_MISSING"]
-    assert "eve" not in trail.text()
+    assert "mallory" not in trail.text()
 
 
 def test_a_web_page_tried_to_reach_the_server(http_desk: tuple[Http, Trail], capsys: Any) -> None:
