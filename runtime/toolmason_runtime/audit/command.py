@@ -127,7 +127,7 @@ def _time(text: str | None, flag: str) -> str:
         return parse_time(text) if text else ""
     except (ValueError, OverflowError):
         raise ValueError(
-            f"{flag}: `{shown(text)}` is neither a duration such as 24h nor a date such as 2026-11-01"
+            f"{flag}: `{shown(text)}` must be a duration such as 24h, or a date such as 2026-11-01"
         ) from None
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from toolmason_runtime.protocol.secrets import mask
@@ -13,6 +14,7 @@ MAX_TEXT: Final = 128
 """Maximum characters of one value: names come from clients."""
 MAX_ITEMS: Final = 20
 """Maximum items of a list."""
+_NUMBERS: Final = frozenset({int, float, bool})
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str).encode
 _encode_sorted = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str, sort_keys=True).encode
@@ -20,13 +22,28 @@ _encode_sorted = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), defa
 
 def timestamp() -> str:
     """Return the time as RFC 3339 in UTC with milliseconds: `2026-03-01T09:30:00.250Z`."""
-    return f"{datetime.now(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
+    now = time.time()
+    second = int(now)
+    return f"{_second(second)}.{int((now - second) * 1000):03d}Z"
 
 
-def encode_line(fields: Mapping[str, Any]) -> bytes:
-    """Return the line of an event: ASCII, with every other character escaped, so that no value can forge a line."""
-    text = _encode({name: bounded(value) for name, value in fields.items() if value not in ("", None, [], ())})
-    return mask(text).replace("\x7f", "\\u007f").encode("ascii", "backslashreplace") + b"\n"
+@lru_cache(maxsize=2)
+def _second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
+def encode_fields(fields: Mapping[str, Any]) -> str:
+    """Return fields as members of a JSON object, without its braces; absent values are left out.
+
+    The text is ASCII, with every other character escaped: no value can forge a line or a field.
+    """
+    members = {}
+    for name, value in fields.items():
+        if value is None or value in ("", []):
+            continue
+        is_plain = (type(value) is str and len(value) <= MAX_TEXT) or type(value) in _NUMBERS
+        members[name] = value if is_plain else bounded(value)
+    return mask(_encode(members)[1:-1]).replace("\x7f", "\\u007f")
 
 
 def bounded(value: Any) -> Any:

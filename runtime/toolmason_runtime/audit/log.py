@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import Any, Final, Protocol
 
 from toolmason_runtime.audit.errors import AuditError
-from toolmason_runtime.audit.lines import encode_line, timestamp
+from toolmason_runtime.audit.lines import encode_fields, timestamp
 from toolmason_runtime.audit.log_file import LogFile, load_key
 from toolmason_runtime.protocol.errors import ToolError
 
@@ -55,7 +55,7 @@ class AuditLog:
     def __init__(self, output: Output, key: bytes, identity: Mapping[str, Any], *, path: str = "") -> None:
         self._output = output
         self._key = key
-        self._identity = {**identity, "pid": os.getpid(), "instance": token_hex(4)}
+        self._identity = encode_fields({**identity, "pid": os.getpid(), "instance": token_hex(4)})
         self._lock = threading.Lock()
         self._number = 0
         self._lost = 0
@@ -152,7 +152,9 @@ class AuditLog:
             _log.error("the audit log cannot be written, so calls are refused: %s", self._reason)
 
     def _line(self, event: str, fields: Mapping[str, Any], number: int | None) -> bytes:
-        return encode_line({"time": timestamp(), "event": event, **self._identity, "seq": number, **fields})
+        head = encode_fields({"time": timestamp(), "event": event})
+        rest = encode_fields({"seq": number, **fields})
+        return f"{{{head},{self._identity}{',' if rest else ''}{rest}}}\n".encode("ascii")
 
 
 class _Budget:
