@@ -45,15 +45,14 @@ async def audited(
     """
     fields: dict[str, Any] = {"is_open": True, "call": context.operation_id[:_OPERATION_CHARS], **_caller(context)}
     fields["arguments"] = params.get("arguments") or {}
-    if method == "tools/call":
-        fields["tool"] = params.get("name")
-    else:
-        fields |= {"method": method, "prompt": params.get("name")}
+    fields |= subject_of(method, params)
+    if method != "tools/call":
         fields["arguments"] = {key: params[key] for key in ("arguments", "uri") if key in params}
     variable = fields_of_call()
     token = variable.set(fields)
     started = time.perf_counter()
     outcome = "internal"
+    log.running += 1
     try:
         log.check()
         result = await work()
@@ -79,9 +78,17 @@ async def audited(
         if outcome == "cancelled" and limit_s and duration_s >= limit_s:
             outcome = "timeout"
         fields["is_open"] = False
+        log.running -= 1
         variable.reset(token)
         event = "refusal" if outcome == "refused" else "call"
         log.write(event, _line(log, fields, outcome, duration_s))
+
+
+def subject_of(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the field with the requested name of a tool or prompt; resources are logged by their digest alone."""
+    name = params.get("name")
+    named = name if isinstance(name, str) else None
+    return {"tool": named} if method == "tools/call" else {"method": method, "prompt": named}
 
 
 def _caller(context: Context) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def _parser(prog: str, *, is_required: bool) -> argparse.ArgumentParser:
     parser.add_argument(
         "file",
         metavar="FILE",
-        **({} if is_required else {"nargs": "?"}),
+        nargs=None if is_required else "?",
         help="the log" if is_required else "the log; default: that of this server",
     )
     for name in FIELDS:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ACCESS: Final = frozenset({401, 403, 408, 413, 421, 429, 503})
 """Statuses with which access checks and limits refuse a request to any path."""
+_REACHED: Final = "toolmason.audit"
+"""Key in the scope of a request: a list with an item if the request has reached the server."""
 _MIN_REFUSED: Final = 400
 _SESSION_CHARS: Final = 12
 
@@ -27,6 +29,7 @@ def audited_http(app: ASGIApp, *, path: str) -> ASGIApp:
 
     async def auditing(scope: Scope, receive: Receive, send: Send) -> None:
         fields: dict[str, Any] = {}
+        scope = {**scope, _REACHED: (reached := [])}
         status = 0
 
         async def watch(message: Message) -> None:
@@ -42,7 +45,7 @@ def audited_http(app: ASGIApp, *, path: str) -> ASGIApp:
         finally:
             variable.reset(token)
             is_refused = status in ACCESS or (status >= _MIN_REFUSED and scope["path"].rstrip("/") == path)
-            if scope["type"] == "http" and is_refused:
+            if scope["type"] == "http" and is_refused and not reached:
                 _refused(scope, status, fields)
 
     return auditing
@@ -61,6 +64,12 @@ def _refused(scope: Scope, status: int, fields: dict[str, Any]) -> None:
     rule = fields.get("rule") or ("TOKEN_MISSING" if is_missing else f"HTTP_{status}")
     line |= {"decision": "denied", "rule": rule, "outcome": "refused"}
     log.refuse_request({**line, "status": status})
+
+
+def mark_reached(scope: Scope) -> None:
+    """Note that a request has reached the dispatcher or the SDK's check of it, which write its line."""
+    if (reached := scope.get(_REACHED)) is not None:
+        reached.append(True)
 
 
 def origin(scope: Scope) -> dict[str, Any]:

@@ -14,7 +14,8 @@ MAX_TEXT: Final = 128
 """Maximum characters of one value: names come from clients."""
 MAX_ITEMS: Final = 20
 """Maximum items of a list."""
-_NUMBERS: Final = frozenset({int, float, bool})
+_NUMBERS: Final = frozenset({float, bool})
+_MAX_INTEGER_BITS: Final = 64
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str).encode
 _encode_sorted = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str, sort_keys=True).encode
@@ -41,18 +42,20 @@ def encode_fields(fields: Mapping[str, Any]) -> str:
     for name, value in fields.items():
         if value is None or value in ("", []):
             continue
-        is_plain = (type(value) is str and len(value) <= MAX_TEXT) or type(value) in _NUMBERS
-        members[name] = value if is_plain else bounded(value)
-    return mask(_encode(members)[1:-1]).replace("\x7f", "\\u007f")
+        members[name] = value if type(value) in _NUMBERS else bounded(value)
+    return _encode(members)[1:-1].replace("\x7f", "\\u007f")
 
 
 def bounded(value: Any) -> Any:
-    """Return a value with at most `MAX_TEXT` characters a text and `MAX_ITEMS` items a list."""
+    """Return a value without secrets, and with at most `MAX_TEXT` characters a text and `MAX_ITEMS` items a list."""
     if isinstance(value, str):
+        value = mask(value)
         return value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 3]}..."
     if isinstance(value, list | tuple):
         return [bounded(item) for item in value[:MAX_ITEMS]]
-    return value if isinstance(value, bool | int | float) else bounded(str(value))
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+        return "(large integer)"
+    return value if isinstance(value, int | float) else bounded(str(value))
 
 
 def canonical(arguments: Mapping[str, Any]) -> bytes:

@@ -63,14 +63,19 @@ class AuditLog:
         self._reason = ""
         self._refusals = _Budget()
         self.path = path
+        self.running = 0
+        """Number of calls without a line yet."""
 
     def digest(self, data: bytes) -> str:
         """Return the keyed digest (HMAC-SHA-256, 128 bits) of some bytes."""
         return hmac.digest(self._key, data, hashlib.sha256).hex()[:DIGEST_CHARS]
 
-    @property
     def is_available(self) -> bool:
-        """Whether the last line was written."""
+        """Return whether lines can be written; after a failure, try to write the number of lost lines."""
+        if self._lost:
+            with self._lock:
+                if self._lost:
+                    self._write_gap()
         return not self._lost
 
     def check(self) -> None:
@@ -79,7 +84,7 @@ class AuditLog:
         Raises:
             ToolError: the log is not available.
         """
-        if self._lost and not self._recover():
+        if not self.is_available():
             message = (
                 "Not run: the audit log of this server cannot be written, and calls without a record are refused. "
                 "Ask the user to look at the server's log; do not retry"
@@ -107,16 +112,10 @@ class AuditLog:
         """Write that the process ends."""
         if self._lock.acquire(timeout=_STOP_S):
             try:
-                self._write("stop", {"suppressed": self._refusals.suppressed or None})
+                self._write("stop", {"running": self.running or None, "suppressed": self._refusals.suppressed or None})
             finally:
                 self._lock.release()
         self._output.close()
-
-    def _recover(self) -> bool:
-        with self._lock:
-            if self._lost:
-                self._write_gap()
-            return not self._lost
 
     def _write(self, event: str, fields: Mapping[str, Any]) -> None:
         self._number += 1

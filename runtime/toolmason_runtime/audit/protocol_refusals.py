@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolmason_runtime.audit.calls import METHODS, digest_of, of_principal
+from toolmason_runtime.audit.calls import METHODS, digest_of, of_principal, subject_of
 from toolmason_runtime.audit.events import active
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def record_refusal(
     log = active()
     if log is None or method not in METHODS:
         return
-    name = params.get("name")
-    subject = {"tool": name} if method == "tools/call" else {"method": method, "prompt": name}
+    subject = subject_of(method, params)
     digest = digest_of(log, params.get("arguments") or {})
     denial = {"decision": "denied", "rule": rule, "outcome": "refused"}
     log.write("refusal", {**origin, "client": client, **of_principal(principal), **subject, **digest, **denial})

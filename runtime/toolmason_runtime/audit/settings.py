@@ -11,7 +11,7 @@ from typing import Final
 
 from toolmason_runtime.audit.errors import AuditError
 from toolmason_runtime.audit.variables import variable
-from toolmason_runtime.protocol.catalogue import ServerEntry
+from toolmason_runtime.protocol.catalogue import AuditEntry, ServerEntry
 
 MB: Final = 1_000_000
 DEFAULT_MAX_MB: Final = 100
@@ -44,7 +44,7 @@ def audit_settings(server: ServerEntry, command: str, flag: str = "") -> AuditSe
     """
     chosen = flag or os.environ.get(variable(command), "").strip()
     source = FLAG if flag else variable(command)
-    entry = server.get("audit", {"path": ""})
+    entry: AuditEntry = server["audit"] if "audit" in server else {"path": ""}  # noqa: SIM401  for the type
     text = chosen or entry["path"]
     if not text or text == OFF:
         return None

@@ -28,7 +28,7 @@ from mcp.types import methods
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 from toolmason_runtime.audit import events
-from toolmason_runtime.audit.http import origin
+from toolmason_runtime.audit.http import mark_reached, origin
 from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.call import Level
 from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
@@ -214,6 +214,7 @@ class SdkContext(RequestContext):
         super().__init__(ctx.params, level, is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
         self._ctx = ctx
         if ctx.request is not None:
+            mark_reached(ctx.request.scope)
             self.principal = principal_of(ctx.request.scope.get("user"))
 
     @cached_property

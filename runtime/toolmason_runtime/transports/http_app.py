@@ -161,4 +161,4 @@ def _with_health(app: ASGIApp) -> ASGIApp:
 def _health() -> JSONResponse:
     """Return the answer of a health check: a server that cannot write its audit log refuses all calls."""
     log = events.active()
-    return _HEALTHY if log is None or log.is_available else _NO_AUDIT
+    return _HEALTHY if log is None or log.is_available() else _NO_AUDIT

@@ -200,6 +200,20 @@ def test_an_approval_was_replayed_for_other_arguments(ledger: Ledger, trail: Tra
     assert shown(approval, "event", "decision", "call") == ("approval", "approved", second["call"])
 
 
+def test_a_request_without_a_name_was_refused(desk: Desk) -> None:
+    desk.peer.response(desk.peer.send("tools/call", name={"a": "b" * 5000}, arguments={}))
+
+    assert only(desk.read("--rule", "INVALID_REQUEST")).get("tool") is None
+
+
+def test_a_prompt_was_read(desk: Desk) -> None:
+    desk.peer.result("prompts/get", name="audit_year", arguments={"year": SECRET})
+
+    counted = desk.read("--event", "call", "--count", "method,prompt,outcome")
+    assert {"method": "prompts/get", "prompt": "audit_year", "outcome": "ok", "count": 1} in counted
+    assert SECRET not in desk.trail.text()
+
+
 # What went wrong?
 
 
@@ -327,6 +341,22 @@ def test_one_principal_called_a_tool_500_times(http_desk: tuple[Http, Trail], ca
     assert counted[:2] == [{"principal": "carol", "count": 500}, {"principal": "dave", "count": 3}]
 
 
+def test_a_refused_call_over_http_has_one_line(http_desk: tuple[Http, Trail], capsys: Any) -> None:
+    http, trail = http_desk
+    before = len(trail.read(capsys, "--event", "refusal"))
+    token = http.issuer.token("ann")
+    for tool in ("nobody", "close_year"):
+        http.call(token, tool)
+    http.call(token, "call_read", tool_name="close_year", args={})
+
+    refusals = trail.read(capsys, "--event", "refusal")[before:]
+    assert [shown(line, "rule", "principal") for line in refusals] == [
+        ("UNKNOWN_TOOL", "ann"),
+        ("NOT_LISTED", "ann"),
+        ("NOT_READ_ONLY", "ann"),
+    ]
+
+
 def test_tokens_were_forged_and_expired(http_desk: tuple[Http, Trail], capsys: Any) -> None:
     http, trail = http_desk
     issuer = http.issuer
@@ -356,7 +386,7 @@ def test_a_web_page_tried_to_reach_the_server(http_desk: tuple[Http, Trail], cap
     http.call("", "list_entries", headers={"host": "rebound.example"})
     http.call("", "list_entries", headers={"origin": "https://evil.example"})
 
-    rules = {line["rule"]: line["status"] for line in trail.read(capsys, "--event", "refusal")}
+    rules = {line["rule"]: line["status"] for line in trail.read(capsys, "--event", "refusal") if "status" in line}
     assert (rules["HOST"], rules["ORIGIN"]) == (421, 403)
 
 

@@ -37,7 +37,7 @@ log = AuditLog(LogFile(path, max_bytes=20_000, keep=400), load_key(path), {"writ
 sys.stdin.readline()
 for number in range(400):
     log.write("call", {"number": number, "padding": "x" * (number % 100)})
-print(log.is_available)
+print(log.is_available())
 """
 
 
@@ -237,7 +237,7 @@ def test_calls_are_refused_while_the_log_is_full_and_the_gap_is_recorded(caplog:
         log.write("call", {"number": 3})
     with pytest.raises(ToolError, match="calls without a record are refused"):
         log.check()
-    assert not log.is_available
+    assert not log.is_available()
     assert [record.message for record in caplog.records] == [
         "the audit log cannot be written, so calls are refused: No space left on device"
     ]
@@ -250,7 +250,7 @@ def test_calls_are_refused_while_the_log_is_full_and_the_gap_is_recorded(caplog:
         ("gap", 2, None),
         ("call", None, 4),
     ]
-    assert log.is_available
+    assert log.is_available()
 
 
 def test_strangers_cannot_push_calls_out_of_the_log() -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _METHODS: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})
 """The methods that may be answered without the context of the request."""
+_AUDITED: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""The methods with a line in the audit log for each request."""
 _log = logging.getLogger(__package__)
 
 
@@ -103,6 +105,8 @@ class SyncPhase:
 
     def _answer(self, message: Wire) -> bytes:
         identity, method, params = message["id"], message["method"], message.get("params") or {}
+        if method in _AUDITED and events.active() is not None:
+            raise NeedsLoopError  # the audit log needs the context of the request, also of a refused one
         try:
             self._session.check(method, message.get("params"))
             result = self._session.answer(method, params)
@@ -116,9 +120,7 @@ class SyncPhase:
             return encode_error(identity, MethodError(INTERNAL_ERROR, "Internal server error"))
 
     def _dispatched(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        # The line of a call in the audit log needs the context of the request.
-        is_audited = method == "tools/call" and events.active() is not None
-        if method not in _METHODS or "requestState" in params or is_audited:
+        if method not in _METHODS or "requestState" in params:
             raise NeedsLoopError
         work = self._dispatcher.dispatch(method, params, None)  # type: ignore[arg-type]
         try:
