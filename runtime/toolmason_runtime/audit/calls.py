@@ -144,5 +144,11 @@ def _size(result: Mapping[str, Any]) -> int | None:
     content = result.get("content")
     if not isinstance(content, list):
         return None
-    texts = (block.get("text", block.get("data", "")) for block in content if isinstance(block, dict))
-    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts)
+    texts = (block.get("text") or block.get("data") or "" for block in content if isinstance(block, dict))
+    return sum(map(_bytes, texts))
+
+
+def _bytes(text: object) -> int:
+    if not isinstance(text, str):
+        return 0
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

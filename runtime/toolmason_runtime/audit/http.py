@@ -29,7 +29,8 @@ def audited_http(app: ASGIApp, *, path: str) -> ASGIApp:
 
     async def auditing(scope: Scope, receive: Receive, send: Send) -> None:
         fields: dict[str, Any] = {}
-        scope = {**scope, _REACHED: (reached := [])}
+        reached: list[bool] = []
+        scope = {**scope, _REACHED: reached}
         status = 0
 
         async def watch(message: Message) -> None:

@@ -215,7 +215,9 @@ class _Authorization:
         )
         events.note(rule=INSUFFICIENT_SCOPE, scopes=missing)
         if name in self._runners and isinstance(arguments, dict):
-            inner = next((arguments[key] for key in ("args", "arguments") if isinstance(arguments.get(key), dict)), {})
+            inner: Any = next(
+                (arguments[key] for key in ("args", "arguments") if isinstance(arguments.get(key), dict)), {}
+            )
             events.note(via=name, arguments=inner)
         elif name != entry["tool"]["name"]:
             events.note(alias=name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolmason_runtime.audit import events, log_file
+from toolmason_runtime.audit import events
 from toolmason_runtime.audit.errors import AuditError
 from toolmason_runtime.audit.log import MAX_HTTP_REFUSALS, AuditLog
 from toolmason_runtime.audit.log_file import LogFile, key_path, load_key
@@ -203,7 +203,7 @@ def test_a_line_that_does_not_fit_leaves_no_part(path: Path, monkeypatch: pytest
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(descriptor, data[:-4])
 
-    monkeypatch.setattr(log_file.os, "write", write_half)
+    monkeypatch.setattr(os, "write", write_half)
     with pytest.raises(OSError, match="No space"):
         file.append(b"a line that is too long\n")
 
