@@ -100,7 +100,6 @@ class AsgiApp:
 
     def _open(self) -> AbstractAsyncContextManager[None]:
         settings = http_settings(self._command)
-        start_audit(self._catalogue["server"], self._command, transport="http")
         token = read_token(Path(settings.token_file)) if settings.token_file else ""
         check = authorize(self._catalogue, {}, token)
         served = served_mcp(http_server(self._build_dispatcher(), settings), settings.state_keys)
@@ -115,6 +114,7 @@ class AsgiApp:
             any_port=True,
         )
         checked = app if token or check else _only_local(app, variable(self._command, "TOKEN_FILE"))
+        start_audit(self._catalogue["server"], self._command, transport="http")
         self._app = audited_http(checked, path=PATH)
         return served.run(app)
 

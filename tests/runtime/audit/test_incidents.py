@@ -183,8 +183,9 @@ def test_arguments_were_invalid(desk: Desk) -> None:
     assert refusal["args_bytes"] == len('{"text":["no","text"]}')
 
 
-def test_an_approval_was_replayed_for_other_arguments(ledger: Ledger, trail: Trail, capsys: Any) -> None:
-    with ledger.stdio(trail, version=MODERN, capabilities=FORMS) as peer:
+@pytest.mark.parametrize("engine", ["lean", "sdk"])
+def test_an_approval_was_replayed_for_other_arguments(ledger: Ledger, trail: Trail, capsys: Any, engine: str) -> None:
+    with ledger.stdio(trail, "--engine", engine, version=MODERN, capabilities=FORMS) as peer:
         asked = peer.call("push", {"branch": "topic"})
         key = next(iter(asked["inputRequests"]))
         answers = {"inputResponses": {key: ACCEPT}, "requestState": asked["requestState"]}
