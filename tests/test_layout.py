@@ -48,11 +48,13 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "search", "discovery", "chunks"),
+    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "search", "discovery", "chunks"),
     *("transports", "programs", "apis", "upstreams", "install", "server", "boot", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
-PUBLIC = {"toolmason_runtime"} | {f"toolmason_runtime.{name}" for name in ("install", "programs", "serving", "testing")}
+PUBLIC = {"toolmason_runtime"} | {
+    f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing")
+}
 """The modules of the runtime that handlers and generated code may import."""
 BINARY = {".png", ".jpg", ".gif", ".wav", ".ico", ".pdf", ".zip"}
 OF_ONE_MACHINE = tuple(f"{place}/" for place in (REPOSITORY, Path.home(), Path(sys.prefix)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolmason_runtime import ToolCall, ToolError
+from toolmason_runtime.audit import log_path
 from toolmason_runtime.programs import SearchPath, is_too_wide
 
 from workbench_handlers.workspace.roots import Root, root_of_uri
@@ -48,8 +49,15 @@ async def roots_for(call: ToolCall) -> tuple[Root, ...]:
     The client's roots are ignored over HTTP: any client of the port could request the whole disk.
 
     Raises:
-        ToolError: none is allowed: the roots are not directories, or the working directory is a disk or the home.
+        ToolError: none is allowed: the roots are not directories, or the working directory is a disk or the home; or
+            the audit log is in one of them.
     """
+    roots = await _roots_for(call)
+    _check_audit_log(roots)
+    return roots
+
+
+async def _roots_for(call: ToolCall) -> tuple[Root, ...]:
     shared = call.state(Workspace)
     if shared.roots:
         return _existing_roots(shared.roots)
@@ -67,6 +75,20 @@ async def roots_for(call: ToolCall) -> tuple[Root, ...]:
         )
         raise ToolError(f"{message} or WORKBENCH_ROOTS", code="NO_ROOTS")
     return (root,)
+
+
+def _check_audit_log(roots: Sequence[Root]) -> None:
+    """Raise ToolError if tools could read or change the audit log of this server."""
+    if not (path := log_path()):
+        return
+    directory = Path(os.path.realpath(path)).parent
+    for root in roots:
+        if directory.is_relative_to(root.path):
+            message = (
+                f"the audit log `{path}` of this server is in the allowed directory `{root.path}`, where tools could "
+                "change it: ask the user to move the log elsewhere"
+            )
+            raise ToolError(message, code="AUDIT_LOG_EXPOSED")
 
 
 async def project_paths(call: ToolCall) -> tuple[Path, ...]:

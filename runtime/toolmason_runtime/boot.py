@@ -49,6 +49,8 @@ _VARIANTS: Final = {
 """The arguments with prepared answers."""
 _CHOOSE_TOOLS: Final = ("TOOLMASON_POLICY", "GEMINI_EXPOSE_ALL_TOOLS")
 """Environment variables that change the lists."""
+_AUDIT: Final = "_AUDIT"
+"""End of the environment variable that sets a server's audit log; it begins with the command, unknown here."""
 _ANSWERED: Final = frozenset({"initialize", "server/discover", "ping", "logging/setLevel"})
 """The methods that `Session` answers."""
 _CHECKSUM: Final = b'"checksum": '
@@ -85,8 +87,12 @@ def open_session(main_file: str, *, startup_check: str = "", options: tuple[Chec
         return None
     if options and not _is_complete(options):
         return None
+    if any(name.endswith(_AUDIT) for name in os.environ):
+        return None  # the server opens its audit log before it answers
     prepared = _prepared(os.path.dirname(main_file), variant)  # noqa: PTH120  `pathlib` is large
     if prepared is None or prepared["server"].get("command_prefix_env", "") in os.environ:
+        return None
+    if "audit" in prepared["server"]:
         return None
     try_to_protect_memory()
     return _Opening(prepared, startup_check).serve()

@@ -52,6 +52,9 @@ def catalogue(server: Server) -> Catalogue:
         table["server"]["auth"] = _auth(server.auth)
     if server.chunk_store:
         table["server"]["chunk_store"] = server.chunk_store
+    if server.audit:
+        limits = {"max_mb": server.audit_max_mb, "keep": server.audit_keep}
+        table["server"]["audit"] = {"path": server.audit, **limits}  # type: ignore[typeddict-item]
     if timeouts := tool_timeouts(server):
         table["server"]["tool_timeouts"] = timeouts
     if server.discovery.pins:

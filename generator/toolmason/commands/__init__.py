@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolmason.commands.audit_log import audit
 from toolmason.commands.call import call, inspect
 from toolmason.commands.completion import completion
 from toolmason.commands.dev import dev
@@ -35,6 +36,7 @@ for _command in (
     embed,
     evaluate_search,
     explain,
+    audit,
     schema,
     init,
     importing,

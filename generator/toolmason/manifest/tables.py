@@ -189,6 +189,16 @@ class ServerTable(PartialTable):
 
     Without a URL, each process keeps its texts in memory, large ones in temporary files.
     """
+    audit: str = key(default="")
+    """File of the audit log, with one JSON line for each call, approval and refusal; `otel` for OpenTelemetry.
+
+    A relative path is below the state directory of the server, such as `~/.local/state/notes/`. The variable
+    `<COMMAND>_AUDIT` and the flag `--audit` replace it.
+    """
+    audit_max_mb: int = key({"minimum": 1, "maximum": 100_000}, default=100)
+    """Size in megabytes from which on the audit log is rotated."""
+    audit_keep: int = key({"minimum": 0, "maximum": 1000}, default=10)
+    """Number of old audit files that are kept."""
     page_size: int = key({"minimum": 1}, default=250)
     """Tools on one page of `tools/list`."""
     tool_timeout: float | None = key({"minimum": 1}, default=None)

@@ -371,6 +371,10 @@ class Server:
     middleware: Handler | None
     """Wrapper of the ASGI application."""
     chunk_store: str
+    audit: str
+    """File of the audit log, or `otel`; empty without one."""
+    audit_max_mb: int
+    audit_keep: int
     page_size: int
     auth: ServerAuth | None
     options: tuple[Option, ...]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Protocol
 
+from toolmason_runtime.audit import events
 from toolmason_runtime.discovery.annotations import combined_annotations
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Parameters, input_schema, parse_arguments
@@ -109,6 +110,7 @@ class StyleContext:
             ToolError: it does not exist (the text lists similar names), or is disabled.
         """
         name = name.strip()
+        events.note(tool=name)
         entry = self.find(name)
         if entry is None:
             raise ToolError(unknown_tool_text(self.index, name), code="UNKNOWN_TOOL")
@@ -202,10 +204,12 @@ class MetaStyle:
         try:
             parsed = parse_arguments(meta.parameters, arguments)
         except ToolError as error:
+            events.note_failure(error.code)
             return error_result(error.message)
         try:
             result = await meta.answer(parsed.values, run)
         except ToolError as error:
+            events.note_failure(error.code)
             result = error_result(error.message)
         return with_notes(result, parsed.notes)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from toolmason_runtime.audit import events
 from toolmason_runtime.discovery.annotations import READ_ONLY_ANNOTATIONS, combined_annotations, is_read_only
 from toolmason_runtime.discovery.meta_tools import (
     MetaStyle,
@@ -98,6 +99,7 @@ def _call_read(context: StyleContext, name: str, call_any: str) -> MetaTool:
     async def run_read_only(values: dict[str, Any], run: Run) -> WireResult:
         entry = context.tool(values["tool_name"])
         if not is_read_only(entry):
+            events.note_failure("NOT_READ_ONLY")
             return error_result(f"`{entry['tool']['name']}` is not read-only: run it with `{call_any}`.")
         return await run(entry["tool"]["name"], values["args"] or {})
 

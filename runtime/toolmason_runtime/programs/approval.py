@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from toolmason_runtime.audit import events
 from toolmason_runtime.programs.argv import argument_text, items
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.programs.spec import CONFIRM_PLACEHOLDER, CommandTool, Invocation, Risk
@@ -109,18 +110,45 @@ async def _request_approval(
     call: ToolCall, commands: ProgramSettings, tool: str, risk: Risk, *, key: str, question: Callable[[], str]
 ) -> None:
     if not commands.policy.needs_approval(tool, risk):
+        events.note(approval="not needed")
         return
     if not call.can_elicit("form"):
         if commands.approves_headless:
+            _record(call, risk, key, "approved", "headless")
             return
+        _record(call, risk, key, "unavailable", "client")
         raise ToolError(_unavailable_message(tool, risk), code="APPROVAL_UNAVAILABLE")
     text = question()
     try:
         answer = await call.elicit(text, _EMPTY_FORM, key=key)
     except ToolError as error:
+        _record(call, risk, key, "failed", "client")
         raise ToolError(f"Not run: {tool} needs approval. {error.message}", code="NOT_APPROVED") from error
+    _record(call, risk, key, _DECISIONS.get(str(answer.get("action")), "cancelled"), "client")
     if answer.get("action") != "accept":
         raise ToolError(_rejected_message(tool, str(answer.get("action"))), code="NOT_APPROVED")
+
+
+_DECISIONS: Final = {"accept": "approved", "decline": "declined"}
+
+
+def _record(call: ToolCall, risk: Risk, key: str, decision: str, surface: str) -> None:
+    """Write a decision to the audit log. `key` identifies the command or effect, so it is logged as a digest."""
+    if events.active() is None:
+        return
+    from toolmason_runtime.audit.start import os_user
+
+    user = os_user() if call.is_local else None
+    events.note(approval=decision, subject=events.subject(key))
+    events.record(
+        "approval",
+        **events.current_call(),
+        decision=decision,
+        surface=surface,
+        os_user=user,
+        risk=risk.value,
+        subject=events.subject(key),
+    )
 
 
 def question(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
+from toolmason_runtime.audit import events
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.access import Guarded, confined, resolve_access
 from toolmason_runtime.programs.approval import approve
@@ -85,6 +86,9 @@ class CommandRun:
             access = resolve_access(permissions, guarded, prepared, risk=risk, environ=environ)
             async with confined(prepared, access) as prepared:
                 outcome = await run(prepared, executor=commands.executor, environ=environ)
+        events.note(exit_code=outcome.exit_code)
+        if outcome.timed_out:
+            events.note_failure("TIMEOUT")
         if self.result and outcome.exit_code in self.tool.ok_exit_codes:
             return await run_sync(self._structured, outcome)
         return await reply(outcome, call.state(ChunkStore), ok_exit_codes=self.tool.ok_exit_codes)
@@ -98,7 +102,11 @@ class CommandRun:
     async def _guarded(self, values: Mapping[str, Any], call: ToolCall) -> Guarded:
         if self.guard is None:
             return Guarded(values={})
-        returned = await self.guard(self.tool, values, call)
+        try:
+            returned = await self.guard(self.tool, values, call)
+        except ToolError:
+            events.note(rule="guard")
+            raise
         return returned if isinstance(returned, Guarded) else Guarded(values=returned)
 
 

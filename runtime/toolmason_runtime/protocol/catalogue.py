@@ -32,6 +32,16 @@ class AuthEntry(TypedDict):
     algorithms: list[str]
 
 
+class AuditEntry(TypedDict):
+    """`[server] audit` and its limits."""
+
+    path: str
+    max_mb: NotRequired[int]
+    """Size in megabytes from which on the log is rotated; absent means the default."""
+    keep: NotRequired[int]
+    """Number of old files; absent means the default."""
+
+
 class ServerEntry(TypedDict):
     """`[server]` of the manifest, without the keys that only the generator needs."""
 
@@ -55,6 +65,8 @@ class ServerEntry(TypedDict):
     """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
     auth: NotRequired[AuthEntry]
     """The authorization server of HTTP clients; absent without one."""
+    audit: NotRequired[AuditEntry]
+    """The audit log; absent without one."""
     tool_timeouts: NotRequired[dict[str, float]]
     """Seconds that clients wait for a tool, by the name in `clientInfo`; absent if none is known."""
 

@@ -40,6 +40,11 @@ class RequestContext(ABC):
     def capabilities(self) -> Mapping[str, Any]:
         """The client's capabilities, as sent."""
 
+    @property
+    def origin(self) -> Mapping[str, Any]:
+        """The transport, the client's version and address, the session and the request's id, for the audit log."""
+        return {}
+
     async def log(self, level: Level, data: Any, logger: str | None) -> None:
         """Send a log message if its level is at least that of the request, or of the connection (2025-11-25)."""
         min_level = meta_of(self._params).get(LOG_LEVEL) if self.is_modern else self._level

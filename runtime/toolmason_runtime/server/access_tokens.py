@@ -11,6 +11,7 @@ from typing import Any, Final
 import jwt
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from starlette.authentication import AuthenticationError
+from toolmason_runtime.audit import events
 from toolmason_runtime.server.jwks import KeySet, KeysUnavailableError
 
 MAX_TOKEN_CHARS: Final = 16_384
@@ -53,6 +54,7 @@ class AccessTokens(TokenVerifier):
         """
         token = token.strip()
         if not token.isascii() or len(token) > MAX_TOKEN_CHARS:
+            events.note(rule="TOKEN_MALFORMED")
             return None
         if self._operator_token and hmac.compare_digest(token.encode(), self._operator_token):
             return self._operator
@@ -61,11 +63,13 @@ class AccessTokens(TokenVerifier):
         except KeysUnavailableError as error:
             raise AuthenticationError("The keys of the authorization server are not available.") from error
         except jwt.PyJWTError as error:
+            events.note(rule=_rule(error))
             _log.info("refused an access token: %s", error)
             return None
         subject, client_id = _text(claims, "sub"), _text(claims, "client_id") or _text(claims, "azp")
         if not (subject or client_id):
             # All such tokens would share their sessions.
+            events.note(rule="TOKEN_WITHOUT_SUBJECT")
             _log.info("refused an access token: it names neither a subject nor a client")
             return None
         return AccessToken(
@@ -97,6 +101,22 @@ class AccessTokens(TokenVerifier):
             options={"require": ["exp", "iss", "aud"]},
         )
         return claims
+
+
+_RULES: Final[tuple[tuple[type[Exception], str], ...]] = (
+    (jwt.ExpiredSignatureError, "TOKEN_EXPIRED"),
+    (jwt.ImmatureSignatureError, "TOKEN_NOT_YET_VALID"),
+    (jwt.InvalidAudienceError, "TOKEN_AUDIENCE"),
+    (jwt.InvalidIssuerError, "TOKEN_ISSUER"),
+    (jwt.InvalidSignatureError, "TOKEN_SIGNATURE"),
+    (jwt.InvalidAlgorithmError, "TOKEN_ALGORITHM"),
+    (jwt.PyJWTError, "TOKEN_INVALID"),
+)
+"""The rule in the audit log that refuses a token with an error; the first kind counts."""
+
+
+def _rule(error: Exception) -> str:
+    return next(rule for kind, rule in _RULES if isinstance(error, kind))
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

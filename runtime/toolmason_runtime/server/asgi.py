@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+from toolmason_runtime.audit.http import audited_http
+from toolmason_runtime.audit.start import start_audit, stop_audit
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.sdk import sdk_server
@@ -16,7 +18,7 @@ from toolmason_runtime.server.telemetry import instrument
 from toolmason_runtime.transports.bearer_token import read_token
 from toolmason_runtime.transports.http import served_mcp
 from toolmason_runtime.transports.http_access import LOOPBACK_NAMES, AccessError, Authorize, host_values, origin_value
-from toolmason_runtime.transports.http_app import Extras, Middleware, Routes, http_app
+from toolmason_runtime.transports.http_app import PATH, Extras, Middleware, Routes, http_app
 from toolmason_runtime.transports.http_settings import HttpSettings, http_settings, variable
 from toolmason_runtime.transports.open_access import needs_token, opened
 
@@ -92,6 +94,7 @@ class AsgiApp:
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self._app = None
+        stop_audit()
         await send({"type": "lifespan.shutdown.complete"})
 
     def _open(self) -> AbstractAsyncContextManager[None]:
@@ -117,7 +120,8 @@ class AsgiApp:
             authorize=check,
             any_port=True,
         )
-        self._app = app
+        start_audit(self._catalogue["server"], self._command, transport="http")
+        self._app = audited_http(app, path=PATH)
         return served.run(app)
 
     def _require_token(self, settings: HttpSettings, *, has_token: bool) -> None:

@@ -21,8 +21,10 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from toolmason_runtime.audit import events
+from toolmason_runtime.audit.calls import of_principal
 from toolmason_runtime.programs.argv import expand_variables
-from toolmason_runtime.protocol.authorization import insufficient_scope, missing_scopes
+from toolmason_runtime.protocol.authorization import INSUFFICIENT_SCOPE, insufficient_scope, missing_scopes
 from toolmason_runtime.protocol.catalogue import AuthEntry, Catalogue, ToolEntry
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.principal import Principal
@@ -185,6 +187,7 @@ class _Authorization:
     def _insufficient_scope(self, message: JSONRPCRequest, entry: ToolEntry, principal: Principal | None) -> Response:
         """Return the response of RFC 6750, section 3.1. Its `scope` also has the granted scopes: none is lost."""
         missing = missing_scopes(entry, principal)
+        self._note_refusal(message, entry, principal, missing)
         granted = principal.scopes if principal else frozenset()
         known = {*self._scopes, *(scope for tool in self._tools.values() for scope in tool["scopes"])}
         scopes = " ".join(sorted({*entry["scopes"], *(known & granted)}))
@@ -200,6 +203,24 @@ class _Authorization:
             headers={"WWW-Authenticate": challenge},
             media_type="application/json",
         )
+
+    def _note_refusal(
+        self, message: JSONRPCRequest, entry: ToolEntry, principal: Principal | None, missing: list[str]
+    ) -> None:
+        """Add the refused call to the line of its request in the audit log."""
+        params = message.params or {}
+        name, arguments = params.get("name"), params.get("arguments")
+        events.note(
+            **of_principal(principal), request=message.id, tool=entry["tool"]["name"], arguments=arguments or {}
+        )
+        events.note(rule=INSUFFICIENT_SCOPE, scopes=missing)
+        if name in self._runners and isinstance(arguments, dict):
+            inner: Any = next(
+                (arguments[key] for key in ("args", "arguments") if isinstance(arguments.get(key), dict)), {}
+            )
+            events.note(via=name, arguments=inner)
+        elif name != entry["tool"]["name"]:
+            events.note(alias=name)
 
 
 def _unavailable(_: HTTPConnection, error: Exception) -> Response:

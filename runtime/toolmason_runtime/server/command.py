@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolmason_runtime.audit.variables import variable as audit_variable
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
@@ -43,9 +44,11 @@ STARTUP_CHECK_DELAY_S = 1.0
 """Seconds until the startup check runs; clients have their first responses by then."""
 SERVE = "serve"
 INSTALL = "install"
-BUILT_IN = (SERVE, INSTALL)
+AUDIT = "audit"
+BUILT_IN = (SERVE, INSTALL, AUDIT)
 """Subcommands of every server."""
 _INSTALL_HELP = (INSTALL, "Add this server to the configuration of an MCP client")
+_AUDIT_HELP = (AUDIT, "Filter and count the lines of an audit log")
 _AUTH = {
     "issuer": "authorization server whose access tokens are accepted",
     "audience": "audience of the access tokens",
@@ -129,7 +132,11 @@ def main(
         from toolmason_runtime.server.package_files import server_files
 
         return install(argv[1:], package=package, server_files=server_files(package))
-    shown = [(name, summary) for name, summary, _ in subcommands]
+    if argv[:1] == [AUDIT]:
+        from toolmason_runtime.audit.command import main as audit
+
+        return audit(argv[1:], prog=f"{prog} {AUDIT}", server=catalogue["server"], command=prog)
+    shown = [_AUDIT_HELP, *((name, summary) for name, summary, _ in subcommands)]
     parser = _parser(catalogue, options, [_INSTALL_HELP, *shown] if package else shown, prog, version)
     try:
         args = parser.parse_args(argv)
@@ -173,6 +180,10 @@ def main(
     from toolmason_runtime.server.logging import log_to_stderr
 
     log_to_stderr(args.log_level, args.log_format)
+    try:
+        _start_audit(catalogue, args, prog)
+    except ValueError as error:
+        return _usage_error(prog, str(error))
     if not args.http and sys.stdin is not None and sys.stdin.isatty():
         print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     with nullcontext((0, 1)) if args.http else reserved_streams() as streams:
@@ -187,6 +198,25 @@ def main(
             return _serve_http(make_dispatcher, catalogue, args, prog=prog, shutdown=shutdown, hooks=hooks)
         _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
     return shutdown.exit()
+
+
+def _start_audit(catalogue: Catalogue, args: argparse.Namespace, prog: str) -> None:
+    """Open the audit log, if the server has one. With several workers, each of them opens it.
+
+    Raises:
+        ValueError: it cannot be used.
+    """
+    if not (args.audit or "audit" in catalogue["server"] or os.environ.get(audit_variable(prog))):
+        return
+    from toolmason_runtime.audit.start import start_audit, stop_audit
+    from toolmason_runtime.server.workers import is_worker
+    from toolmason_runtime.transports.shutdown import exit_hooks
+
+    if args.http and args.workers > 1 and not is_worker():
+        return
+    transport = "http" if args.http else "stdio"
+    if start_audit(catalogue["server"], prog, flag=args.audit or "", transport=transport):
+        exit_hooks.append(stop_audit)
 
 
 def _serve_stdio(
@@ -264,6 +294,13 @@ def _parser(
         "--log-format",
         choices=LOG_FORMATS,
         help="format of the log (default: text on a terminal, else json)",
+    )
+    parser.add_argument(
+        "--audit",
+        type=_non_empty,
+        metavar="FILE",
+        help="audit log with one line for each call, approval and refusal: an absolute path, `otel`, or `off`"
+        f" [env: {audit_variable(prog)}]",
     )
     parser.add_argument(
         "--engine",

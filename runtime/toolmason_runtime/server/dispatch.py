@@ -10,9 +10,10 @@ import importlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from toolmason_runtime.audit import events
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
@@ -140,6 +141,14 @@ class Dispatcher:
         """
         if method not in self.methods:
             raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
+        if (log := events.active()) is not None:
+            from toolmason_runtime.audit.calls import METHODS, audited
+
+            if method in METHODS:
+                return await audited(log, method, params, context, partial(self._dispatch, method, params, context))
+        return await self._dispatch(method, params, context)
+
+    async def _dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         try:
             result = await self.methods[method](params, context)
         except InputRequired as pending:
@@ -182,15 +191,21 @@ class Dispatcher:
             return await self._run(name, arguments, context)
 
         if self._style.is_meta_tool(name):
+            events.note(via=name, kind="meta")
             return await _as_result(name, self._style.call(name, arguments, run))
-        return await run(self._resolve_direct_name(name), arguments)
+        resolved = self._resolve_direct_name(name)
+        if resolved != name:
+            events.note(alias=name)
+        return await run(resolved, arguments)
 
     async def _reject(self, name: str, problems: Sequence[str]) -> WireResult:
         """Return the result of a call whose arguments the JSON boundary removed."""
+        events.note_failure(INVALID_ARGUMENT)
         if self._style.is_meta_tool(name):
             return error_result("\n".join(problems))
         entry = self._entry(self._resolve_direct_name(name))
         if not is_enabled(entry):
+            events.note_failure(_DISABLED)
             return error_result(disabled(name))
         example = [f"Example: {example['invocation']}" for example in entry["examples"][:1]]
         error = ToolError("\n".join([*problems, *example]), code=INVALID_ARGUMENT)
@@ -213,6 +228,7 @@ class Dispatcher:
         if resolved == FETCH_CHUNK or self._style.allows_direct_call(resolved):
             return resolved
         index = self._style.index
+        events.note_failure("NOT_LISTED" if index.get(name) else "UNKNOWN_TOOL")
         # For a hidden tool, the text names the meta-tool that runs it.
         data = None if index.get(name) else {"nearest": index.nearest(name)}
         raise MethodError(INVALID_PARAMS, self._style.unknown_tool_text(name), data)
@@ -227,9 +243,11 @@ class Dispatcher:
         """Run a tool, for direct calls and for calls through a meta-tool."""
         entry = self._entry(name)
         as_json = self._has_json_errors(entry)
+        events.note_call(entry["tool"]["name"], _kind(entry), arguments)
         if self.on_tool is not None:
             self.on_tool(name)
         if not is_enabled(entry):
+            events.note_failure(_DISABLED)
             return error_result(disabled(name))
         work = self._execute(name, entry, arguments, context, as_json=as_json)
         return with_notes(await _as_result(name, work, as_json=as_json), _deprecation(entry))
@@ -332,9 +350,13 @@ async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = 
     try:
         return await work
     except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
-        return _error_result(to_tool_error(f"tool {name}", error), as_json=as_json)
+        tool_error = to_tool_error(f"tool {name}", error)
+        events.note_failure(tool_error.code)
+        return _error_result(tool_error, as_json=as_json)
 
 
+_DISABLED: Final = "DISABLED_TOOL"
+"""Code of a call of a disabled tool, in the audit log."""
 _BUG_ADVICE: Final = ": internal server error; see the server log, and report it if it recurs"
 
 
@@ -345,6 +367,14 @@ def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
     details = {"details": error.details} if error.details else {}
     body = {"code": error.code, "message": error.message + advice, **details}
     return error_result(mask(json.dumps({"error": body}, ensure_ascii=False)))
+
+
+def _kind(entry: ToolEntry) -> str:
+    """Return the kind of a tool's implementation, for the audit log."""
+    if entry is FETCH_CHUNK_ENTRY:
+        return "built-in"
+    kinds = {"cli": "program", "api": "http", "upstream": "upstream"}
+    return next((kind for key, kind in kinds.items() if key in entry), "handler")
 
 
 def _call_params(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

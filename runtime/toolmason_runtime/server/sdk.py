@@ -27,6 +27,8 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.types import methods
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
+from toolmason_runtime.audit import events
+from toolmason_runtime.audit.http import mark_reached, origin
 from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.call import Level
 from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
@@ -84,11 +86,9 @@ def sdk_server(
 
     async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
         request = SdkContext(ctx, levels.of(ctx))
+        request.call_timeout_s = call_timeout_s if ctx.method == "tools/call" else None
         try:
-            result = await _in_time(
-                dispatcher.dispatch(ctx.method, ctx.params or {}, request),
-                call_timeout_s if ctx.method == "tools/call" else None,
-            )
+            result = await _in_time(dispatcher.dispatch(ctx.method, ctx.params or {}, request), request.call_timeout_s)
         except MethodError as error:
             if request.is_modern and error.code == RESOURCE_NOT_FOUND:
                 error.code = types.INVALID_PARAMS
@@ -143,11 +143,28 @@ async def _hide_internal_errors(ctx: ServerRequestContext[Any], call_next: CallN
         return await call_next(ctx)
     except MethodError as error:
         raise MCPError(error.code, error.message, error.data) from error
-    except (MCPError, ValidationError):
+    except (MCPError, ValidationError) as error:
+        _record_refusal(ctx, error)
         raise
     except Exception as error:
         _log.exception("%s failed", ctx.method)
         raise MCPError(types.INTERNAL_ERROR, "Internal server error") from error
+
+
+def _record_refusal(ctx: ServerRequestContext[Any], error: Exception) -> None:
+    """Add a request that the SDK refuses to the audit log: its state or its parameters are invalid."""
+    if events.active() is None:
+        return
+    from toolmason_runtime.audit.protocol_refusals import record_refusal
+
+    request = SdkContext(ctx, DEFAULT_LEVEL)
+    data = error.error.data if isinstance(error, MCPError) else None
+    is_state = isinstance(data, dict) and data.get("reason") == "invalid_request_state"
+    rule = "REQUEST_STATE" if is_state else "INVALID_REQUEST"
+    principal = request.principal
+    record_refusal(
+        ctx.method, ctx.params or {}, rule, origin=request.origin, client=request.client_name, principal=principal
+    )
 
 
 class _ConnectionCounter:
@@ -190,10 +207,14 @@ class _Levels:
 class SdkContext(RequestContext):
     """The SDK's implementation of `Context`. `level` is the log level of the connection."""
 
+    call_timeout_s: float | None = None
+    """Maximum seconds of the request; None for no limit."""
+
     def __init__(self, ctx: ServerRequestContext[Any, Any], level: Level) -> None:
         super().__init__(ctx.params, level, is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
         self._ctx = ctx
         if ctx.request is not None:
+            mark_reached(ctx.request.scope)
             self.principal = principal_of(ctx.request.scope.get("user"))
 
     @cached_property
@@ -207,6 +228,15 @@ class SdkContext(RequestContext):
         """The name in `clientInfo`: of the handshake, or of this request (2026-07-28)."""
         client = self._ctx.session.client_params
         return "" if client is None else client.client_info.name
+
+    @property
+    def origin(self) -> Mapping[str, Any]:
+        """The transport, the client's version and address, the session and the request's id, for the audit log."""
+        client = self._ctx.session.client_params
+        request = self._ctx.request
+        fields = {"transport": "stdio"} if request is None else {"transport": "http", **origin(request.scope)}
+        version = None if client is None else client.client_info.version
+        return {**fields, "client_version": version, "request": self._ctx.request_id}
 
     @property
     def has_progress_token(self) -> bool:

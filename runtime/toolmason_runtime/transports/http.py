@@ -14,6 +14,7 @@ from typing import Any
 import uvicorn
 from mcp.server.lowlevel import Server
 from starlette.types import ASGIApp
+from toolmason_runtime.audit.http import audited_http
 from toolmason_runtime.transports.http_access import (
     LOOPBACK_NAMES,
     AccessError,
@@ -107,7 +108,7 @@ def serve(
         limits = {"request_timeout_s": request_timeout_s, "max_connections": maximum}
         protocol = type("_LimitedConnection", (Connection,), limits)
         config = uvicorn.Config(
-            app,
+            audited_http(app, path=PATH),
             http=protocol,
             log_config=None,
             access_log=False,

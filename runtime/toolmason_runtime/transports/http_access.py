@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from toolmason_runtime.audit import events
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
@@ -111,11 +112,13 @@ class _HostOriginMiddleware:
     def _refusal(self, headers: Headers) -> Response | None:
         host = headers.get("host", "").lower()
         if host not in self._hosts and not (self._any_port and _without_port(host) in self._hosts):
+            events.note(rule="HOST")
             _log.warning("refused a request for another host: %.200r", host)
             return PlainTextResponse("This host is not served here; --allow-host allows one.\n", 421)
         allowed = self._origins | {f"http://{host}", f"https://{host}"}
         for origin in headers.getlist("origin"):
             if origin.lower() not in allowed:
+                events.note(rule="ORIGIN")
                 _log.warning("refused a request from another origin: %.200r", origin)
                 return PlainTextResponse("Pages of this origin are not answered; --allow-origin allows one.\n", 403)
         return None
@@ -140,8 +143,10 @@ class _WithToken:
     def _refusal(self, headers: Headers) -> Response | None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
+            events.note(rule="TOKEN_MISSING")
             return _unauthorized("A bearer token is required.", "Bearer")
         if not hmac.compare_digest(token.strip().encode(), self._token):
+            events.note(rule="TOKEN_WRONG")
             return _unauthorized("The bearer token is wrong.", 'Bearer error="invalid_token"')
         return None
 

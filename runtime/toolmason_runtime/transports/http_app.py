@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import BaseRoute, Match, Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
+from toolmason_runtime.audit import events
 from toolmason_runtime.transports.http_access import Authorize, guarded
 from toolmason_runtime.transports.limits import MAX_REQUESTS, client_share, limited, limited_by_client
 from toolmason_runtime.transports.open_access import direct_only
@@ -35,6 +36,9 @@ _POLICY_VIOLATION: Final = 1008
 """Status of RFC 6455, section 7.4.1, for a WebSocket that is refused."""
 _AMBIGUOUS: Final = PlainTextResponse(
     "Content-Length and Transfer-Encoding exclude each other.\n", 400, headers={"Connection": "close"}
+)
+_NO_AUDIT: Final = JSONResponse(
+    {"status": "the audit log cannot be written"}, 503, headers={"Cache-Control": "no-store"}
 )
 _HEALTHY: Final = JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
@@ -166,6 +170,12 @@ def _with_health(app: ASGIApp) -> ASGIApp:
 
     async def checking(scope: Scope, receive: Receive, send: Send) -> None:
         is_check = scope["path"] == HEALTH_PATH and scope["method"] in {"GET", "HEAD"}
-        await (_HEALTHY if is_check else app)(scope, receive, send)
+        await (_health() if is_check else app)(scope, receive, send)
 
     return checking
+
+
+def _health() -> JSONResponse:
+    """Return the answer of a health check: a server that cannot write its audit log refuses all calls."""
+    log = events.active()
+    return _HEALTHY if log is None or log.is_available() else _NO_AUDIT

@@ -11,6 +11,7 @@ import os
 
 from toolmason_runtime import ToolError
 
+from workbench_handlers.editing.reviews.audit_trail import record_failure, record_undo
 from workbench_handlers.editing.reviews.store import (
     AUTO_APPROVE,
     Decision,
@@ -96,9 +97,11 @@ def undo(store: ReviewStore, review_id: str) -> str:
         if original is not None:
             replace_file(located, original, expected=current)
             store.mark_undone(review)
+            record_undo(review)
             return f"Restored `{review.path}` to its bytes before {review.id}"
         _remove_file(located)
         store.mark_undone(review)
+        record_undo(review)
         return f"Removed `{review.path}`, which {review.id} had created"
 
 
@@ -127,6 +130,7 @@ def _commit(store: ReviewStore, review: Review, data: bytes, decision: Decision)
     except FileChangedError as error:
         return _conflict(store, review, error.current)
     except ToolError as error:
+        record_failure(review, error.code)
         reason = reveal(error.message, keep="")
         raise ToolError(
             f"{review.id} is approved, but {quoted(review)} was not written: {reason}. The file is unchanged. Remove "

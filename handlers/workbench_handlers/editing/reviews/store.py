@@ -20,7 +20,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from toolmason_runtime import ToolError
+from toolmason_runtime.audit import log_path
 
+from workbench_handlers.editing.reviews.audit_trail import record_decision, record_proposal, record_settlement
 from workbench_handlers.editing.reviews.state_files import (
     create_once,
     locked,
@@ -74,6 +76,8 @@ class Review:
     """The review whose text this one changes."""
     client: str = ""
     """Name of the client."""
+    audit: str = ""
+    """Path of the audit log of the server that proposed it; empty without one."""
 
     @property
     def located(self) -> Located:
@@ -165,6 +169,7 @@ class ReviewStore:
             notes=notes,
             continues=continues,
             client=client,
+            audit=log_path(),
         )
         files = {"review.json": _as_json(asdict(review)), "proposed": proposed}
         if original is not None:
@@ -182,6 +187,7 @@ class ReviewStore:
                 shutil.rmtree(temporary, ignore_errors=True)
                 raise
             sync_directory(self.directory)
+        record_proposal(review)
         return review
 
     def get(self, review_id: str) -> Review | None:
@@ -240,9 +246,12 @@ class ReviewStore:
                     # A name of its own: the text of a later surface must not replace the text of the first one.
                     stored["edited"] = f"edited-{token_hex(4)}"
                     write_durably(directory / str(stored["edited"]), edited)
-                return create_once(directory / "decision.json", _as_json(stored))
+                is_first = create_once(directory / "decision.json", _as_json(stored))
         except FileNotFoundError:  # removed meanwhile
             return False
+        if is_first:
+            record_decision(review, action, decision.surface)
+        return is_first
 
     def decision(self, review: Review) -> Decision | None:
         """Return the decision; None if there is none yet."""
@@ -274,7 +283,9 @@ class ReviewStore:
     def record_outcome(self, review: Review, outcome: Outcome) -> Outcome:
         """Record the outcome, and return it, or the one that was recorded first."""
         with state_errors(self.directory):
-            create_once(self._path(review) / "outcome.json", _as_json(asdict(outcome)))
+            is_first = create_once(self._path(review) / "outcome.json", _as_json(asdict(outcome)))
+        if is_first:
+            record_settlement(review, outcome.status, outcome.sha256)
         return self.outcome(review) or outcome
 
     def outcome(self, review: Review) -> Outcome | None:

@@ -48,9 +48,16 @@ class Calls:
     or none if the client has cancelled it.
     """
 
-    def __init__(self, output: Output, run: Callable[[Call], Awaitable[dict[str, Any]]]) -> None:
+    def __init__(
+        self,
+        output: Output,
+        run: Callable[[Call], Awaitable[dict[str, Any]]],
+        *,
+        on_refused: Callable[[Call], None] = lambda call: None,  # noqa: ARG005  it does nothing
+    ) -> None:
         self._output = output
         self._run = run
+        self._on_refused = on_refused
         self._by_id: dict[RequestId, Call] = {}
         self._waiting: deque[Call] = deque()
         self._waiting_bytes = 0
@@ -64,6 +71,7 @@ class Calls:
             return
         if len(self._waiting) >= MAX_WAITING or self._waiting_bytes + call.size > MAX_WAITING_BYTES:
             error = MethodError(INTERNAL_ERROR, "too many requests are waiting; send the next one after a response")
+            self._on_refused(call)
             self._output.write(encode_error(call.identity, error))
             return
         self._by_id[call.identity] = call

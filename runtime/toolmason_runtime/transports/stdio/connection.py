@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolmason_runtime.audit import events
 from toolmason_runtime.protocol.errors import MethodError
 from toolmason_runtime.transports.messages import MalformedError, Wire
 from toolmason_runtime.transports.stdio.calls import Call, Calls
@@ -35,7 +37,7 @@ class Connection:
         self._states = RequestStates()
         self._requests = ClientRequests(output)
         self._subscriptions = Subscriptions(dispatcher, self._requests)
-        self._calls = Calls(output, self._run)
+        self._calls = Calls(output, self._run, on_refused=self._on_refused)
         output.on_room = self._calls.start_next
 
     def receive(self, received: Received) -> None:
@@ -54,6 +56,9 @@ class Connection:
         """Cancel all calls, and wait for their end."""
         await self._calls.close()
 
+    def _on_refused(self, call: Call) -> None:
+        self._record_refusal(call.identity, call.method, call.params, "TOO_MANY_REQUESTS")
+
     def _malformed(self, malformed: MalformedError) -> None:
         _log.warning("ignored invalid input line: %s", malformed)
         if malformed.answer is not None:
@@ -67,6 +72,7 @@ class Connection:
             self._session.check(method, params)
             result = self._session.answer(method, params or {})
         except MethodError as error:
+            self._record_refusal(identity, method, params or {}, "INVALID_REQUEST")
             self._output.write(encode_error(identity, error))
             return
         if result is None:
@@ -81,6 +87,26 @@ class Connection:
             case "notifications/initialized", _:
                 self._session.is_ready = True
 
+    def _unsealed(self, call: Call) -> Mapping[str, Any]:
+        """Return the parameters with the verified answers of earlier rounds.
+
+        Raises:
+            MethodError: the answers belong to another call, were changed, or are too old.
+        """
+        try:
+            return self._states.unseal(call.method, call.params)
+        except MethodError:
+            self._record_refusal(call.identity, call.method, call.params, "REQUEST_STATE")
+            raise
+
+    def _record_refusal(self, identity: Any, method: str, params: Mapping[str, Any], rule: str) -> None:
+        if events.active() is None:
+            return
+        from toolmason_runtime.audit.protocol_refusals import record_refusal
+
+        about = {"transport": "stdio", "client_version": self._session.client_version(params), "request": identity}
+        record_refusal(method, params, rule, origin=about, client=self._session.client_name(params))
+
     async def _run(self, call: Call) -> dict[str, Any]:
         """Return the result of a call.
 
@@ -89,7 +115,7 @@ class Connection:
         """
         method = call.method
         try:
-            params = self._states.unseal(method, call.params)
+            params = self._unsealed(call)
             context = LeanContext(call, params, self._session, self._requests)
             if method == LISTEN:
                 return self._session.complete(method, await self._subscriptions.listen(call, context))

@@ -40,6 +40,12 @@ class LeanContext(RequestContext):
         """The name in `clientInfo`."""
         return self._session.client_name(self._params)
 
+    @property
+    def origin(self) -> Mapping[str, Any]:
+        """The transport, the client's version and the request's id, for the audit log."""
+        version = self._session.client_version(self._params)
+        return {"transport": "stdio", "client_version": version, "request": self._call.identity}
+
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Send progress if the request has a token."""
         if self._token is None:

@@ -148,6 +148,12 @@ class Session:
         name: str = (info or {}).get("name", "")
         return name
 
+    def client_version(self, params: Params) -> str:
+        """Return the version in `clientInfo`, as `client_name`."""
+        info = meta_of(params).get(CLIENT_INFO) if self.is_modern else self._client.get("clientInfo")
+        version: str = (info or {}).get("version", "")
+        return version
+
     @cached_property
     def _server_info(self) -> dict[str, Any]:
         info = self._server

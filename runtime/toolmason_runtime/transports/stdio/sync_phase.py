@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from toolmason_runtime.audit import events
 from toolmason_runtime.protocol.errors import INTERNAL_ERROR, MethodError
 from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, MalformedError, Wire, decode
 from toolmason_runtime.transports.shutdown import Shutdown, leave
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _METHODS: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})
 """The methods that may be answered without the context of the request."""
+_AUDITED: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""The methods with a line in the audit log for each request."""
 _log = logging.getLogger(__package__)
 
 
@@ -102,6 +105,8 @@ class SyncPhase:
 
     def _answer(self, message: Wire) -> bytes:
         identity, method, params = message["id"], message["method"], message.get("params") or {}
+        if method in _AUDITED and events.active() is not None:
+            raise NeedsLoopError  # the audit log needs the context of the request, also of a refused one
         try:
             self._session.check(method, message.get("params"))
             result = self._session.answer(method, params)
