@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from toolmason_runtime.apis.request import Request, join_url, query_value, text_of
 from toolmason_runtime.apis.spec import Pagination
-
-_LINK: Final = re.compile(r'<(?P<url>[^>]*)>(?P<params>(?:\s*;\s*[^\s=;,]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?)*)')
-"""One link of a `Link` header (RFC 8288): `<https://...?page=2>; rel="next"`."""
-_REL: Final = re.compile(r';\s*rel\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s;,"]*))', re.IGNORECASE)
+from toolmason_runtime.remote.links import next_link
 
 
 def member(value: Any, path: str) -> Any:
@@ -47,15 +43,6 @@ def next_request(
         link = next_link(headers.get("link", "")) if pagination.next == "link" else member(page, pagination.next)
         following = replace(request, url=join_url(url, link)) if isinstance(link, str) and link else None
     return None if following == request else following
-
-
-def next_link(header: str) -> str:
-    """Return the URL with `rel="next"` of a `Link` header, empty if it has none."""
-    for link in _LINK.finditer(header):
-        rel = _REL.search(link["params"])
-        if rel and "next" in (rel["quoted"] or rel["plain"] or "").lower().split():
-            return link["url"]
-    return ""
 
 
 def joined(pagination: Pagination, pages: Sequence[Any], *, items_only: bool = False) -> Any:

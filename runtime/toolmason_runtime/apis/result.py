@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from toolmason_runtime.programs.result_text import VISIBLE
 from toolmason_runtime.protocol.content import Audio, Image, Reply
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.results import compact_json, encodable
+from toolmason_runtime.remote.charset import decode
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -27,9 +27,6 @@ MAX_HEADER_CHARS: Final = 100
 """Maximum characters of a header in an error."""
 MAX_MEDIA_BYTES: Final = 6 * 1024 * 1024
 """Maximum bytes of an image or a sound."""
-_CHARSET: Final = re.compile(r"charset=\"?([\w.:-]+)", re.IGNORECASE)
-_SLOW_CODECS: Final = ("idna", "punycode", "undefined")
-"""Text encodings of Python that take quadratic time or accept no replacement; no answer has them."""
 _ADVICE: Final = {
     401: "The API rejects the credential of this server: do not retry, tell the user.",
     403: "The credential of this server does not allow this request: do not retry, tell the user.",
@@ -125,9 +122,4 @@ def _media_type(answer: Answer) -> str:
 
 
 def _text(answer: Answer) -> str:
-    match = _CHARSET.search(answer.headers.get("content-type", ""))
-    charset = match[1] if match and match[1].lower() not in _SLOW_CODECS else "utf-8"
-    try:
-        return answer.body.decode(charset, "replace").removeprefix("\ufeff")
-    except LookupError:
-        return answer.body.decode("utf-8", "replace")
+    return decode(answer.body, answer.headers.get("content-type", ""))
