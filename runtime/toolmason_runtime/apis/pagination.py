@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from toolmason_runtime.apis.request import Request, join_url, query_value, text_of
 from toolmason_runtime.apis.spec import Pagination
-from toolmason_runtime.remote.links import next_link
+from toolmason_runtime.remote import links
+
+next_link = links.next_link
+MAX_CURSOR: Final = 8_192
+"""Characters of a cursor or of the URL of a page: as many as servers accept in a request line."""
 
 
 def member(value: Any, path: str) -> Any:
@@ -43,6 +47,20 @@ def next_request(
         link = next_link(headers.get("link", "")) if pagination.next == "link" else member(page, pagination.next)
         following = replace(request, url=join_url(url, link)) if isinstance(link, str) and link else None
     return None if following == request else following
+
+
+def outline(pagination: Pagination, page: Any) -> Any:
+    """Return a page with nothing but the members that `items_of` and `next_request` read, and one item at most."""
+    items = items_of(pagination, page)
+    items = None if items is None else [None] * bool(items)
+    if not pagination.items:
+        return items
+    part = _with_member({}, pagination.items.split("."), items)
+    for path in filter(None, (pagination.cursor, "" if pagination.next == "link" else pagination.next)):
+        value = member(page, path)
+        is_short = isinstance(value, int) or (isinstance(value, str) and len(value) <= MAX_CURSOR)
+        part = _with_member(part, path.split("."), value if is_short else None)
+    return part
 
 
 def joined(pagination: Pagination, pages: Sequence[Any], *, items_only: bool = False) -> Any:

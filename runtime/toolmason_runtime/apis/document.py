@@ -1,0 +1,120 @@
+"""Work on the body of an answer: decode, parse, mask, join pages, leave out undeclared members. Pure.
+
+Small bodies are worked on in the server, large ones in a child process (`worker`): the results are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from toolmason_runtime.apis.pagination import joined, outline
+from toolmason_runtime.apis.spec import Pagination
+from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.protocol.visible_text import visible_json, visible_pieces
+from toolmason_runtime.remote.budget import ANSWER, Budget
+from toolmason_runtime.remote.charset import decode
+from toolmason_runtime.remote.parse import RemoteDataError, check_count, count_values, mask_text, parse
+
+MAX_RESULT_VALUES: Final = 20_000
+"""Values of a structured result. A client shows at most 36,000 characters of one."""
+
+Fields = Mapping[str, Any] | None
+"""Declared members of an object and their own; None means all. An array has those of its items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What to do with a body.
+
+    `value` is one JSON value, `lines` are values on a line each, and `pages` are such values that become one.
+    """
+
+    kind: Literal["text", "value", "lines", "pages"]
+    content_type: str = ""
+    secrets: tuple[str, ...] = ()
+    pagination: Pagination | None = None
+    items_only: bool = False
+    """Whether the joined pages are their items alone."""
+    is_structured: bool = False
+    """Whether the result becomes a structured one: undeclared members are left out, and there are fewer values."""
+    fields: Fields = None
+    is_shown: bool = False
+    """Whether the result is the text for the model."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the work as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Work:
+        """Return the work of `to_json`."""
+        pagination = data.pop("pagination")
+        return cls(pagination=Pagination(**pagination) if pagination else None, **data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The result of some work: its values, or their JSON text with a value on each line.
+
+    `page` has the members of a page that lead to the next one; see `pagination.outline`.
+    """
+
+    values: Sequence[Any] | None = None
+    json_text: str = ""
+    page: Any = None
+
+    def as_values(self) -> Sequence[Any]:
+        """Return the values."""
+        return [json.loads(line) for line in self.json_text.split("\n")] if self.values is None else self.values
+
+    def as_text(self) -> str:
+        """Return the JSON text."""
+        return self.json_text if self.values is None else "\n".join(map(compact_json, self.values))
+
+
+def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
+    """Return the values of a body.
+
+    Raises:
+        RemoteDataError: the body is not JSON, or exceeds the budget.
+    """
+    text = decode(body, work.content_type)
+    if work.kind == "value":
+        values = [parse(text, budget, work.secrets) if text and not text.isspace() else None]
+    else:
+        check_count(text, budget)
+        # Not `splitlines`, which also splits at U+2028 inside of a string.
+        values = [parse(line, budget, work.secrets) for line in text.split("\n") if line]
+    page = outline(work.pagination, values[0]) if work.kind == "value" and work.pagination else None
+    if work.kind == "pages" and work.pagination:
+        values = [joined(work.pagination, values, items_only=work.items_only)]
+    if work.is_structured and count_values(text, MAX_RESULT_VALUES) > MAX_RESULT_VALUES:
+        values = [declared(value, work.fields) for value in values]
+        text = "\n".join(map(compact_json, values))
+        if count_values(text, MAX_RESULT_VALUES) > MAX_RESULT_VALUES:
+            raise RemoteDataError(f"more than {MAX_RESULT_VALUES:,} values for a structured result")
+    return Document(values=values, page=page)
+
+
+def shown_text(work: Work, body: bytes) -> str:
+    """Return a body that is text, without secrets and with what it hides made visible."""
+    return "".join(visible_pieces([mask_text(decode(body, work.content_type), work.secrets)]))
+
+
+def serialized(work: Work, document: Document) -> str:
+    """Return the JSON text of a document."""
+    return visible_json(document.as_text()) if work.is_shown else document.as_text()
+
+
+def declared(value: Any, fields: Fields) -> Any:
+    """Return a value without the members that its type does not declare."""
+    if fields is None:
+        return value
+    if isinstance(value, list):
+        return [declared(item, fields) for item in value]
+    if isinstance(value, dict):
+        return {name: declared(member, fields[name]) for name, member in value.items() if name in fields}
+    return value
