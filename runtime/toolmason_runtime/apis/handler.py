@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 from toolmason_runtime.apis.document import Document, Work
@@ -43,6 +43,9 @@ def http_tool(params: type[BaseModel] | str | None, tool: HttpTool, *, result: s
 @dataclass(frozen=True, slots=True)
 class HttpRun:
     """The handler of one tool."""
+
+    is_foreign: ClassVar[bool] = True
+    """Its results are content of others."""
 
     tool: HttpTool
     result: str = ""

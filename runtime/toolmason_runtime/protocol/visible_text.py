@@ -82,7 +82,7 @@ def visible_value(value: Any) -> Any:
     return value
 
 
-def escaped(text: str, *, keep: str) -> str:
+def escape_invisible(text: str, *, keep: str) -> str:
     """Return a text with all of its invisible characters, except those in `keep`, as escape sequences of Python.
 
     It is for names and questions, where a person decides by what he sees: nothing that is invisible alone stays.

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.approval import approve_handler
@@ -30,6 +30,9 @@ def upstream(tool: UpstreamTool) -> Binding:
 @dataclass(frozen=True, slots=True)
 class UpstreamRun:
     """The handler of one tool."""
+
+    is_foreign: ClassVar[bool] = True
+    """Its results are content of others."""
 
     tool: UpstreamTool
 

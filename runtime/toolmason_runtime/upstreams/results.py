@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import anyio.to_thread
 from mcp import types
 from toolmason_runtime.chunks.bounded import bounded_text
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD, size_of
 from toolmason_runtime.protocol.content import Reply, Text
 from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.protocol.visible_text import visible_pieces
 
 MAX_MEDIA_CHARS: Final = 8 * 1024 * 1024
 """Maximum size of the pictures, sounds and resources of one answer, in characters of JSON."""
@@ -41,7 +43,9 @@ async def reply(result: types.CallToolResult, store: ChunkStore) -> Reply:
     size = sum(size_of(text) + BLOCK_OVERHEAD for text in texts)
     content: list[Any] = []
     if size > store.part_size:
-        content.append(Text(await bounded_text("\n".join(texts), store)))
+        # The stored parts are fetched without this tool, so all of them are made visible here.
+        text = await anyio.to_thread.run_sync(lambda: "".join(visible_pieces(["\n".join(texts)])))
+        content.append(Text(await bounded_text(text, store)))
         blocks = [block for block in blocks if block["type"] != "text"]
     structure_size = 0 if structure is None else size_of(compact_json(structure))
     if structure is not None and size + structure_size > store.part_size:
