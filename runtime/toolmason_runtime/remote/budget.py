@@ -38,3 +38,5 @@ EVENT: Final = Budget(bytes=1024 * 1024, values=100_000)
 """One event of a model's stream of events."""
 DESCRIPTION: Final = Budget(bytes=64 * 1024 * 1024, values=5_000_000)
 """An OpenAPI document, which a command reads for its author. The largest public one has 38 MB."""
+SHARED_TEXT: Final = Budget(bytes=64 * 1024 * 1024, values=1)
+"""A text in Redis, to which others may write."""

@@ -33,6 +33,14 @@ class RemoteDataError(ValueError):
     """A document is not JSON, or exceeds its budget. The text has no part of the document."""
 
 
+class TooDeepError(RemoteDataError):
+    """A document has too many levels."""
+
+
+class TooManyValuesError(RemoteDataError):
+    """A document has too many values."""
+
+
 def parse(text: str, budget: Budget = ANSWER, secrets: Sequence[str] = ()) -> Any:
     """Return the value of a JSON text, with a mask in place of secrets.
 
@@ -86,7 +94,7 @@ def check_count(text: str, budget: Budget) -> None:
         RemoteDataError: there are too many.
     """
     if count_values(text, budget.values) > budget.values:
-        raise RemoteDataError(f"more than {budget.values:,} values")
+        raise TooManyValuesError(f"more than {budget.values:,} values")
 
 
 def check_depth(value: Any, brackets: int, budget: Budget) -> None:
@@ -145,8 +153,8 @@ def mask_values(value: Any, secrets: Sequence[str]) -> Any:
     return MASK if is_secret else value
 
 
-def _too_deep(budget: Budget) -> RemoteDataError:
-    return RemoteDataError(f"more than {budget.depth} levels of arrays and objects")
+def _too_deep(budget: Budget) -> TooDeepError:
+    return TooDeepError(f"more than {budget.depth} levels of arrays and objects")
 
 
 def _null(_: str) -> None:
