@@ -6,7 +6,7 @@ Small bodies are worked on in the server, large ones in a child process (`worker
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
@@ -63,16 +63,17 @@ class Document:
     """
 
     values: Sequence[Any] | None = None
-    json_text: str = ""
+    pieces: Sequence[str] = ()
+    """Of the JSON text. They are not joined: one character beyond U+FFFF makes a text four times as large."""
     page: Any = None
 
     def as_values(self) -> Sequence[Any]:
         """Return the values."""
-        return [json.loads(line) for line in self.json_text.split("\n")] if self.values is None else self.values
+        return [json.loads(line) for line in self.as_text().split("\n")] if self.values is None else self.values
 
     def as_text(self) -> str:
         """Return the JSON text."""
-        return self.json_text if self.values is None else "\n".join(map(compact_json, self.values))
+        return "".join(self.pieces) if self.values is None else "\n".join(map(compact_json, self.values))
 
 
 def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
@@ -95,18 +96,19 @@ def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
         values = [declared(value, work.fields) for value in values]
         text = "\n".join(map(compact_json, values))
         if count_values(text, MAX_RESULT_VALUES) > MAX_RESULT_VALUES:
-            raise RemoteDataError(f"more than {MAX_RESULT_VALUES:,} values for a structured result")
+            raise RemoteDataError(f"it has more than {MAX_RESULT_VALUES:,} values, too many for a structured result")
     return Document(values=values, page=page)
 
 
-def shown_text(work: Work, body: bytes) -> str:
-    """Return a body that is text, without secrets and with what it hides made visible."""
-    return "".join(visible_pieces([mask_text(decode(body, work.content_type), work.secrets)]))
+def shown_text(work: Work, body: bytes) -> Iterator[str]:
+    """Return the pieces of a body that is text, without secrets and with what it hides made visible."""
+    return visible_pieces([mask_text(decode(body, work.content_type), work.secrets)])
 
 
-def serialized(work: Work, document: Document) -> str:
-    """Return the JSON text of a document."""
-    return visible_json(document.as_text()) if work.is_shown else document.as_text()
+def serialized(work: Work, document: Document) -> Iterator[str]:
+    """Return the pieces of the JSON text of a document."""
+    text = document.as_text()
+    return visible_json([text]) if work.is_shown else iter([text])
 
 
 def declared(value: Any, fields: Fields) -> Any:

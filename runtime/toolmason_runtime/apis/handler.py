@@ -126,7 +126,7 @@ class HttpRun:
         try:
             return await work_on(lines, final(kind="lines"))
         except RemoteDataError as error:
-            raise too_much(settings, f"the result of `select` has {error}") from None
+            raise too_much(settings, str(error)) from None
 
     async def _send(self, client: ApiClient, request: Request, deadline: float) -> Answer:
         from toolmason_runtime.apis.result import check_status
@@ -171,7 +171,7 @@ class HttpRun:
         try:
             return await work_on(b"\n".join(pages), joining), following is not None
         except RemoteDataError as error:
-            raise too_much(settings, f"its pages have {error}") from None
+            raise too_much(settings, str(error)) from None
 
 
 def sent_arguments(params: BaseModel | dict[str, Any]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ async def read(answer: Answer, work: Work, settings: ApiSettings) -> Document:
     except RemoteDataError as error:
         problem = str(error)
         if not problem.startswith("not JSON"):
-            raise too_much(settings, f"it has {problem}") from None
+            raise too_much(settings, problem) from None
         shown = _beginning(answer, settings)[:200]
         message = f"The API {settings.name} did not answer with JSON ({problem.removeprefix('not JSON: ')}): {shown}"
         raise ToolError(message, code="API_ANSWER") from None
@@ -106,9 +106,9 @@ def structured(
 
 async def json_reply(document: Document, store: ChunkStore, *, has_more: bool) -> Reply:
     """Return JSON values as text, one per line."""
-    text = visible_json(document.as_text()) if document.values is not None else document.json_text
-    head = "[more pages exist]\n" if has_more else ""
-    return Reply(await bounded_text(head + (text or "[no results]"), store))
+    pieces = document.pieces if document.values is None else [*visible_json([document.as_text()])]
+    head = ["[more pages exist]\n"] if has_more else []
+    return Reply(await bounded_text([*head, *(pieces if any(pieces) else ["[no results]"])], store))
 
 
 async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, method: str) -> Reply:
@@ -128,10 +128,10 @@ async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, met
         return Reply(f"[{kind or 'binary'} of {len(answer.body):,} bytes, which is not text]")
     work = Work(kind="text", content_type=answer.headers.get("content-type", ""), secrets=settings.secrets)
     try:
-        text = await text_for_model(answer.body, work)
+        pieces = await text_for_model(answer.body, work)
     except RemoteDataError as error:
-        raise too_much(settings, f"it is {error}") from None
-    return Reply(await bounded_text(text, store))
+        raise too_much(settings, str(error)) from None
+    return Reply(await bounded_text(pieces, store))
 
 
 def _media_type(answer: Answer) -> str:

@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -49,17 +50,18 @@ async def work_on(body: bytes, work: Work, budget: Budget = ANSWER) -> Document:
     """
     if not _is_large(body, work):
         return perform(work, body, budget)
-    page, _, text = (await _in_child(body, work, budget)).partition("\n")
-    return Document(json_text=text, page=json.loads(page))
+    first, *rest = await _in_child(body, work, budget)
+    page, _, text = first.partition("\n")
+    return Document(pieces=(text, *rest), page=json.loads(page))
 
 
-async def text_for_model(body: bytes, work: Work, budget: Budget = ANSWER) -> str:
-    """Return a body that is text, without secrets and with what it hides made visible.
+async def text_for_model(body: bytes, work: Work, budget: Budget = ANSWER) -> Sequence[str]:
+    """Return the pieces of a body that is text, without secrets and with what it hides made visible.
 
     Raises:
         RemoteDataError: it exceeds the budget.
     """
-    return await _in_child(body, work, budget) if len(body) > LARGE_BYTES else shown_text(work, body)
+    return await _in_child(body, work, budget) if len(body) > LARGE_BYTES else [*shown_text(work, body)]
 
 
 def _is_large(body: bytes, work: Work) -> bool:
@@ -69,8 +71,8 @@ def _is_large(body: bytes, work: Work) -> bool:
     return work.is_structured and sum(body.count(separator) for separator in (b",", b"[", b"{")) > MAX_RESULT_VALUES
 
 
-async def _in_child(body: bytes, work: Work, budget: Budget) -> str:
-    """Return the output of a child."""
+async def _in_child(body: bytes, work: Work, budget: Budget) -> list[str]:
+    """Return the output of a child, in pieces of at most 256 kB."""
     stdout, stderr = Capture(), Capture()
     command = Command(
         argv=(sys.executable, "-I", "-S", "-X", "utf8", str(_SCRIPT), str(_PACKAGES)),
@@ -91,11 +93,11 @@ async def _in_child(body: bytes, work: Work, budget: Budget) -> str:
     try:
         code = await run_to_cleanup(run)
         if code == 0 and not stdout.dropped_bytes:
-            return await anyio.to_thread.run_sync(lambda: "".join(stdout.texts()))
+            return await anyio.to_thread.run_sync(lambda: list(stdout.texts()))
         if code == REFUSED:
             raise RemoteDataError("".join(stderr.texts()).strip()[:_MAX_REASON])
         limits = f"{budget.memory_mb} MB of memory or {budget.cpu_s:g} s of processor time"
-        raise RemoteDataError(f"too large: it needs more than {limits}")
+        raise RemoteDataError(f"it needs more than {limits}")
     finally:
         stdout.close()
         stderr.close()

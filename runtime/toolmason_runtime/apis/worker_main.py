@@ -6,6 +6,7 @@ JSON with the outline of a page, then the JSON text of the document.
 
 import json
 import sys
+from itertools import chain
 
 
 def main() -> int:
@@ -19,18 +20,18 @@ def main() -> int:
     work, budget = Work.from_json(described), Budget(bytes=size, values=values, depth=depth)
     try:
         if work.kind == "text":
-            parts = [shown_text(work, sys.stdin.buffer.read())]
+            parts = shown_text(work, sys.stdin.buffer.read())
         else:
             document = perform(work, sys.stdin.buffer.read(), budget)
-            parts = [json.dumps(document.page), "\n", serialized(work, document)]
+            parts = chain([json.dumps(document.page), "\n"], serialized(work, document))
+        for part in parts:
+            sys.stdout.write(part)
+        sys.stdout.flush()
     except RemoteDataError as error:
         print(error, file=sys.stderr)  # noqa: T201  read by the parent
         return 3
     except MemoryError:
         return 1
-    for part in parts:
-        sys.stdout.write(part)
-    sys.stdout.flush()
     return 0
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -53,22 +53,27 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_shown, text)
 
 
-def visible_json(text: str) -> str:
-    """Return a JSON text of others with what it hides made visible. It has the same value."""
-    return _HIDDEN.sub(_json_escape, text)
+def visible_json(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the pieces of a JSON text of others with what it hides made visible. The text has the same value."""
+    return _replaced(texts, _json_escape)
 
 
 def visible_pieces(texts: Iterable[str]) -> Iterator[str]:
     """Yield the pieces of a text with what it hides made visible. A sequence may be in two pieces."""
+    return _replaced(texts, _shown)
+
+
+def _replaced(texts: Iterable[str], replace: Callable[[re.Match[str]], str]) -> Iterator[str]:
+    """Yield the pieces of a text with what it hides replaced, in little memory."""
     pending = ""
     for text in texts:
         for start in range(0, len(text), _PIECE):
             joined = pending + text[start : start + _PIECE]
             match = _BORDER.search(joined, max(1, len(joined) - _MAX_CONTEXT))
             end = match.start() if match else max(0, len(joined) - _MAX_CONTEXT)
-            yield visible(joined[:end])
+            yield _HIDDEN.sub(replace, joined[:end])
             pending = joined[end:]
-    yield visible(pending)
+    yield _HIDDEN.sub(replace, pending)
 
 
 def visible_value(value: Any) -> Any:

@@ -62,7 +62,7 @@ def _value(header: str, position: int) -> tuple[str, int]:
 
 def _quoted(header: str, position: int) -> tuple[str, int]:
     """Return the text of a quoted string and the position behind its closing quote; -1 if it has none."""
-    parts = []
+    parts: list[str] = []
     while (quote := header.find('"', position)) >= 0:
         escape = header.find("\\", position, quote)
         if escape < 0:

@@ -94,7 +94,7 @@ def check_count(text: str, budget: Budget) -> None:
         RemoteDataError: there are too many.
     """
     if count_values(text, budget.values) > budget.values:
-        raise TooManyValuesError(f"more than {budget.values:,} values")
+        raise TooManyValuesError(f"it has more than {budget.values:,} values")
 
 
 def check_depth(value: Any, brackets: int, budget: Budget) -> None:
@@ -154,7 +154,7 @@ def mask_values(value: Any, secrets: Sequence[str]) -> Any:
 
 
 def _too_deep(budget: Budget) -> TooDeepError:
-    return TooDeepError(f"more than {budget.depth} levels of arrays and objects")
+    return TooDeepError(f"it has more than {budget.depth} levels of arrays and objects")
 
 
 def _null(_: str) -> None:

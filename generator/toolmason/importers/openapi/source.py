@@ -101,7 +101,7 @@ def _parse(data: bytes, source: str) -> Any:
     except (RecursionError, TooDeepError):
         raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels") from None
     except TooManyValuesError as error:
-        raise ImporterError(f"{source}: the document has {error}") from None
+        raise ImporterError(f"{source}: the document {str(error).removeprefix('it ')}") from None
     except RemoteDataError as error:
         raise ImporterError(f"{source}: {error}") from error
     except ValueError as error:
