@@ -20,6 +20,8 @@ from toolmason_runtime.remote.parse import RemoteDataError, check_count, count_v
 
 MAX_RESULT_VALUES: Final = 20_000
 """Values of a structured result. A client shows at most 36,000 characters of one."""
+MAX_RESULT_CHARS: Final = 4 * 1024 * 1024
+"""Characters of the JSON text of a structured result."""
 
 Fields = Mapping[str, Any] | None
 """Declared members of an object and their own; None means all. An array has those of its items."""
@@ -92,12 +94,18 @@ def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
     page = outline(work.pagination, values[0]) if work.kind == "value" and work.pagination else None
     if work.kind == "pages" and work.pagination:
         values = [joined(work.pagination, values, items_only=work.items_only)]
-    if work.is_structured and count_values(text, MAX_RESULT_VALUES) > MAX_RESULT_VALUES:
+    if work.is_structured and _excess(text):
         values = [declared(value, work.fields) for value in values]
-        text = "\n".join(map(compact_json, values))
-        if count_values(text, MAX_RESULT_VALUES) > MAX_RESULT_VALUES:
-            raise RemoteDataError(f"it has more than {MAX_RESULT_VALUES:,} values, too many for a structured result")
+        if excess := _excess("\n".join(map(compact_json, values))):
+            raise RemoteDataError(f"it has more than {excess}, too many for a structured result")
     return Document(values=values, page=page)
+
+
+def _excess(text: str) -> str:
+    """Return what a JSON text has too much of for a structured result; empty if it fits."""
+    if len(text) > MAX_RESULT_CHARS:
+        return f"{MAX_RESULT_CHARS:,} characters"
+    return f"{MAX_RESULT_VALUES:,} values" if count_values(text, MAX_RESULT_VALUES) > MAX_RESULT_VALUES else ""
 
 
 def shown_text(work: Work, body: bytes) -> Iterator[str]:
