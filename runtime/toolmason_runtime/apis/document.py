@@ -77,6 +77,10 @@ class Document:
         """Return the JSON text."""
         return "".join(self.pieces) if self.values is None else "\n".join(map(compact_json, self.values))
 
+    def as_bytes(self) -> bytes:
+        """Return the JSON text in UTF-8."""
+        return b"".join(piece.encode() for piece in self.pieces or [self.as_text()])
+
 
 def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
     """Return the values of a body.
@@ -84,28 +88,29 @@ def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
     Raises:
         RemoteDataError: the body is not JSON, or exceeds the budget.
     """
-    text = decode(body, work.content_type)
-    if work.kind == "value":
-        values = [parse(text, budget, work.secrets) if text and not text.isspace() else None]
-    else:
-        check_count(text, budget)
-        # Not `splitlines`, which also splits at U+2028 inside of a string.
-        values = [parse(line, budget, work.secrets) for line in text.split("\n") if line]
+    # A line break is never inside of a JSON string. Not `str.splitlines`, which also splits at U+2028.
+    lines = [body] if work.kind == "value" else body.split(b"\n")
+    texts = [text for line in lines if (text := decode(line, work.content_type)) and not text.isspace()]
+    check_count(texts, budget)
+    values = [parse(text, budget, work.secrets) for text in texts]
+    if work.kind == "value" and not values:
+        values = [None]
     page = outline(work.pagination, values[0]) if work.kind == "value" and work.pagination else None
     if work.kind == "pages" and work.pagination:
         values = [joined(work.pagination, values, items_only=work.items_only)]
-    if work.is_structured and _excess(text):
+    if work.is_structured and _excess(texts):
         values = [declared(value, work.fields) for value in values]
-        if excess := _excess("\n".join(map(compact_json, values))):
+        if excess := _excess(list(map(compact_json, values))):
             raise RemoteDataError(f"it has more than {excess}, too many for a structured result")
     return Document(values=values, page=page)
 
 
-def _excess(text: str) -> str:
-    """Return what a JSON text has too much of for a structured result; empty if it fits."""
-    if len(text) > MAX_RESULT_CHARS:
+def _excess(texts: Sequence[str]) -> str:
+    """Return what JSON texts have too much of for a structured result; empty if they fit."""
+    if sum(map(len, texts)) > MAX_RESULT_CHARS:
         return f"{MAX_RESULT_CHARS:,} characters"
-    return f"{MAX_RESULT_VALUES:,} values" if count_values(text, MAX_RESULT_VALUES) > MAX_RESULT_VALUES else ""
+    is_long = sum(count_values(text, MAX_RESULT_VALUES) for text in texts) > MAX_RESULT_VALUES
+    return f"{MAX_RESULT_VALUES:,} values" if is_long else ""
 
 
 def shown_text(work: Work, body: bytes) -> Iterator[str]:

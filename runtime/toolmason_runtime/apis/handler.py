@@ -122,7 +122,7 @@ class HttpRun:
         from toolmason_runtime.apis.select import select
         from toolmason_runtime.apis.worker import work_on
 
-        lines = await select(self.tool.select, await anyio.to_thread.run_sync(document.as_text))
+        lines = await select(self.tool.select, await anyio.to_thread.run_sync(document.as_bytes))
         try:
             return await work_on(lines, final(kind="lines"))
         except RemoteDataError as error:
@@ -159,7 +159,7 @@ class HttpRun:
             if items_of(pagination, document.page) is None:
                 message = f"The answer of the API {self.tool.api.name} has no array of items at "
                 raise ToolError(f"{message}`{pagination.items or '.'}`, as `paginate` requires", code="API_ANSWER")
-            pages.append(document.as_text().encode())
+            pages.append(document.as_bytes())
             size += len(answer.body)
             following = next_request(pagination, following, document.page, url=answer.url, headers=answer.headers)
         form = {

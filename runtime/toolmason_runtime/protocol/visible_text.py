@@ -128,4 +128,9 @@ def _symbol(character: str) -> str:
 
 
 def _json_escape(match: re.Match[str]) -> str:
-    return match[1] or json.dumps(match[0])[1:-1]
+    return match[1] or _escape(match[0])
+
+
+@cache
+def _escape(character: str) -> str:
+    return json.dumps(character)[1:-1]

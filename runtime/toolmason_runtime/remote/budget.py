@@ -30,12 +30,10 @@ class Budget:
 
 ANSWER: Final = Budget()
 """An answer of an API."""
-MESSAGE: Final = Budget(bytes=32 * 1024 * 1024)
-"""A message of an upstream; a picture of 24 MB in base64 has 32 MB."""
+MESSAGE: Final = Budget()
+"""A message of an upstream; a picture of 12 MB in base64 has 16 MB."""
 KEYS: Final = Budget(bytes=256 * 1024, values=10_000, depth=20)
 """The keys of an authorization server."""
-EVENT: Final = Budget(bytes=1024 * 1024, values=100_000)
-"""One event of a model's stream of events."""
 DESCRIPTION: Final = Budget(bytes=64 * 1024 * 1024, values=5_000_000)
 """An OpenAPI document, which a command reads for its author. The largest public one has 38 MB."""
 SHARED_TEXT: Final = Budget(bytes=64 * 1024 * 1024, values=1)

@@ -48,7 +48,7 @@ def parse(text: str, budget: Budget = ANSWER, secrets: Sequence[str] = ()) -> An
         RemoteDataError: it is not JSON, or exceeds the budget.
     """
     text = text.removeprefix("\ufeff").strip()
-    check_count(text, budget)
+    check_count([text], budget)
     hooks: dict[str, Any] = {"parse_constant": _null}
     if _MAY_OVERFLOW.search(text):
         hooks |= {"parse_int": _integer, "parse_float": _number}
@@ -87,13 +87,13 @@ def count_values(text: str, limit: int) -> int:
     return count + 1
 
 
-def check_count(text: str, budget: Budget) -> None:
-    """Check the number of values of a JSON text.
+def check_count(texts: Sequence[str], budget: Budget) -> None:
+    """Check the number of values of JSON texts together.
 
     Raises:
-        RemoteDataError: there are too many.
+        TooManyValuesError: there are too many.
     """
-    if count_values(text, budget.values) > budget.values:
+    if sum(count_values(text, budget.values) for text in texts) > budget.values:
         raise TooManyValuesError(f"it has more than {budget.values:,} values")
 
 

@@ -176,6 +176,8 @@ class Connection:
             reason = f"could not be started: {cause.message}"
         elif isinstance(cause, TimeoutError):
             reason = f"did not answer within {START_S:g} seconds{self.why_it_ended()}"
+        elif isinstance(cause, MCPError) and cause.error.code != types.CONNECTION_CLOSED:
+            reason = f"failed: {error_text(cause)}"
         elif self._process is not None and self._process.ended.is_set():
             reason = f"ended while it started{self.why_it_ended()}"
         else:

@@ -53,7 +53,7 @@ async def find_excess_in_thread(data: bytes) -> str:
 
 
 class LimitedTransport(httpx2.AsyncBaseTransport):
-    """Passes on answers of an upstream within the limits.
+    """Passes on answers of an upstream within the limits. The rest of an answer is an error of its request.
 
     Charsets are left out of the media type of events, which are UTF-8: the HTTP client would use any codec of Python.
     """
@@ -62,17 +62,14 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and return its answer, whose stream ends with an error in place of a message too large.
-
-        Raises:
-            DecodingError: the answer is compressed, although no compression was offered.
-        """
+        """Send a request and return its answer; an error in place of a compressed one, which nobody offered."""
         # A compressed chunk of 64 kB can have 64 MB, and the HTTP client expands it at once.
         request.headers["accept-encoding"] = "identity"
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
-            raise httpx2.DecodingError("it sent a compressed answer")
+            error = _error(_request_id(request), "the answer is compressed, although no compression was offered")
+            return httpx2.Response(200, headers={"content-type": "application/json"}, content=error, request=request)
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         is_events = media_type == "text/event-stream"
         if is_events:
@@ -118,23 +115,30 @@ class _LimitedStream(httpx2.AsyncByteStream):
             start = max(0, len(pending) - _OVERLAP)
             pending += chunk
             ends = [match.end() for match in _END_OF_EVENT.finditer(pending, start)]
-            # Most chunks are some small events, which need no check.
-            end = ends[-1] if ends else 0
-            complete, rest = bytes(pending[:end]), pending[end:]
-            excess = "" if not ends else await find_excess_in_thread(complete[: ends[0]])
-            if len(rest) > MESSAGE.bytes:
-                excess = find_excess(bytes(rest))
-            if excess:
-                yield b"event: message\ndata: %b\n\n" % self._error(excess)
+            if not ends:
+                if len(pending) <= MESSAGE.bytes:
+                    continue
+                yield self._event(find_excess(bytes(pending)))
                 return
-            if complete:
-                yield complete
-                pending = rest
+            complete = bytes(pending[: ends[-1]])
+            del pending[: ends[-1]]
+            # All events but the first are inside of one chunk, and so small.
+            if excess := await find_excess_in_thread(complete[: ends[0]]):
+                yield self._event(excess)
+                return
+            yield complete
         yield bytes(pending)
 
+    def _event(self, reason: str) -> bytes:
+        return b"event: message\ndata: %b\n\n" % self._error(reason)
+
     def _error(self, reason: str) -> bytes:
-        error = {"code": INTERNAL_ERROR, "message": f"malformed response: {reason}"}
-        return json.dumps({"jsonrpc": "2.0", "id": self._request_id, "error": error}).encode()
+        return _error(self._request_id, reason)
+
+
+def _error(request_id: Any, reason: str) -> bytes:
+    error = {"code": INTERNAL_ERROR, "message": f"malformed response: {reason}"}
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode()
 
 
 def _request_id(request: httpx2.Request) -> Any:

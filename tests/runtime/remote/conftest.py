@@ -6,14 +6,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stdio_peer import Peer
+from stdio_peer import PATIENCE_S, Peer
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE))
@@ -53,7 +53,7 @@ class HostilePeer:
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
         self.pid = peer.process.pid
-        self._answers: dict[int, Any] = {}
+        self.answers: dict[int, Any] = {}
 
     def call(self, tool: str, **arguments: Any) -> Measured:
         with suppress(OSError):
@@ -61,29 +61,41 @@ class HostilePeer:
         started, cpu = time.monotonic(), _cpu_s(self.pid)
         number = self.peer.send("tools/call", name=tool, arguments=arguments)
         measured = Measured({}, 0.0)
-        children: set[int] = set()
+        seen: set[int] = set()
         while True:
             pinged = time.monotonic()
             self._wait_for(self.peer.send("ping"))
             measured.pings_s.append(time.monotonic() - pinged)
-            for pid, peak in _children():
-                children.add(pid)
+            for pid, peak in children():
+                seen.add(pid)
                 measured.child_mb = max(measured.child_mb, peak)
-            if number in self._answers:
+            if number in self.answers:
                 break
             time.sleep(PING_S)
-        measured.result = self._answers[number]["result"]
+        measured.result = self.answers[number]["result"]
         measured.call_s = time.monotonic() - started
         measured.cpu_s = _cpu_s(self.pid) - cpu
         measured.peak_mb = _peak_mb(self.pid)
-        measured.children = len(children)
+        measured.children = len(seen)
         return measured
 
+    def start(self, tool: str, kind: str) -> int:
+        """Call a tool; return the id of the request."""
+        return self.peer.send("tools/call", name=tool, arguments={"kind": kind})
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Ping the server until something is so."""
+        until = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < until
+            self._wait_for(self.peer.send("ping"))
+            time.sleep(PING_S / 5)
+
     def _wait_for(self, number: int) -> None:
-        while number not in self._answers:
+        while number not in self.answers:
             message = self.peer.next_message()
             if "method" not in message:
-                self._answers[message["id"]] = message
+                self.answers[message["id"]] = message
 
 
 def _cpu_s(pid: int) -> float:
@@ -94,6 +106,11 @@ def _cpu_s(pid: int) -> float:
 def _peak_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
+
+
+def children() -> list[tuple[int, float]]:
+    """Return the ids and the peak in MB of the processes that parse or reduce an answer."""
+    return list(_children())
 
 
 def _children() -> Iterator[tuple[int, float]]:

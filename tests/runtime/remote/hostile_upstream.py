@@ -13,7 +13,7 @@ HIDING = "a\x1b]0;PWN\x07b\u202ec\U000e0041d"
 
 
 def content(*blocks: dict[str, Any]) -> str:
-    return json.dumps({"content": list(blocks)})
+    return json.dumps({"content": list(blocks), "structuredContent": {"a": []}})
 
 
 def structure(text: str) -> str:
@@ -25,7 +25,7 @@ RESULTS: dict[str, Callable[[], str]] = {
     "structure": lambda: structure("{}," * 200_000 + "{}"),
     "nested": lambda: structure("[" * 100_000 + "]" * 100_000),
     "nested a little": lambda: structure("[" * 300 + "]" * 300),
-    "text": lambda: content({"type": "text", "text": "x" * (30 * MB)}),
+    "text": lambda: content({"type": "text", "text": "x" * (15 * MB)}),
     "commas": lambda: content({"type": "text", "text": ",[{" * (5 * MB)}),
     "escapes": lambda: content({"type": "text", "text": "\x1b" * (2 * MB)}),
     "too long": lambda: content({"type": "text", "text": "x" * (40 * MB)}),

@@ -7,8 +7,9 @@ import json
 import pytest
 from hostile_api import EVENTS, ROWS
 from hostile_upstream import RESULTS
+from toolmason_runtime.apis.worker import MAX_WORKERS
 
-from .conftest import TOKEN, HostilePeer, Measured
+from .conftest import TOKEN, HostilePeer, Measured, children
 
 MAX_PING_S = 2.0
 """Seconds that a ping may wait on a loaded machine; on an idle one it is below 0.5."""
@@ -59,6 +60,28 @@ def test_a_small_answer_starts_no_process(hostile: HostilePeer) -> None:
     assert hostile.call("get", kind="small-values").children == 0
 
 
+def test_a_cancelled_call_ends_its_child(hostile: HostilePeer) -> None:
+    number = hostile.start("get", "controls")
+    hostile.wait_until(lambda: len(children()) == 1)
+
+    hostile.peer.notify("notifications/cancelled", requestId=number)
+
+    hostile.wait_until(lambda: not children())
+
+
+def test_few_children_run_at_once(hostile: HostilePeer) -> None:
+    numbers = [hostile.start("get", "dicts") for _ in range(5)]
+    counts = []
+
+    def are_answered() -> bool:
+        counts.append(len(children()))
+        return all(number in hostile.answers for number in numbers)
+
+    hostile.wait_until(are_answered)
+
+    assert 0 < max(counts) <= MAX_WORKERS
+
+
 @pytest.mark.parametrize(
     ("tool", "kind", "text"),
     [
@@ -74,11 +97,11 @@ def test_a_small_answer_starts_no_process(hostile: HostilePeer) -> None:
         ("typed", "objects", "more than 500,000 values"),
         ("program", "values", "more than 500,000 values"),
         ("program", "structure", "was left out"),
-        ("program", "too long", "exceeds the limit of 33554432 bytes"),
+        ("program", "too long", "exceeds the limit of 16777216 bytes"),
         ("program", "blocks", "more than 10,000 entries"),
         ("remote", "values", "more than 500,000 values"),
         ("remote", "event: values", "more than 500,000 values"),
-        ("remote", "too long", "exceeds the limit of 33554432 bytes"),
+        ("remote", "too long", "exceeds the limit of 16777216 bytes"),
         ("remote", "compressed", "compressed"),
         ("remote", "event: fine", "fine"),
         ("lists", "", "more than 10,000 entries"),
