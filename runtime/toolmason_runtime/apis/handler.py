@@ -162,12 +162,10 @@ class HttpRun:
             pages.append(document.as_bytes())
             size += len(answer.body)
             following = next_request(pagination, following, document.page, url=answer.url, headers=answer.headers)
-        form = {
-            "kind": "pages",
-            "pagination": pagination,
-            "items_only": self.tool.returns_list and not self.tool.select,
-        }
-        joining = Work(secrets=settings.secrets, **form) if self.tool.select else final(**form)
+        if self.tool.select:
+            joining = Work(kind="pages", pagination=pagination, secrets=settings.secrets)
+        else:
+            joining = final(kind="pages", pagination=pagination, items_only=self.tool.returns_list)
         try:
             return await work_on(b"\n".join(pages), joining), following is not None
         except RemoteDataError as error:

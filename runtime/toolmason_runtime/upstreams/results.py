@@ -40,18 +40,23 @@ async def reply(result: types.CallToolResult, store: ChunkStore) -> Reply:
     blocks: list[dict[str, Any]] = wire.get("content", [])
     structure = wire.get("structuredContent")
     texts = [block["text"] for block in blocks if block["type"] == "text"]
-    size = sum(size_of(text) + BLOCK_OVERHEAD for text in texts)
+    size = sum(_size_of(text, store.part_size) + BLOCK_OVERHEAD for text in texts)
     content: list[Any] = []
     if size > store.part_size:
         # The stored parts are fetched without this tool, so all of them are made visible here.
         text = await anyio.to_thread.run_sync(lambda: "".join(visible_pieces(["\n".join(texts)])))
         content.append(Text(await bounded_text(text, store)))
         blocks = [block for block in blocks if block["type"] != "text"]
-    structure_size = 0 if structure is None else size_of(compact_json(structure))
+    structure_size = 0 if structure is None else _size_of(compact_json(structure), store.part_size)
     if structure is not None and size + structure_size > store.part_size:
         structure = None
         content.append(Text(f"[the structured result of {structure_size:,} characters was left out]"))
     return Reply([*content, *_fitting(blocks)], is_error=result.is_error, structure=structure)
+
+
+def _size_of(text: str, limit: int) -> int:
+    """Return the size of a text; for one beyond a limit, its characters, because counting tokens takes long."""
+    return len(text) if len(text) > limit else size_of(text)
 
 
 def _fitting(blocks: Sequence[dict[str, Any]]) -> list[Any]:

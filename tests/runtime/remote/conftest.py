@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import hostile_upstream
 import pytest
+from hostile_api import serving
 from stdio_peer import PATIENCE_S, Peer
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE))
 PING_S = 0.05
 TOKEN = "t0ken/of-the-api"
 
@@ -135,14 +136,12 @@ def hostile_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def hostile(hostile_project: Path) -> Iterator[HostilePeer]:
     """A client of the server."""
-    from hostile_api import serving
-
     with serving() as url:
         env = {
             "HOSTILE_URL": url,
             "HOSTILE_PORT": url.rpartition(":")[2],
             "HOSTILE_TOKEN": TOKEN,
-            "HOSTILE_UPSTREAM": str(HERE / "hostile_upstream.py"),
+            "HOSTILE_UPSTREAM": hostile_upstream.__file__,
             "PYTHON": sys.executable,
             "PYTHONPATH": str(hostile_project / "generated"),
         }

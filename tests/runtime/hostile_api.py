@@ -65,6 +65,7 @@ ROWS: dict[str, Row] = {
     "strings": lambda: body(many(b'"' + b"x" * 100 + b'"')),
     "commas": lambda: body(b'["' + text_of(b",[{") + b'"]'),
     "escapes": lambda: body(b'["' + text_of(b"\\u202e") + b'"]'),
+    "short-escapes": lambda: body(b'["' + text_of(b"\\u202e", MB) + b'"]'),
     "surrogates": lambda: body(b'["' + text_of(b"\\ud800") + b'"]'),
     "wide": lambda: body(b'["' + text_of(b"x", BIG - 100) + "😀".encode() + b'"]'),
     "digits": lambda: body(b"[" + text_of(b"9") + b"]"),
