@@ -30,6 +30,8 @@ class Measured:
     call_s: float
     pings_s: list[float] = field(default_factory=list)
     """Seconds that each ping waited."""
+    ping_cpu_s: float = 0.0
+    """Most processor time that the server used while a ping waited: the wait on an idle machine."""
     cpu_s: float = 0.0
     peak_mb: float = 0.0
     child_mb: float = 0.0
@@ -43,7 +45,7 @@ class Measured:
     def __str__(self) -> str:
         ping = max(self.pings_s, default=0.0)
         return (
-            f"call {self.call_s:.2f} s, ping {ping:.2f} s, cpu {self.cpu_s:.2f} s, peak {self.peak_mb:.0f} MB, "
+            f"call {self.call_s:.2f} s, ping {ping:.2f} s ({self.ping_cpu_s:.2f} s of cpu), cpu {self.cpu_s:.2f} s, peak {self.peak_mb:.0f} MB, "
             f"child {self.child_mb:.0f} MB: {self.text[:120]!r}"
         )
 
@@ -64,9 +66,10 @@ class HostilePeer:
         measured = Measured({}, 0.0)
         seen: set[int] = set()
         while True:
-            pinged = time.monotonic()
+            pinged, used = time.monotonic(), _cpu_s(self.pid)
             self._wait_for(self.peer.send("ping"))
             measured.pings_s.append(time.monotonic() - pinged)
+            measured.ping_cpu_s = max(measured.ping_cpu_s, _cpu_s(self.pid) - used)
             for pid, peak in children():
                 seen.add(pid)
                 measured.child_mb = max(measured.child_mb, peak)

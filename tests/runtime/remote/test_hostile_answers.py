@@ -11,17 +11,19 @@ from toolmason_runtime.apis.worker import MAX_WORKERS
 
 from .conftest import TOKEN, HostilePeer, Measured, children
 
-MAX_PING_S = 2.0
-"""Seconds that a ping may wait on a loaded machine; on an idle one it is below 0.5."""
+MAX_PING_CPU_S = 0.5
+"""Processor time of the server while a ping waits. The time that passes depends on the load of the machine."""
+MAX_CPU_S = 5.0
 MAX_MB = 300
-MAX_CALL_S = 22.0
+MAX_CALL_S = 30.0
 """The tools have 20 seconds."""
 
 
 def check(measured: Measured, kind: str) -> None:
     """Check the bounds that every call keeps."""
     print(f"{kind}: {measured}")  # noqa: T201  the figures, with `pytest -s`
-    assert max(measured.pings_s) < MAX_PING_S
+    assert measured.ping_cpu_s < MAX_PING_CPU_S
+    assert measured.cpu_s < MAX_CPU_S
     assert measured.call_s < MAX_CALL_S
     assert measured.peak_mb < MAX_MB
     assert measured.child_mb < MAX_MB
