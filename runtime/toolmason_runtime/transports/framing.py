@@ -65,12 +65,22 @@ _MAY_OVERFLOW: Final = re.compile(rb"\d{200}|[eE]\+?\d{3}")
 """Part of every number that is too large for a float: many digits, or an exponent of at least 100, as in `1e999`."""
 
 
+_PIECE: Final = 64 * 1024
+_OVERLAP: Final = 200
+
+
+def _may_overflow(data: bytes) -> bool:
+    """Return whether a message may have a number that is too large; other threads run between the pieces."""
+    starts = range(0, len(data), _PIECE)
+    return any(_MAY_OVERFLOW.search(data, start, start + _PIECE + _OVERLAP) for start in starts)
+
+
 def _decode(data: bytes) -> tuple[Any, bool]:
     try:
         value = from_json(data, allow_inf_nan=False)
     except ValueError as error:
         return decode_slowly(data, is_deep="recursion limit" in str(error)), False
-    if not _MAY_OVERFLOW.search(data):
+    if not _may_overflow(data):
         return value, True
     safe = sanitized(value)
     return safe, safe is value

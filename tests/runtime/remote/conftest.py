@@ -45,8 +45,8 @@ class Measured:
     def __str__(self) -> str:
         ping = max(self.pings_s, default=0.0)
         return (
-            f"call {self.call_s:.2f} s, ping {ping:.2f} s ({self.ping_cpu_s:.2f} s of cpu), cpu {self.cpu_s:.2f} s, peak {self.peak_mb:.0f} MB, "
-            f"child {self.child_mb:.0f} MB: {self.text[:120]!r}"
+            f"call {self.call_s:.2f} s, ping {ping:.2f} s ({self.ping_cpu_s:.2f} s of cpu), cpu {self.cpu_s:.2f} s, "
+            f"peak {self.peak_mb:.0f} MB, child {self.child_mb:.0f} MB: {self.text[:120]!r}"
         )
 
 
