@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import anyio.to_thread
@@ -44,7 +45,8 @@ async def reply(result: types.CallToolResult, store: ChunkStore) -> Reply:
     content: list[Any] = []
     if size > store.part_size:
         # The stored parts are fetched without this tool, so all of them are made visible here.
-        text = await anyio.to_thread.run_sync(lambda: "".join(visible_pieces(["\n".join(texts)])))
+        show = partial("".join, visible_pieces(["\n".join(texts)]))
+        text = await anyio.to_thread.run_sync(show, abandon_on_cancel=True)
         content.append(Text(await bounded_text(text, store)))
         blocks = [block for block in blocks if block["type"] != "text"]
     structure_size = 0 if structure is None else _size_of(compact_json(structure), store.part_size)
