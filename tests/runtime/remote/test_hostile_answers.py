@@ -29,7 +29,7 @@ def check(measured: Measured, kind: str) -> None:
     assert measured.child_mb < MAX_MB
     assert "Error executing tool" not in measured.text
     assert TOKEN not in measured.text
-    assert measured.text.strip()
+    assert measured.result["content"]
 
 
 @pytest.mark.parametrize("kind", ROWS)
