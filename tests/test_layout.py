@@ -48,8 +48,9 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "search", "discovery", "chunks"),
-    *("transports", "programs", "apis", "upstreams", "install", "server", "boot", "serving", "testing"),
+    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
+    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "install", "server", "boot"),
+    *("serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {

@@ -19,6 +19,8 @@ import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
+from toolmason_runtime.remote.budget import MESSAGE
+from toolmason_runtime.upstreams.limits import LimitedTransport
 
 from toolmason.audit.server_failures import DisconnectedError, cause_of, describe_failure
 from toolmason.audit.server_lists import ServerDescription, ServerError, describe, list_all_tools
@@ -134,9 +136,12 @@ async def _ask_over_http(
         refusal = response if response.status_code >= httpx2.codes.BAD_REQUEST else None
 
     hooks = {"response": [record]}
-    async with httpx2.AsyncClient(headers=dict(headers), timeout=timeout_s, event_hooks=hooks) as client:
+    async with httpx2.AsyncClient(
+        headers=dict(headers), timeout=timeout_s, event_hooks=hooks, transport=LimitedTransport()
+    ) as client:
         try:
-            return await _converse(streamable_http_client(url, http_client=client), question, "auto", callbacks)
+            transport = streamable_http_client(url, http_client=client, max_sse_event_size=MESSAGE.bytes)
+            return await _converse(transport, question, "auto", callbacks)
         except Exception as error:
             cause = cause_of(error)
             if refusal is None or not isinstance(cause, MCPError):

@@ -11,9 +11,9 @@ from typing import Final
 from mcp.shared.message import SessionMessage
 from toolmason_runtime.programs.launcher_client import Execution, Limits
 from toolmason_runtime.programs.running_process import RunningProcess
-from toolmason_runtime.transports.framing import error_message, receive
+from toolmason_runtime.transports.framing import error_message
 from toolmason_runtime.transports.messages import MalformedError
-from toolmason_runtime.upstreams.process import MAX_MESSAGE_BYTES, UpstreamProcess
+from toolmason_runtime.upstreams.process import UpstreamProcess, receive_limited
 from toolmason_runtime.upstreams.spec import Upstream
 
 _STDERR_BYTES: Final = 80 * 1024
@@ -55,7 +55,7 @@ class AuditedProcess(UpstreamProcess):
     def _message(self, line: bytes) -> SessionMessage | Exception:
         """Return the message of a line, or an exception if the line is invalid. The client counts these exceptions."""
         try:
-            return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)
+            return SessionMessage(receive_limited(line))
         except MalformedError as malformed:
             error = malformed.response_error
             return malformed if error is None else SessionMessage(error_message(error))

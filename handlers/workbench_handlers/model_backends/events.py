@@ -9,6 +9,8 @@ from typing import Any, Final
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 """Maximum bytes of a line: a tool's result may be long, and an answer of many megabytes is one line."""
+MAX_LINE_VALUES: Final = 500_000
+"""Maximum JSON values of a line, as in an answer of an API."""
 MAX_INVALID_BYTES: Final = 500
 """Maximum bytes kept of lines that are not events."""
 
@@ -117,6 +119,11 @@ class EventReader:
             return [WarningEvent(f"the program wrote a line of {size:,} bytes, which was skipped")]
         if not line or line.isspace():
             return ()
+        # Each value but the first has a comma or a bracket before it.
+        if sum(map(line.count, (b",", b"[", b"{"))) > MAX_LINE_VALUES:
+            return [
+                WarningEvent(f"the program wrote a line of more than {MAX_LINE_VALUES:,} values, which was skipped")
+            ]
         events = self._parse_line(line)
         if events is None:
             self._invalid += (line + b"\n")[: MAX_INVALID_BYTES - len(self._invalid)]

@@ -16,14 +16,18 @@ from itertools import count
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 import httpcore2
 from toolmason_runtime.apis.connect import CheckedBackend, PrivateAddressError
 from toolmason_runtime.apis.request import Request, join_url
 from toolmason_runtime.apis.settings import ApiSettings, origin
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.remote.budget import ANSWER
 
-MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+MAX_BODY_BYTES: Final = ANSWER.bytes
 """Maximum bytes of an answer, decompressed."""
+MAX_HEADERS: Final = 200
+"""Headers of an answer; the HTTP client accepts 100 kB of them together."""
 MAX_REDIRECTS: Final = 5
 MAX_CONNECTIONS: Final = 20
 KEEPALIVE_S: Final = 30.0
@@ -31,6 +35,11 @@ CONNECT_TIMEOUT_S: Final = 10.0
 BACKOFF_S: Final = 0.5
 """Seconds before the first retry; each further one waits twice as long."""
 MAX_BACKOFF_S: Final = 8.0
+_CHUNKS_AT_ONCE: Final = 64
+_MAX_RETRY_AFTER: Final = 64
+"""Characters of `Retry-After`; a date has 29."""
+_LISTS: Final = frozenset({"link"})
+"""Headers of which several are read."""
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _REFUSED: Final = (429, 503)
 """Statuses of a request that was not processed."""
@@ -148,7 +157,7 @@ class ApiClient:
                 content=b"" if content is None and signed.method in ("POST", "PUT", "PATCH") else content,
                 extensions={"timeout": timeouts},
             ) as response:
-                headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+                headers = self._headers(response)
                 body = await self._body(response, headers)
                 reason = response.extensions.get("reason_phrase", b"").decode("latin-1")
                 return Answer(status=response.status, reason=reason, headers=headers, body=body, url=request.url)
@@ -157,13 +166,28 @@ class ApiClient:
             message += "Do not retry: the operator can add the address or its network to `allow_hosts`"
             raise ToolError(message, code="API_ADDRESS") from None
 
+    def _headers(self, response: httpcore2.Response) -> dict[str, str]:
+        """Return the headers of an answer. Several of one name are a list (RFC 9110, 5.3), except `Set-Cookie`."""
+        if len(response.headers) > MAX_HEADERS:
+            message = f"The answer of the API {self.settings.name} has more than {MAX_HEADERS} headers"
+            raise ToolError(message, code="API_ANSWER")
+        headers: dict[str, str] = {}
+        for name, value in response.headers:
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            headers[key] = f"{headers[key]}, {text}" if key in headers and key in _LISTS else text
+        return headers
+
     async def _body(self, response: httpcore2.Response, headers: Mapping[str, str]) -> bytes:
         encoding = headers.get("content-encoding", "").lower()
         decoder = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == "gzip" else None
         invalid = ToolError(f"The API {self.settings.name} sent an invalid answer", code="API_ANSWER")
         body = bytearray()
         is_cut = False
+        chunks = 0
         async for chunk in response.aiter_stream():
+            chunks += 1
+            if chunks % _CHUNKS_AT_ONCE == 0:  # chunks of one byte arrive by thousands without a wait between them
+                await anyio.lowlevel.checkpoint()
             left = MAX_BODY_BYTES - len(body) + 1
             try:
                 body += decoder.decompress(chunk, left) if decoder else chunk
@@ -182,7 +206,7 @@ class ApiClient:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of `Retry-After`, which are a number or a date; None without a valid one."""
-    text = headers.get("retry-after", "").strip()
+    text = headers.get("retry-after", "")[:_MAX_RETRY_AFTER].strip()
     if text.isascii() and text.isdecimal():
         return float(text)
     try:

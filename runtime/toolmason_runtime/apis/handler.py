@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
+from toolmason_runtime.apis.document import Document, Work
+from toolmason_runtime.apis.fields import fields_of
 from toolmason_runtime.apis.registry import Apis
 from toolmason_runtime.apis.spec import HttpTool
 from toolmason_runtime.chunks.store import ChunkStore
@@ -18,11 +21,14 @@ from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.content import Reply
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.wording import disabled
+from toolmason_runtime.remote.budget import ANSWER
+from toolmason_runtime.remote.parse import RemoteDataError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from toolmason_runtime.apis.client import Answer, ApiClient
     from toolmason_runtime.apis.request import Request
+    from toolmason_runtime.apis.settings import ApiSettings
 
 
 def http_tool(params: type[BaseModel] | str | None, tool: HttpTool, *, result: str = "") -> Binding:
@@ -37,6 +43,9 @@ def http_tool(params: type[BaseModel] | str | None, tool: HttpTool, *, result: s
 @dataclass(frozen=True, slots=True)
 class HttpRun:
     """The handler of one tool."""
+
+    is_foreign: ClassVar[bool] = True
+    """Its results are content of others."""
 
     tool: HttpTool
     result: str = ""
@@ -81,23 +90,43 @@ class HttpRun:
         return "\n".join(lines)
 
     async def _run(self, client: ApiClient, request: Request, call: ToolCall, deadline: float) -> Reply | BaseModel:
-        from toolmason_runtime.apis.result import is_json, json_reply, parse_json, reply, structured
-        from toolmason_runtime.apis.select import select
+        from toolmason_runtime.apis.result import is_json, json_reply, read, reply, structured
 
-        tool, store, has_more = self.tool, call.state(ChunkStore), False
+        tool, store, settings = self.tool, call.state(ChunkStore), client.settings
+        model = await anyio.to_thread.run_sync(load_model, self.result) if self.result else None
+        final = partial(
+            Work,
+            secrets=settings.secrets,
+            is_structured=model is not None,
+            fields=fields_of(tool, model),
+            is_shown=model is None,
+        )
+        has_more = False
         if tool.pagination:
-            value, has_more = await self._pages(client, request, deadline)
+            document, has_more = await self._pages(client, request, deadline, final)
         else:
             answer = await self._send(client, request, deadline)
-            if not (self.result or tool.select or (is_json(answer) and answer.body)):
-                return await reply(answer, client.settings, store, method=request.method)
-            value = parse_json(answer, client.settings)
-        # jq can decode a secret, for example from base64.
-        values = client.settings.masked(await select(tool.select, value)) if tool.select else [value]
-        if self.result:
-            model = await anyio.to_thread.run_sync(load_model, self.result)
-            return structured(tool, values, model, client.settings, has_more=has_more)
-        return await json_reply(values, store, has_more=has_more)
+            if not (model or tool.select or (is_json(answer) and answer.body)):
+                return await reply(answer, settings, store, method=request.method)
+            work = Work(kind="value", secrets=settings.secrets) if tool.select else final(kind="value")
+            document = await read(answer, work, settings)
+        if tool.select:
+            document = await self._selected(document, final, settings)
+        if model is not None:
+            return structured(tool, document.as_values(), model, settings, has_more=has_more)
+        return await json_reply(document, store, has_more=has_more)
+
+    async def _selected(self, document: Document, final: Callable[..., Work], settings: ApiSettings) -> Document:
+        """Return the results of `select`. jq can decode a secret, for example from base64, so they are masked."""
+        from toolmason_runtime.apis.result import too_much
+        from toolmason_runtime.apis.select import select
+        from toolmason_runtime.apis.worker import work_on
+
+        lines = await select(self.tool.select, await anyio.to_thread.run_sync(document.as_bytes))
+        try:
+            return await work_on(lines, final(kind="lines"))
+        except RemoteDataError as error:
+            raise too_much(settings, str(error)) from None
 
     async def _send(self, client: ApiClient, request: Request, deadline: float) -> Answer:
         from toolmason_runtime.apis.result import check_status
@@ -108,30 +137,39 @@ class HttpRun:
         check_status(answer, request, client.settings)
         return answer
 
-    async def _pages(self, client: ApiClient, request: Request, deadline: float) -> tuple[Any, bool]:
+    async def _pages(
+        self, client: ApiClient, request: Request, deadline: float, final: Callable[..., Work]
+    ) -> tuple[Document, bool]:
         """Return the pages of an answer as one, and whether more exist."""
-        from toolmason_runtime.apis.client import MAX_BODY_BYTES
-        from toolmason_runtime.apis.pagination import items_of, joined, next_request
-        from toolmason_runtime.apis.result import parse_json
+        from toolmason_runtime.apis.pagination import items_of, next_request
+        from toolmason_runtime.apis.result import read, too_much
+        from toolmason_runtime.apis.worker import work_on
 
-        pagination = self.tool.pagination
+        pagination, settings = self.tool.pagination, client.settings
         assert pagination is not None  # noqa: S101  checked by the caller
-        pages: list[Any] = []
+        work = Work(kind="value", secrets=settings.secrets, pagination=pagination)
+        pages: list[bytes] = []
         size = 0
         following: Request | None = request
-        while following is not None and len(pages) < pagination.max_pages and size <= MAX_BODY_BYTES:
-            if not client.settings.allows(following.url):
+        while following is not None and len(pages) < pagination.max_pages and size <= ANSWER.bytes:
+            if not settings.allows(following.url):
                 raise client.not_allowed("links its next page", following.url)
             answer = await self._send(client, following, deadline)
-            page = parse_json(answer, client.settings)
-            if items_of(pagination, page) is None:
+            document = await read(answer, work, settings)
+            if items_of(pagination, document.page) is None:
                 message = f"The answer of the API {self.tool.api.name} has no array of items at "
                 raise ToolError(f"{message}`{pagination.items or '.'}`, as `paginate` requires", code="API_ANSWER")
-            pages.append(page)
+            pages.append(document.as_bytes())
             size += len(answer.body)
-            following = next_request(pagination, following, page, url=answer.url, headers=answer.headers)
-        items_only = self.tool.returns_list and not self.tool.select
-        return joined(pagination, pages, items_only=items_only), following is not None
+            following = next_request(pagination, following, document.page, url=answer.url, headers=answer.headers)
+        if self.tool.select:
+            joining = Work(kind="pages", pagination=pagination, secrets=settings.secrets)
+        else:
+            joining = final(kind="pages", pagination=pagination, items_only=self.tool.returns_list)
+        try:
+            return await work_on(b"\n".join(pages), joining), following is not None
+        except RemoteDataError as error:
+            raise too_much(settings, str(error)) from None
 
 
 def sent_arguments(params: BaseModel | dict[str, Any]) -> dict[str, Any]:

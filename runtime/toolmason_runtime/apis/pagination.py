@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from toolmason_runtime.apis.request import Request, join_url, query_value, text_of
 from toolmason_runtime.apis.spec import Pagination
+from toolmason_runtime.remote import links
 
-_LINK: Final = re.compile(r'<(?P<url>[^>]*)>(?P<params>(?:\s*;\s*[^\s=;,]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?)*)')
-"""One link of a `Link` header (RFC 8288): `<https://...?page=2>; rel="next"`."""
-_REL: Final = re.compile(r';\s*rel\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s;,"]*))', re.IGNORECASE)
+next_link = links.next_link
+MAX_CURSOR: Final = 8_192
+"""Characters of a cursor or of the URL of a page: as many as servers accept in a request line."""
 
 
 def member(value: Any, path: str) -> Any:
@@ -49,13 +49,18 @@ def next_request(
     return None if following == request else following
 
 
-def next_link(header: str) -> str:
-    """Return the URL with `rel="next"` of a `Link` header, empty if it has none."""
-    for link in _LINK.finditer(header):
-        rel = _REL.search(link["params"])
-        if rel and "next" in (rel["quoted"] or rel["plain"] or "").lower().split():
-            return link["url"]
-    return ""
+def outline(pagination: Pagination, page: Any) -> Any:
+    """Return a page with nothing but the members that `items_of` and `next_request` read, and one item at most."""
+    items = items_of(pagination, page)
+    items = None if items is None else [None] * bool(items)
+    if not pagination.items:
+        return items
+    part = _with_member({}, pagination.items.split("."), items)
+    for path in filter(None, (pagination.cursor, "" if pagination.next == "link" else pagination.next)):
+        value = member(page, path)
+        is_short = isinstance(value, int) or (isinstance(value, str) and len(value) <= MAX_CURSOR)
+        part = _with_member(part, path.split("."), value if is_short else None)
+    return part
 
 
 def joined(pagination: Pagination, pages: Sequence[Any], *, items_only: bool = False) -> Any:

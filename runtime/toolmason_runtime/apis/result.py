@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.apis.client import Answer
+from toolmason_runtime.apis.document import Document, Work
 from toolmason_runtime.apis.request import Request
 from toolmason_runtime.apis.settings import ApiSettings
 from toolmason_runtime.apis.spec import HttpTool
+from toolmason_runtime.apis.worker import text_for_model, work_on
 from toolmason_runtime.chunks.bounded import bounded_text
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.json_output import fit_model
-from toolmason_runtime.programs.result_text import VISIBLE
 from toolmason_runtime.protocol.content import Audio, Image, Reply
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.results import compact_json, encodable
+from toolmason_runtime.protocol.visible_text import visible_json
+from toolmason_runtime.remote.budget import LARGE_BYTES
+from toolmason_runtime.remote.charset import decode
+from toolmason_runtime.remote.parse import RemoteDataError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -27,9 +30,6 @@ MAX_HEADER_CHARS: Final = 100
 """Maximum characters of a header in an error."""
 MAX_MEDIA_BYTES: Final = 6 * 1024 * 1024
 """Maximum bytes of an image or a sound."""
-_CHARSET: Final = re.compile(r"charset=\"?([\w.:-]+)", re.IGNORECASE)
-_SLOW_CODECS: Final = ("idna", "punycode", "undefined")
-"""Text encodings of Python that take quadratic time or accept no replacement; no answer has them."""
 _ADVICE: Final = {
     401: "The API rejects the credential of this server: do not retry, tell the user.",
     403: "The credential of this server does not allow this request: do not retry, tell the user.",
@@ -49,11 +49,11 @@ def check_status(answer: Answer, request: Request, settings: ApiSettings) -> Non
     head = f"{request.method} {request.target} of the API {settings.name} returned {answer.status} {reason}"
     wait = answer.headers.get("retry-after", "")[:MAX_HEADER_CHARS]
     advice = [_ADVICE.get(answer.status, ""), f"Retry after: {wait}." if wait else ""]
-    body = settings.mask(_text(answer)).strip()  # before the cut, which could leave the beginning of a secret
+    body = _beginning(answer, settings)  # masked before the cut, which could leave the beginning of a secret
     if len(body) > MAX_ERROR_CHARS:
         body = f"{body[:MAX_ERROR_CHARS]} [... {len(body) - MAX_ERROR_CHARS:,} characters more]"
     lines = [head, " ".join(filter(None, advice)), body]
-    text = settings.mask("\n".join(filter(None, lines))).translate(VISIBLE)
+    text = settings.mask("\n".join(filter(None, lines)))
     raise ToolError(text, code=f"HTTP_{answer.status}", details={"status": answer.status})
 
 
@@ -63,20 +63,28 @@ def is_json(answer: Answer) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def parse_json(answer: Answer, settings: ApiSettings) -> Any:
-    """Return the JSON value of an answer without secrets; None for an empty one.
+async def read(answer: Answer, work: Work, settings: ApiSettings) -> Document:
+    """Return the JSON value of an answer; null for an empty one.
 
     Raises:
-        ToolError: the answer is not JSON.
+        ToolError: the answer is not JSON, or has too many values.
     """
-    text = _text(answer).strip()
+    work = replace(work, content_type=answer.headers.get("content-type", ""))
     try:
-        # Python accepts and writes `NaN` and `Infinity`, which JSON lacks.
-        return encodable(settings.masked(json.loads(text, parse_constant=lambda _: None))) if text else None
-    except (ValueError, RecursionError) as error:
-        shown = settings.mask(text)[:200].translate(VISIBLE)
-        message = f"The API {settings.name} did not answer with JSON ({error}): {shown}"
+        return await work_on(answer.body, work)
+    except RemoteDataError as error:
+        problem = str(error)
+        if not problem.startswith("not JSON"):
+            raise too_much(settings, problem) from None
+        shown = _beginning(answer, settings)[:200]
+        message = f"The API {settings.name} did not answer with JSON ({problem.removeprefix('not JSON: ')}): {shown}"
         raise ToolError(message, code="API_ANSWER") from None
+
+
+def too_much(settings: ApiSettings, problem: str) -> ToolError:
+    """Return the error of an answer that exceeds the budget."""
+    message = f"The answer of the API {settings.name} is too large: {problem}. Ask for less, such as fewer items or a "
+    return ToolError(f"{message}narrower search", code="API_ANSWER")
 
 
 def structured(
@@ -96,10 +104,11 @@ def structured(
         raise ToolError(settings.mask(error.message), code=error.code) from None
 
 
-async def json_reply(values: Sequence[Any], store: ChunkStore, *, has_more: bool) -> Reply:
+async def json_reply(document: Document, store: ChunkStore, *, has_more: bool) -> Reply:
     """Return JSON values as text, one per line."""
-    lines = [compact_json(value) for value in values] or ["[no results]"]
-    return Reply(await bounded_text("\n".join([*(["[more pages exist]"] if has_more else []), *lines]), store))
+    pieces = document.pieces if document.values is None else [*visible_json([document.as_text()])]
+    head = ["[more pages exist]\n"] if has_more else []
+    return Reply(await bounded_text([*head, *(pieces if any(pieces) else ["[no results]"])], store))
 
 
 async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, method: str) -> Reply:
@@ -112,22 +121,26 @@ async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, met
         shown = {name for name in answer.headers if name != "set-cookie"} if method == "HEAD" else {"location"}
         lines = [f"{name}: {value}" for name, value in answer.headers.items() if name in shown]
         head = f"{answer.status} {answer.reason}".strip()
-        return Reply(settings.mask("\n".join([head, *lines])).translate(VISIBLE))
+        return Reply(settings.mask("\n".join([head, *lines])))
     if kind.startswith(("image/", "audio/")) and kind != "image/svg+xml" and len(answer.body) <= MAX_MEDIA_BYTES:
         return Reply(Image(answer.body, kind) if kind.startswith("image/") else Audio(answer.body, kind))
     if b"\0" in answer.body and "charset" not in answer.headers.get("content-type", ""):
         return Reply(f"[{kind or 'binary'} of {len(answer.body):,} bytes, which is not text]")
-    return Reply(await bounded_text(settings.mask(_text(answer)).translate(VISIBLE), store))
+    work = Work(kind="text", content_type=answer.headers.get("content-type", ""), secrets=settings.secrets)
+    try:
+        pieces = await text_for_model(answer.body, work)
+    except RemoteDataError as error:
+        raise too_much(settings, str(error)) from None
+    return Reply(await bounded_text(pieces, store))
 
 
 def _media_type(answer: Answer) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _text(answer: Answer) -> str:
-    match = _CHARSET.search(answer.headers.get("content-type", ""))
-    charset = match[1] if match and match[1].lower() not in _SLOW_CODECS else "utf-8"
-    try:
-        return answer.body.decode(charset, "replace").removeprefix("\ufeff")
-    except LookupError:
-        return answer.body.decode("utf-8", "replace")
+def _beginning(answer: Answer, settings: ApiSettings) -> str:
+    """Return the beginning of a body as text without secrets."""
+    text = settings.mask(decode(answer.body[:LARGE_BYTES], answer.headers.get("content-type", "")))
+    if len(answer.body) > LARGE_BYTES:  # it may end inside of a secret, whose characters can be escaped
+        text = text[: -6 * max(map(len, settings.secrets), default=1)]
+    return text.strip()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.execute import Command, Environ, local, run
 from toolmason_runtime.programs.spec import Invocation
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.results import compact_json
 
 TIMEOUT_S: Final = 10.0
 MEMORY_MB: Final = 1024
@@ -19,8 +18,8 @@ MAX_RESULT_BYTES: Final = 16 * 1024 * 1024
 _SCRIPT: Final = Path(__file__).with_name("select_main.py")
 
 
-async def select(program: str, value: Any) -> list[Any]:
-    """Return the results of a jq program on a JSON value.
+async def select(program: str, document: bytes) -> bytes:
+    """Return the results of a jq program on a JSON text in UTF-8, each on a line of JSON.
 
     Raises:
         ToolError: jq is not installed, the program fails, or it exceeds a limit.
@@ -29,14 +28,15 @@ async def select(program: str, value: Any) -> list[Any]:
     if spec is None or spec.origin is None:
         raise ToolError("the package `jq` is not installed. Run `pip install 'toolmason[jq]'`", code="NOT_INSTALLED")
     arguments = ("-I", "-S", "-X", "utf8", str(_SCRIPT), str(Path(spec.origin).parent), program)
-    invocation = Invocation(
-        argv=(sys.executable, *arguments), stdin=compact_json(value), timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB
-    )
-    outcome = await run(invocation, max_output_bytes=MAX_RESULT_BYTES)
+    invocation = Invocation(argv=(sys.executable, *arguments), timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB)
+
+    def with_input(invocation: Invocation, environ: Environ) -> Command:
+        return replace(local(invocation, environ), stdin=document)
+
+    outcome = await run(invocation, executor=with_input, max_output_bytes=MAX_RESULT_BYTES)
     try:
         if outcome.exit_code == 0:
-            # Not `splitlines`, which also splits at U+2028 inside of a string.
-            return [json.loads(line) for line in "".join(outcome.stdout.texts()).split("\n") if line]
+            return b"".join(text.encode() for text in outcome.stdout.texts())
         reason = "".join(outcome.stderr.texts()).strip().splitlines()[-1:] if outcome.exit_code else []
         problem = reason[0][:200] if reason else f"it exceeds {TIMEOUT_S:g} s, {MEMORY_MB} MB or its output limit"
         raise ToolError(f"The answer could not be reduced with `select`: {problem}", code="SELECT_FAILED")

@@ -6,14 +6,15 @@ import base64
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from toolmason_runtime.apis.request import Request, query_value, with_query
 from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.argv import NOT_SET_UP, expand_variables
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.secrets import MASK, masked, secret_forms
+from toolmason_runtime.protocol.secrets import secret_forms
+from toolmason_runtime.remote.parse import mask_text
 
 USER_AGENT: Final = "toolmason"
 _PORTS: Final = {"http": 80, "https": 443}
@@ -68,13 +69,7 @@ class ApiSettings:
 
     def mask(self, text: str) -> str:
         """Return a text without the secrets of the API."""
-        for secret in self.secrets:
-            text = text.replace(secret, MASK)
-        return text
-
-    def masked(self, value: Any) -> Any:
-        """Return a JSON value without the secrets of the API."""
-        return masked(value, self.mask)
+        return mask_text(text, self.secrets)
 
 
 def _defaults() -> dict[str, str]:

@@ -217,7 +217,11 @@ def _part(index: int, total: bytes, expires: bytes, content: bytes | None) -> Pa
 
 
 async def _values(client: Redis, name: str, fields: list[str]) -> list[Any]:
-    return await client.hmget(name, fields)
+    """Return the values of fields, None for those that are absent or too large: the client reads any size."""
+    sizes = [await client.hstrlen(name, field) for field in fields]
+    small = [field for field, size in zip(fields, sizes, strict=True) if size <= MAX_SHARED_BYTES]
+    values = dict(zip(small, await client.hmget(name, small), strict=True)) if small else {}
+    return [values.get(field) for field in fields]
 
 
 def _reason(error: Exception) -> str:

@@ -13,10 +13,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
+from toolmason_runtime.remote.budget import SHARED_TEXT
+
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-MAX_SHARED_BYTES: Final = 64 * 1024 * 1024
+MAX_SHARED_BYTES: Final = SHARED_TEXT.bytes
 """Bytes of the longest text that is sent to Redis, or read from it."""
 LEASE_S: Final = 6.0
 """Seconds until the work of a dead process may start again."""
@@ -70,8 +72,15 @@ class SharedWork:
             await asyncio.sleep(BEAT_S)
 
     async def _text(self, client: Redis, name: str) -> str:
-        data: Any = await client.get(self._key(name, "text"))
-        return (data or b"").decode("utf-8", "surrogatepass")
+        key = self._key(name, "text")
+        # Others may write to this Redis as well, and the client reads a value of any size.
+        if await client.strlen(key) > MAX_SHARED_BYTES:
+            raise UnavailableError("has a text that is too large")
+        data: Any = await client.get(key)
+        try:
+            return (data or b"").decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise UnavailableError("has a text that is not UTF-8") from None
 
     @asynccontextmanager
     async def _renewed(self, name: str, own: bytes, on_wanted: Callable[[], None]) -> AsyncIterator[None]:

@@ -101,7 +101,8 @@ class ChunkStore(TextStore):
         texts = [text] if isinstance(text, str) else text
         max_bytes = max_part_bytes or self.part_size  # a part never has more bytes than its size
         write = partial(write_text, texts, size=self.part_size, max_bytes=max_bytes, ttl_s=self._ttl_s)
-        long_text = await anyio.to_thread.run_sync(write)
+        # The text of a cancelled call is dropped; its file has no name.
+        long_text = await anyio.to_thread.run_sync(write, abandon_on_cancel=True)
         first = long_text.part(1).content
         if long_text.total == 1:
             long_text.close()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.access import isolation as isolation
     from toolmason_runtime.programs.access import isolation_warnings as isolation_warnings
     from toolmason_runtime.programs.approval import approve_handler as approve_handler
-    from toolmason_runtime.programs.approval import escape_invisible as escape_invisible
     from toolmason_runtime.programs.argv import build_invocation as build_invocation
     from toolmason_runtime.programs.argv import items as items
     from toolmason_runtime.programs.executable import find_executable as find_executable
@@ -41,10 +40,11 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.spec import PlacementKind as PlacementKind
     from toolmason_runtime.programs.spec import Program as Program
     from toolmason_runtime.programs.spec import Risk as Risk
+    from toolmason_runtime.protocol.visible_text import escape_invisible as escape_invisible
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
-    "toolmason_runtime.programs.approval": ("approve_handler", "escape_invisible"),
+    "toolmason_runtime.programs.approval": ("approve_handler",),
     "toolmason_runtime.programs.argv": ("build_invocation", "items"),
     "toolmason_runtime.programs.executable": ("find_executable",),
     "toolmason_runtime.programs.execute": ("Command", "Outcome", "base_environment", "run_to_cleanup", "follow", "run"),
@@ -60,6 +60,7 @@ EXPORTS: Final = {
         "working_directory",
     ),
     "toolmason_runtime.programs.settings": ("ProgramSettings",),
+    "toolmason_runtime.protocol.visible_text": ("escape_invisible",),
     "toolmason_runtime.programs.spec": ("CommandTool", "Invocation", "PlacementKind", "Program", "Risk"),
 }
 

@@ -17,6 +17,7 @@ from toolmason_runtime.programs.spec import CONFIRM_PLACEHOLDER, CommandTool, In
 from toolmason_runtime.programs.working_dir import base_directory
 from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.protocol.visible_text import escape_invisible, is_visible
 
 MAX_COMMAND_LENGTH: Final = 20_000
 """Maximum characters of a command line, or of a handler's question, in the prompt; more is refused, not shortened."""
@@ -27,19 +28,6 @@ MAX_VALUE_LENGTH: Final = 200
 """Maximum characters of one value in a question, before escaping."""
 MAX_ITEMS: Final = 5
 """Maximum items of a list in a question."""
-
-_INVISIBLE: Final = frozenset(
-    chr(code)
-    for first, last in (
-        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164)),
-        *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0x16FE4, 0x16FE4), (0x1D159, 0x1D159), (0xE0100, 0xE01EF)),
-    )
-    for code in range(first, last + 1)
-)
-"""Characters that `str.isprintable` accepts although they are invisible (`Default_Ignorable_Code_Point`, blanks).
-
-https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt
-"""
 
 _EMPTY_FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 """An empty form: accepting it approves."""
@@ -223,25 +211,12 @@ def _value_part(text: str) -> str:
 def command_text(argv: tuple[str, ...]) -> str:
     """Return a command line as typed in a shell. Invisible characters are escaped: they could hide the rest."""
     return " ".join(
-        shlex.quote(argument) if all(map(_is_visible, argument)) else f"$'{_escaped(argument)}'" for argument in argv
+        shlex.quote(argument) if all(map(is_visible, argument)) else f"$'{_escaped(argument)}'" for argument in argv
     )
-
-
-def _is_visible(character: str) -> bool:
-    """Return whether a character is visible."""
-    return character.isprintable() and character not in _INVISIBLE
 
 
 def _escaped(text: str) -> str:
     return escape_invisible(text.replace("\\", "\\\\").replace("'", "\\'"), keep="")
-
-
-def escape_invisible(text: str, *, keep: str) -> str:
-    """Return a text with its invisible characters, except those in `keep`, as escape sequences of Python."""
-    return "".join(
-        character if _is_visible(character) or character in keep else character.encode("unicode_escape").decode()
-        for character in text
-    )
 
 
 def shorten_middle(text: str, limit: int = MAX_INPUT_LENGTH) -> str:

@@ -75,7 +75,7 @@ class Command:
     argv: tuple[str, ...]
     env: Environ = field(repr=False)
     cwd: str = ""
-    stdin: str | None = None
+    stdin: str | bytes | None = None
     timeout_s: float = 30.0
     kill_argv: tuple[str, ...] = ()
     cleanup_argv: tuple[str, ...] = ()
@@ -302,7 +302,8 @@ def max_programs(environ: Environ) -> int:
 
 
 async def _start(process: RunningProcess, command: Command) -> None:
-    await start(process, command, (command.stdin or "").encode("utf-8", "replace"))
+    stdin = command.stdin or b""
+    await start(process, command, stdin.encode("utf-8", "replace") if isinstance(stdin, str) else stdin)
 
 
 async def start(process: RunningProcess, command: Command, stdin: bytes | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyio.to_thread import run_sync
 from toolmason_runtime.audit import events
@@ -53,6 +53,9 @@ def command(
 @dataclass(frozen=True, slots=True)
 class CommandRun:
     """The handler of one tool."""
+
+    is_foreign: ClassVar[bool] = True
+    """Its results are content of others."""
 
     tool: CommandTool
     guard: PreRunHook | None = None

@@ -7,7 +7,6 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from toolmason_runtime.programs.execute import Outcome
-from toolmason_runtime.programs.result_text import VISIBLE
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.results import encodable
 
@@ -39,8 +38,7 @@ def read_json_output(outcome: Outcome, name: str, model: type[BaseModel]) -> Bas
     try:
         value = encodable(_parse(text)) if text or not array else []
     except (ValueError, RecursionError) as error:
-        shown = text[:_SHOWN].translate(VISIBLE)
-        raise ToolError(f"{name} printed no JSON ({error}): {shown}", code=INVALID_OUTPUT) from error
+        raise ToolError(f"{name} printed no JSON ({error}): {text[:_SHOWN]}", code=INVALID_OUTPUT) from error
     if array and not (isinstance(value, dict) and array in value):
         # Programs written in Go print null for an empty list.
         value = {array: value if isinstance(value, list) else [] if value is None else [value]}

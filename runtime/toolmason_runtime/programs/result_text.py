@@ -9,17 +9,10 @@ from toolmason_runtime.programs.execute import Outcome
 from toolmason_runtime.programs.output_buffer import Capture
 from toolmason_runtime.protocol.answer_size import fitting_length, size_of
 from toolmason_runtime.protocol.content import Reply
+from toolmason_runtime.protocol.visible_text import visible_pieces
 
 _MAX_CHARACTER_BYTES = 4
 """Maximum bytes of a character in UTF-8."""
-VISIBLE = {
-    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
-    0x7F: 0x2421,
-    **dict.fromkeys(
-        [*range(0x80, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
-    ),
-}
-"""Replacements of control characters: a terminal would execute them, and bidirectional controls reorder text."""
 
 
 async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container[int] = (0,)) -> Reply:
@@ -84,7 +77,8 @@ def _with_heading(head: str, texts: Iterable[str]) -> Iterator[str]:
 
 
 def _stream_text(capture: Capture, name: str) -> Iterator[str]:
-    yield from _without_last_newline(capture.texts())
+    # The stored parts of a text are fetched without its tool, so all of them are made visible here.
+    yield from visible_pieces(_without_last_newline(capture.texts()))
     if capture.dropped_bytes:
         yield f"\n[{capture.dropped_bytes:,} more bytes of {name} were not stored]"
 
@@ -93,10 +87,9 @@ def _without_last_newline(texts: Iterable[str]) -> Iterator[str]:
     pending = ""
     for text in texts:
         joined = pending + text
-        yield joined[:-2].translate(VISIBLE)
+        yield joined[:-2]
         pending = joined[-2:]
-    last = pending[:-1].removesuffix("\r") if pending.endswith("\n") else pending
-    yield last.translate(VISIBLE)
+    yield pending[:-1].removesuffix("\r") if pending.endswith("\n") else pending
 
 
 def _beginning(texts: Iterable[str], size: int) -> str:

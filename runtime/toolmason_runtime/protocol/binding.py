@@ -79,6 +79,11 @@ class Binding:
         """Module and name of the handler: `books.search:find`."""
         return f"{self.run.__module__}:{getattr(self.run, '__qualname__', type(self.run).__qualname__)}"
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the result has content of a program or of another machine."""
+        return getattr(self.run, "is_foreign", False) is True
+
     async def _run(self, params: Any, call: Any) -> Any:
         if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
             return await self.run(params, call)

@@ -27,10 +27,14 @@ class ResultError(Exception):
 
 
 class ResultWriter:
-    """Converts the results of one tool. `schema` is its output schema, or None for content without structure."""
+    """Converts the results of one tool. `schema` is its output schema, or None for content without structure.
 
-    def __init__(self, schema: Mapping[str, Any] | None) -> None:
+    The content of a tool that `is_foreign` comes from a program or another machine, and is neutralised.
+    """
+
+    def __init__(self, schema: Mapping[str, Any] | None, *, is_foreign: bool = False) -> None:
         self._schema = schema
+        self._is_foreign = is_foreign
         self._flat_check = flat_check(schema) if schema is not None else None
 
     def prepare(self) -> None:
@@ -48,6 +52,14 @@ class ResultWriter:
         Raises:
             ResultError: the output schema does not allow it.
         """
+        wire = self._to_wire(result)
+        if not self._is_foreign:
+            return wire
+        from toolmason_runtime.protocol.foreign import neutral_result
+
+        return neutral_result(wire)
+
+    def _to_wire(self, result: Any) -> WireResult:
         if isinstance(result, Reply):
             if self._schema is not None and not result.is_error:
                 raise ResultError("a reply without structure from a tool with an output schema")
@@ -64,6 +76,10 @@ class ResultWriter:
         # A flat check leaves out members that are null.
         if self._flat_check is None or not isinstance(value, dict) or self._flat_check(value) != value:
             self._check(value)
+        if self._is_foreign:
+            from toolmason_runtime.protocol.visible_text import visible_value
+
+            value = visible_value(value)
         text = compact_json(value, allow_nan=False)
         return {"content": [{"type": "text", "text": text}], "structuredContent": value}
 

@@ -310,7 +310,7 @@ class Dispatcher:
                 binding = self._binding(name, entry)
                 arguments = ArgumentValidator(entry, binding.params)
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
-                self._tools[name] = _Tool(binding, arguments, ResultWriter(schema))
+                self._tools[name] = _Tool(binding, arguments, ResultWriter(schema, is_foreign=binding.is_foreign))
             return self._tools[name]
 
     def _prepare_tool(self, name: str, entry: ToolEntry) -> None:
@@ -361,11 +361,15 @@ _BUG_ADVICE: Final = ": internal server error; see the server log, and report it
 
 
 def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
+    # Imported here: many servers never return an error. Its message may quote a program or another machine.
+    from toolmason_runtime.protocol.visible_text import visible, visible_value
+
+    message = visible(error.message)
     if not as_json:
-        return error_result(error.message)
+        return error_result(message)
     advice = _BUG_ADVICE if error.code == INTERNAL and not error.details else ""
-    details = {"details": error.details} if error.details else {}
-    body = {"code": error.code, "message": error.message + advice, **details}
+    details = {"details": visible_value(error.details)} if error.details else {}
+    body = {"code": error.code, "message": message + advice, **details}
     return error_result(mask(json.dumps({"error": body}, ensure_ascii=False)))
 
 

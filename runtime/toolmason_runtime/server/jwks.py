@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import httpx2
 from jwt import PyJWK, PyJWTError
-from pydantic_core import from_json
+from toolmason_runtime.remote.budget import KEYS
+from toolmason_runtime.remote.charset import decode
+from toolmason_runtime.remote.parse import parse
 
 FRESH_S: Final = 600.0
 """Seconds until the keys are fetched again."""
@@ -21,7 +23,6 @@ MAX_FETCHES: Final = 5
 FETCH_PERIOD_S: Final = 60.0
 """At most `MAX_FETCHES` fetches in this time, so that tokens with invented key ids cause no flood of requests."""
 TIMEOUT_S: Final = 5.0
-MAX_BYTES: Final = 256 * 1024
 MAX_KEYS: Final = 100
 MIN_RSA_BITS: Final = 2048
 _KEY_TYPES: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
@@ -119,15 +120,18 @@ async def _fetch(url: str) -> list[Mapping[str, Any]]:
     async with (
         asyncio.timeout(TIMEOUT_S),
         httpx2.AsyncClient(timeout=TIMEOUT_S) as client,
-        client.stream("GET", url, headers={"Accept": "application/json"}) as response,
+        # A compressed chunk of 64 kB can have 64 MB, and the HTTP client expands it at once.
+        client.stream("GET", url, headers={"Accept": "application/json", "Accept-Encoding": "identity"}) as response,
     ):
         if response.status_code != httpx2.codes.OK:
             raise ValueError(f"HTTP status {response.status_code}")
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise ValueError("a compressed answer")
         async for part in response.aiter_bytes():
             body += part
-            if len(body) > MAX_BYTES:
-                raise ValueError(f"more than {MAX_BYTES} bytes")
-    answer = from_json(bytes(body))
+            if len(body) > KEYS.bytes:
+                raise ValueError(f"more than {KEYS.bytes} bytes")
+    answer = parse(decode(bytes(body), ""), KEYS)
     keys = answer.get("keys") if isinstance(answer, dict) else None
     if not isinstance(keys, list) or len(keys) > MAX_KEYS:
         raise ValueError("not a JSON Web Key Set")

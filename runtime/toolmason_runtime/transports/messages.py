@@ -102,7 +102,12 @@ def decode(data: bytes) -> Wire:
 def check_size(data: bytes, max_bytes: int) -> None:
     """Raise MalformedError for a message that is too large."""
     if len(data) > max_bytes:
-        raise malformed(_edge_members(data), f"message exceeds the limit of {max_bytes} bytes")
+        raise unread(data, f"message exceeds the limit of {max_bytes} bytes")
+
+
+def unread(data: bytes, reason: str) -> MalformedError:
+    """Return the error for a message that is not parsed."""
+    return malformed(_edge_members(data), reason)
 
 
 def checked(value: Any) -> Wire:

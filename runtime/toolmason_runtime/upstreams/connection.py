@@ -19,14 +19,18 @@ from contextlib import asynccontextmanager
 from contextvars import Context, ContextVar
 from typing import Any, Final, Protocol, TypeVar
 
+import httpx2
 from mcp import Client, MCPError, types
 from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from pydantic import ValidationError
 from toolmason_runtime.programs.argv import expand_variables
+from toolmason_runtime.protocol.answer_size import text_budget
 from toolmason_runtime.protocol.call import Level, ServerInfo, ToolCall
 from toolmason_runtime.protocol.errors import MethodError, ToolError
+from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.remote.budget import MESSAGE
+from toolmason_runtime.upstreams.limits import MAX_ENTRIES, LimitedTransport
 from toolmason_runtime.upstreams.process import UpstreamProcess
 from toolmason_runtime.upstreams.spec import Upstream
 
@@ -126,6 +130,7 @@ class Connection:
                 self._transport() as transport,
                 Client(transport, cache=None, log_level="debug", **callbacks) as client,
             ):
+                _skip_long_structures(client)
                 await _tool_names(client)
                 start.reschedule(None)
                 self._ready.set_result(client)
@@ -161,9 +166,9 @@ class Connection:
             header: expand_variables(value, os.environ, where=f"headers.{header} of the upstream {name}")
             for header, value in self.upstream.headers.items()
         }
-        async with create_mcp_http_client(headers) as http_client:
-            http_client.timeout = _HTTP_TIMEOUTS_S
-            yield streamable_http_client(url, http_client=http_client)
+        transport = LimitedTransport()
+        async with httpx2.AsyncClient(headers=headers, timeout=_HTTP_TIMEOUTS_S, transport=transport) as http_client:
+            yield streamable_http_client(url, http_client=http_client, max_sse_event_size=MESSAGE.bytes)
 
     def _start_error(self, error: BaseException) -> ToolError:
         cause = first_error(error)
@@ -171,6 +176,8 @@ class Connection:
             reason = f"could not be started: {cause.message}"
         elif isinstance(cause, TimeoutError):
             reason = f"did not answer within {START_S:g} seconds{self.why_it_ended()}"
+        elif isinstance(cause, MCPError) and cause.error.code != types.CONNECTION_CLOSED:
+            reason = f"failed: {error_text(cause)}"
         elif self._process is not None and self._process.ended.is_set():
             reason = f"ended while it started{self.why_it_ended()}"
         else:
@@ -258,7 +265,21 @@ async def _tool_names(client: Client) -> set[str]:
         cursor = page.next_cursor
         if not cursor:
             break
+        if len(names) > MAX_ENTRIES:
+            raise ToolError(f"it lists more than {MAX_ENTRIES:,} tools", code=UNAVAILABLE)
     return names
+
+
+def _skip_long_structures(client: Client) -> None:
+    """Let the SDK check only structures that are passed on: checking a list of 100,000 items takes a second."""
+    check = client.session.validate_tool_result
+
+    async def check_short(name: str, result: types.CallToolResult) -> None:
+        structure = result.structured_content
+        if structure is None or len(compact_json(structure)) <= text_budget():
+            await check(name, result)
+
+    client.session.validate_tool_result = check_short  # type: ignore[method-assign]
 
 
 def first_error(error: BaseException) -> BaseException:

@@ -6,8 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+import anyio
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.approval import approve_handler
 from toolmason_runtime.programs.settings import ProgramSettings
@@ -30,6 +31,9 @@ def upstream(tool: UpstreamTool) -> Binding:
 @dataclass(frozen=True, slots=True)
 class UpstreamRun:
     """The handler of one tool."""
+
+    is_foreign: ClassVar[bool] = True
+    """Its results are content of others."""
 
     tool: UpstreamTool
 
@@ -57,7 +61,11 @@ class UpstreamRun:
             advice="Send shorter arguments",
         )
         running = call.state(Upstreams).run(self.tool, arguments, call)
-        return await reply(await running.follow(call), call.state(ChunkStore))
+        result = await running.follow(call)
+        limit_s = self.tool.timeout_s or self.tool.upstream.timeout_s
+        with anyio.move_on_after(limit_s):  # the call itself has ended, which its own limit covers
+            return await reply(result, call.state(ChunkStore))
+        raise ToolError(f"The result took more than {limit_s:g} seconds: ask for less", code="UPSTREAM_TIMEOUT")
 
     def _question(self, arguments: Mapping[str, Any]) -> str:
         text = json.dumps(arguments, ensure_ascii=False, indent=2)

@@ -11,21 +11,27 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCMessage
 from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.programs.execute import Command, base_environment, start
 from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.process_group import Process
 from toolmason_runtime.programs.running_process import RunningProcess
+from toolmason_runtime.remote.budget import LARGE_BYTES, MESSAGE
 from toolmason_runtime.transports.framing import encode_message, error_message, receive
-from toolmason_runtime.transports.messages import LineBuffer, MalformedError
+from toolmason_runtime.transports.messages import LineBuffer, MalformedError, unread
+from toolmason_runtime.upstreams.limits import find_excess
 from toolmason_runtime.upstreams.spec import Upstream
 
-MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
-"""Maximum size of a message of an upstream: a picture of 24 MB in Base64."""
+MAX_MESSAGE_BYTES: Final = MESSAGE.bytes
+"""Maximum size of a message of an upstream."""
 CLOSE_S: Final = 0.5
 """Seconds that an upstream has to end after its input was closed, before it gets SIGTERM."""
+_LINES_AT_ONCE: Final = 64
 _READ_BYTES: Final = 65_536
 _MAX_INVALID_LINES: Final = 20
 """Invalid lines in the log: some programs print their own log to stdout."""
@@ -34,6 +40,17 @@ _MAX_STDERR_CHARS: Final = 500
 
 _log = logging.getLogger(__name__)
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+def receive_limited(line: bytes) -> JSONRPCMessage:
+    """Return the message in a line.
+
+    Raises:
+        MalformedError: it is invalid, or exceeds a limit.
+    """
+    if excess := find_excess(line):
+        raise unread(line, excess)
+    return receive(line, max_bytes=MAX_MESSAGE_BYTES).message
 
 
 class UpstreamProcess:
@@ -45,6 +62,7 @@ class UpstreamProcess:
         self._errors = LineBuffer(_MAX_STDERR_CHARS)
         self._stderr: deque[str] = deque(maxlen=_MAX_STDERR_LINES)
         self._process = Process(self._output, self._log_errors)
+        self._lines = 0
         self._invalid_lines = 0
         self.ended = asyncio.Event()
         """Set when it has ended, or has closed its output."""
@@ -112,16 +130,25 @@ class UpstreamProcess:
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 while data := await self._output.read(_READ_BYTES):
                     for line in lines.feed(data):
-                        if (message := self._message(line)) is not None:
+                        if (message := await self._parsed(line)) is not None:
                             await received.send(message)
         finally:
             self.ended.set()
             received.close()
 
+    async def _parsed(self, line: bytes) -> SessionMessage | Exception | None:
+        """Return the message of a line; a large one is parsed in a thread."""
+        if len(line) > LARGE_BYTES:
+            return await anyio.to_thread.run_sync(self._message, line)
+        self._lines += 1
+        if self._lines % _LINES_AT_ONCE == 0:  # a program can write thousands of lines at once
+            await anyio.lowlevel.checkpoint()
+        return self._message(line)
+
     def _message(self, line: bytes) -> SessionMessage | Exception | None:
         """Return the message of a line. A malformed line is logged; a call that waits for it fails."""
         try:
-            return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)
+            return SessionMessage(receive_limited(line))
         except MalformedError as malformed:
             self._invalid_lines += 1
             if self._invalid_lines <= _MAX_INVALID_LINES:

@@ -145,7 +145,7 @@ def test_credentials_come_from_the_environment_and_all_their_forms_are_masked() 
     encoded = base64.b64encode(b'octocat:pa"ss/word').decode()
     assert settings.credentials == {"authorization": f"Basic {encoded}"}
     texts = [*environ.values(), encoded, json.dumps(environ["PASSWORD"]), "pa%22ss%2Fword"]
-    assert settings.masked(texts) == ["octocat", *["[secret]"] * 3, '"[secret]"', "[secret]"]
+    assert [settings.mask(text) for text in texts] == ["octocat", *["[secret]"] * 3, '"[secret]"', "[secret]"]
 
 
 def test_a_variable_in_the_path_of_the_address_is_a_secret_and_one_in_its_host_is_not() -> None:

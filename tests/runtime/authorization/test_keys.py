@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from issuer import AUDIENCE, Issuer, make_key, public_jwk
+from toolmason_runtime.remote.budget import KEYS
 from toolmason_runtime.server.access_tokens import AccessTokens, TokenRules
 from toolmason_runtime.server.jwks import (
     FETCH_PERIOD_S,
     FRESH_S,
-    MAX_BYTES,
     MAX_FETCHES,
     MAX_KEYS,
     STALE_S,
@@ -134,7 +134,7 @@ async def test_keys_for_another_purpose_are_not_used(
         b"[]",
         b'{"keys": {}}',
         json.dumps({"keys": [{}] * (MAX_KEYS + 1)}).encode(),
-        b" " * MAX_BYTES + b'{"keys": []}',
+        b" " * KEYS.bytes + b'{"keys": []}',
     ],
     ids=["html", "array", "object", "many", "large"],
 )

@@ -104,7 +104,7 @@ def test_declared_members_of_the_output_are_returned(stdout: str, model: type[Mo
     [
         ("no issues found", "notes printed no JSON (Expecting value: line 1 column 1 (char 0)): no issues found"),
         ("", "notes printed no JSON"),
-        ("\x1b[31mred", "notes printed no JSON (Expecting value: line 1 column 1 (char 0)): ␛[31mred"),
+        ("\x1b[31mred", "notes printed no JSON (Expecting value: line 1 column 1 (char 0)): \x1b[31mred"),
         ("[" * 100_000, "notes printed no JSON"),
         ('[{"no": 1}]', "The output of notes does not fit `Item`: the output: "),
         ('{"no": "x"}', "The output of notes does not fit `Item`: no: Input should be a valid integer"),

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.protocol.results import encodable
+from toolmason_runtime.remote.budget import DESCRIPTION
+from toolmason_runtime.remote.parse import RemoteDataError, TooDeepError, TooManyValuesError, parse
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.importers.notes import ImporterError
 
-MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_BYTES: Final = DESCRIPTION.bytes
 """Maximum size of a document."""
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = DESCRIPTION.depth
 """Maximum nesting depth of a document."""
-MAX_PARTS: Final = 5_000_000
+MAX_PARTS: Final = DESCRIPTION.values
 """Maximum number of values of a document with each alias of YAML replaced by its value."""
 MAX_MERGED: Final = 10_000
 """Maximum number of members that merge keys (`<<`) of YAML give to one object."""
@@ -95,14 +96,14 @@ def _parse(data: bytes, source: str) -> Any:
     except UnicodeDecodeError as error:
         raise ImporterError(f"{source}: not UTF-8 at byte {error.start}") from error
     try:
-        if text.lstrip().startswith("{"):
-            document = json.loads(text)
-            document = encodable(document) if re.search(r"\\u[dD][89a-fA-F]", text) else document
-        else:
-            document = _parse_yaml(text, source)
+        document = parse(text, DESCRIPTION) if text.lstrip().startswith("{") else _parse_yaml(text, source)
         _measure(document, source, 0, {})
-    except RecursionError:
+    except (RecursionError, TooDeepError):
         raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels") from None
+    except TooManyValuesError as error:
+        raise ImporterError(f"{source}: the document {str(error).removeprefix('it ')}") from None
+    except RemoteDataError as error:
+        raise ImporterError(f"{source}: {error}") from error
     except ValueError as error:
         raise ImporterError(f"{source}: not JSON: {error}") from error
     return document

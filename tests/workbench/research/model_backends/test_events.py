@@ -161,3 +161,11 @@ def test_line_of_twenty_megabytes_is_left_out_and_never_kept_whole() -> None:
         WarningEvent("the program wrote a line of 20,000,000 bytes, which was skipped"),
         RunStarted("m"),
     ]
+
+
+def test_a_line_with_too_many_values_is_skipped_before_it_is_parsed() -> None:
+    reader = EventReader()
+
+    events = reader.feed(b'{"type":"tool_use","parameters":[' + b"{}," * 500_001 + b"{}]}\n")
+
+    assert events == [WarningEvent("the program wrote a line of over 500,000 values, which was skipped")]

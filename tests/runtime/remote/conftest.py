@@ -1,0 +1,159 @@
+"""A generated server as a process, whose tools ask hostile servers, and its resources while it answers."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import hostile_upstream
+import pytest
+from hostile_api import serving
+from stdio_peer import PATIENCE_S, Peer
+
+HERE = Path(__file__).parent
+PING_S = 0.05
+TOKEN = "t0ken/of-the-api"
+
+
+@dataclass
+class Measured:
+    """A call of a tool, and what happened meanwhile. Memory in MB."""
+
+    result: dict[str, Any]
+    call_s: float
+    pings_s: list[float] = field(default_factory=list)
+    """Seconds that each ping waited."""
+    ping_cpu_s: float = 0.0
+    """Most processor time that the server used while a ping waited: the wait on an idle machine."""
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+    child_mb: float = 0.0
+    """Peak of the largest child that parses or reduces."""
+    children: int = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(block.get("text", "") for block in self.result["content"])
+
+    def __str__(self) -> str:
+        ping = max(self.pings_s, default=0.0)
+        return (
+            f"call {self.call_s:.2f} s, ping {ping:.2f} s ({self.ping_cpu_s:.2f} s of cpu), cpu {self.cpu_s:.2f} s, "
+            f"peak {self.peak_mb:.0f} MB, child {self.child_mb:.0f} MB: {self.text[:120]!r}"
+        )
+
+
+class HostilePeer:
+    """A client that pings the server while a call runs."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.pid = peer.process.pid
+        self.answers: dict[int, Any] = {}
+
+    def call(self, tool: str, **arguments: Any) -> Measured:
+        with suppress(OSError):
+            Path(f"/proc/{self.pid}/clear_refs").write_text("5", encoding="ascii")  # resets VmHWM
+        started, cpu = time.monotonic(), _cpu_s(self.pid)
+        number = self.peer.send("tools/call", name=tool, arguments=arguments)
+        measured = Measured({}, 0.0)
+        seen: set[int] = set()
+        while True:
+            pinged, used = time.monotonic(), _cpu_s(self.pid)
+            self._wait_for(self.peer.send("ping"))
+            measured.pings_s.append(time.monotonic() - pinged)
+            measured.ping_cpu_s = max(measured.ping_cpu_s, _cpu_s(self.pid) - used)
+            for pid, peak in children():
+                seen.add(pid)
+                measured.child_mb = max(measured.child_mb, peak)
+            if number in self.answers:
+                break
+            time.sleep(PING_S)
+        measured.result = self.answers[number]["result"]
+        measured.call_s = time.monotonic() - started
+        measured.cpu_s = _cpu_s(self.pid) - cpu
+        measured.peak_mb = _peak_mb(self.pid)
+        measured.children = len(seen)
+        return measured
+
+    def start(self, tool: str, kind: str) -> int:
+        """Call a tool; return the id of the request."""
+        return self.peer.send("tools/call", name=tool, arguments={"kind": kind})
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Ping the server until something is so."""
+        until = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < until
+            self._wait_for(self.peer.send("ping"))
+            time.sleep(PING_S / 5)
+
+    def _wait_for(self, number: int) -> None:
+        while number not in self.answers:
+            message = self.peer.next_message()
+            if "method" not in message:
+                self.answers[message["id"]] = message
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def _peak_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
+
+
+def children() -> list[tuple[int, float]]:
+    """Return the ids and the peak in MB of the processes that parse or reduce an answer."""
+    return list(_children())
+
+
+def _children() -> Iterator[tuple[int, float]]:
+    for path in Path("/proc").iterdir():
+        if path.name.isdecimal():
+            with suppress(OSError):
+                command = (path / "cmdline").read_bytes()
+                if b"worker_main.py" in command or b"select_main.py" in command:
+                    yield int(path.name), _peak_mb(int(path.name))
+
+
+@pytest.fixture(scope="session")
+def hostile_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project, generated."""
+    project = tmp_path_factory.mktemp("hostile")
+    (project / "manifest").mkdir()
+    shutil.copy(HERE / "hostile.toml", project / "manifest")
+    subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=project, check=True, timeout=120)
+    return project
+
+
+@pytest.fixture(scope="module")
+def hostile(hostile_project: Path) -> Iterator[HostilePeer]:
+    """A client of the server."""
+    with serving() as url:
+        env = {
+            "HOSTILE_URL": url,
+            "HOSTILE_PORT": url.rpartition(":")[2],
+            "HOSTILE_TOKEN": TOKEN,
+            "HOSTILE_UPSTREAM": hostile_upstream.__file__,
+            "PYTHON": sys.executable,
+            "PYTHONPATH": str(hostile_project / "generated"),
+        }
+        peer = Peer([sys.executable, "-m", "hostile_server"], "2025-11-25", env=env)
+        try:
+            peer.open()
+            client = HostilePeer(peer)
+            for tool in ("get", "reduced", "typed", "pages", "program", "remote"):
+                client.call(tool, kind="fine")  # imports, which are not measured
+            yield client
+        finally:
+            peer.close()
