@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime.checksum import is_signable
+from toolmason_runtime.suggestions import limited_suggestions
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
@@ -67,19 +68,22 @@ def read(
     document = load_manifest(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
-    tables = validate(document, diagnostics=diagnostics)
+    with limited_suggestions():
+        tables = validate(document, diagnostics=diagnostics)
     if tables is None:
         return None
     projections = Projections(store)
-    server = resolve(
-        tables,
-        document,
-        root=project.root,
-        diagnostics=diagnostics,
-        handlers=handlers or project.handlers,
-        projections=projections,
-        missing=missing,
-    )
+    with limited_suggestions():
+        server = resolve(
+            tables,
+            document,
+            root=project.root,
+            diagnostics=diagnostics,
+            handlers=handlers or project.handlers,
+            projections=projections,
+            missing=missing,
+            store=store,
+        )
     if server is None:
         return None
     server = replace(server, postings=load_postings(project, diagnostics=diagnostics))
