@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from toolmason_runtime.apis.select import select
@@ -52,7 +51,6 @@ async def test_a_server_refuses_the_same_modules(program: str, tmp_path: Path, m
     (tmp_path / "planted.jq").write_text("def f: 1;", encoding="utf-8")
     (tmp_path / "planted.json").write_text("1", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    value: Any = "{}"
     with pytest.raises(ToolError, match="compile error"):
         await select(program.replace("FOLDER", str(tmp_path)), "{}")
 
@@ -60,7 +58,6 @@ async def test_a_server_refuses_the_same_modules(program: str, tmp_path: Path, m
 async def test_the_metadata_of_a_module_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "planted.jq").write_text('module {secret: "canary"};', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    value: Any = "{}"
     for name in ("planted", "./planted", str(tmp_path / "planted")):
         with pytest.raises(ToolError) as caught:
             await select(f'"{name}" | modulemeta', "{}")
