@@ -1,0 +1,30 @@
+"""Look at a path that may come from an argument. `pathlib` raises for names that the system refuses; these do not.
+
+A name of 256 bytes, a path of 5,000, a circle of links or a NUL is no file, no directory and no link, and does not
+exist. `roots.locate` refuses such a path with the reason; these functions also serve names that are derived from one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def exists(path: Path | str) -> bool:
+    """Return whether an entry exists; links are followed."""
+    return os.path.exists(path)  # noqa: PTH110  see above
+
+
+def is_file(path: Path | str) -> bool:
+    """Return whether a path is a regular file; links are followed."""
+    return os.path.isfile(path)  # noqa: PTH113  see above
+
+
+def is_directory(path: Path | str) -> bool:
+    """Return whether a path is a directory; links are followed."""
+    return os.path.isdir(path)  # noqa: PTH112  see above
+
+
+def is_link(path: Path | str) -> bool:
+    """Return whether a path is a symbolic link."""
+    return os.path.islink(path)  # noqa: PTH114  see above
