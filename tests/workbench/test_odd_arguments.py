@@ -28,8 +28,7 @@ ODD = {
     "dots up": "../" * 2_000,
     "dots": "./" * 3_000,
     "NUL": "a\0b",
-    "an unpaired surrogate": "a\ud800b",
-    "a surrogate of a file name": "a\udcffb",
+    "two kinds of surrogates in pairs": "a\U0001f600\U0010ffff",
     "a line break": "a\nb",
     "an option": "--help",
     "a circle of links": "circle",
@@ -45,7 +44,7 @@ ODD = {
     "a drive": "C:\\a\\b",
     "a URL": "file:///" + "a" * 300,
 }
-FEW = ("a name of 256 bytes", "a path of 5,000 bytes", "a circle of links", "an unpaired surrogate")
+FEW = ("a name of 256 bytes", "a path of 5,000 bytes", "a circle of links", "NUL")
 """For the tools that start a program for each call."""
 PROGRAMS = ("disk_", "docker_", "gh_", "git_", "word_", "query_")
 TYPES = {"string": "a", "integer": 1, "boolean": False, "number": 0.5}
