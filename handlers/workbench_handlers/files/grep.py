@@ -17,12 +17,14 @@ from workbench_handlers.workspace.decode import SAMPLE_BYTES, decode, sniff_enco
 from workbench_handlers.workspace.ignore import IgnoreCheck
 from workbench_handlers.workspace.memory import release_unused
 from workbench_handlers.workspace.open import open_file
-from workbench_handlers.workspace.probe import is_file
+from workbench_handlers.workspace.probe import check_size, is_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import PROGRESS_SECONDS, in_thread, report_progress
 from workbench_handlers.workspace.walk import Walk
 from workbench_handlers.workspace.worker import WorkerError
 
+MAX_FILE_BYTES: Final = 2_000_000_000
+"""Maximum bytes of a file that is searched alone: ripgrep reads it in a few seconds. In directories see `ripgrep`."""
 MAX_MATCHES: Final = 200
 """Maximum matching lines in one result."""
 MAX_LINE_CHARACTERS: Final = 400
@@ -101,9 +103,10 @@ async def grep(top: Located, search: GrepRequest, program: str, call: ToolCall) 
     """Search the file or directory `top` with the ripgrep at `program`, or with Python if it is empty.
 
     Raises:
-        ToolError: a pattern is not a regular expression.
+        ToolError: a pattern is not a regular expression, or the file is too large.
     """
     _check_patterns(search)
+    await asyncio.to_thread(check_size, top, MAX_FILE_BYTES, _TOO_LARGE)
     start = asyncio.get_running_loop().time()
     if program:
         try:
@@ -114,6 +117,9 @@ async def grep(top: Located, search: GrepRequest, program: str, call: ToolCall) 
         ):  # Python supports more syntax than Rust; or the program was removed
             pass
     return await _answer(lambda _: _python_hits(top, search), search, call, start)
+
+
+_TOO_LARGE: Final = "read a part of it with read_files, or ask the user to search it with a program"
 
 
 def _check_patterns(search: GrepRequest) -> None:

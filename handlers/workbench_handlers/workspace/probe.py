@@ -7,7 +7,27 @@ exist. `roots.locate` refuses such a path with the reason; these functions also 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
+
+from toolmason_runtime import ToolError
+
+from workbench_handlers.workspace.roots import Located
+
+
+def check_size(located: Located, limit: int, advice: str) -> None:
+    """Refuse a file with more than `limit` bytes, by its apparent size: a sparse file of 50 GB needs no disk.
+
+    Raises:
+        ToolError: it is larger. The message ends with `advice`.
+    """
+    try:
+        status = os.stat(located.path)  # noqa: PTH116  see above
+    except (OSError, ValueError):
+        return  # who opens it reports the reason
+    if stat.S_ISREG(status.st_mode) and status.st_size > limit:
+        message = f"`{located.shown}` has {status.st_size:,} bytes, more than the limit of {limit:,}: {advice}"
+        raise ToolError(message, code="TOO_LARGE")
 
 
 def exists(path: Path | str) -> bool:
