@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -99,7 +100,8 @@ class HandlerIndex:
     def _parse_module(self, module: str) -> _Module | None:
         base = self._directory.joinpath(*module.split("."))
         for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.exists() and not path.is_dir():
+            # Not `Path.exists`, which raises for a name that the system refuses.
+            if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
                 return _parse(path, self._directory.parent)
         return None
 
