@@ -6,6 +6,7 @@ import ast
 import os
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -83,7 +84,9 @@ class HandlerIndex:
     def _other_directory_hint(self, handler: Handler) -> str:
         """Return the hint for a module that is in another directory; empty if it is in none."""
         inner = handler.module.removeprefix(f"{self._handlers}.")
-        path = next(iter(sorted(self._directory.rglob(f"{inner.replace('.', '/')}.py"))), None)
+        path = None
+        with suppress(OSError):  # of a name that is too long
+            path = next(iter(sorted(self._directory.rglob(f"{inner.replace('.', '/')}.py"))), None)
         if path is None:
             return ""
         relative = path.relative_to(self._directory).with_suffix("")

@@ -178,7 +178,7 @@ def _may_cover(template: str, uri: str) -> bool:
 def _check_file(context: ResolveContext, file: str, at: tuple[str | int, ...], package: Path) -> None:
     path = package / file
     # Not `Path.is_file`, which raises for a name that the system refuses.
-    if not os.path.isfile(path) or not path.resolve().is_relative_to(package.resolve()):
+    if not os.path.isfile(path) or not path.resolve().is_relative_to(package.resolve()):  # noqa: PTH113
         shown = f"{package.parent.name}/{package.name}/{file}"
         context.error("TM344", f"file not found: `{shown}`", at, hint="add it, or correct the path")
 
