@@ -32,7 +32,7 @@ class TimeLimit:
         self.seconds = seconds
         self.stage = "starting"
         self.is_over = False
-        self._stop: Callable[[], None] = lambda: None
+        self._stop: Callable[[], object] = lambda: None
 
     def enter(self, stage: str) -> None:
         """Note the stage that begins. Writing is not interrupted: it takes the time of its files, and is atomic."""
@@ -40,7 +40,7 @@ class TimeLimit:
         if stage == WRITING:
             self._stop()
 
-    def start(self, stop: Callable[[], None]) -> None:
+    def start(self, stop: Callable[[], object]) -> None:
         """Note how the clock is stopped."""
         self._stop = stop
 
@@ -76,7 +76,7 @@ def _alarm(limit: TimeLimit) -> Iterator[None]:
 
     previous = signal.signal(signal.SIGALRM, stop_run)
     signal.setitimer(signal.ITIMER_REAL, limit.seconds)
-    limit.start(lambda: signal.alarm(0) and None)
+    limit.start(lambda: signal.alarm(0))
     try:
         yield
     finally:

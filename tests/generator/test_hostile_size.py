@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 import pytest
 from click.testing import CliRunner, Result
@@ -149,11 +149,11 @@ def test_the_work_for_suggestions_does_not_grow_with_the_findings(
     number: int, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[int] = []
-    compare = suggestions.get_close_matches
+    compare = difflib.get_close_matches
 
-    def counted(word: str, choices: Path, **options: int) -> list[str]:
-        compared.append(len(list(choices)))  # type: ignore[call-overload]
-        return compare(word, choices, **options)  # type: ignore[arg-type]
+    def counted(word: str, choices: Iterable[str], n: int) -> list[str]:
+        compared.append(len(list(choices)))
+        return compare(word, choices, n=n)
 
     monkeypatch.setattr(suggestions, "get_close_matches", counted)
     project.manifest.write_text(HEAD + TOOL + keys(number), encoding="utf-8")
