@@ -32,6 +32,7 @@ STAGES = (
         "diagnostics",
         "store",
         "garbage_collection",
+        "time_limit",
         "project",
         "manifest",
         "model",

@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime.checksum import is_signable
+from toolmason_runtime.suggestions import limited_suggestions
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
+from toolmason.time_limit import WRITING
 from toolmason.write import cache, check, write
 from toolmason.write.changes import Changes
 from toolmason.write.compare import PathFilter, accept_all
@@ -67,19 +69,24 @@ def read(
     document = load_manifest(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
-    tables = validate(document, diagnostics=diagnostics)
+    progress("validating the manifest")
+    with limited_suggestions():
+        tables = validate(document, diagnostics=diagnostics)
     if tables is None:
         return None
+    progress("resolving types, schemas and handlers")
     projections = Projections(store)
-    server = resolve(
-        tables,
-        document,
-        root=project.root,
-        diagnostics=diagnostics,
-        handlers=handlers or project.handlers,
-        projections=projections,
-        missing=missing,
-    )
+    with limited_suggestions():
+        server = resolve(
+            tables,
+            document,
+            root=project.root,
+            diagnostics=diagnostics,
+            handlers=handlers or project.handlers,
+            projections=projections,
+            missing=missing,
+            store=store,
+        )
     if server is None:
         return None
     server = replace(server, postings=load_postings(project, diagnostics=diagnostics))
@@ -273,7 +280,7 @@ def generate(
     result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress, missing=missing)
     if result is None:
         return None
-    progress("writing")
+    progress(WRITING)
     part = _part(only) if result.has_all_functions else {file.path for file in result.files}.__contains__
     changes = write(result.files, project.generated, discard_edits=discard_edits, part=part)
     result.save_to_cache(project)

@@ -12,6 +12,7 @@ from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.audit import log_path
 from toolmason_runtime.programs import SearchPath, is_too_wide
 
+from workbench_handlers.workspace.probe import is_directory
 from workbench_handlers.workspace.roots import Root, root_of_uri
 
 _log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def workspace(paths: Sequence[str]) -> Workspace:
     """
     roots = _distinct(tuple(Root.of(path, "given when the server was started") for path in paths if path.strip()))
     for root in roots:
-        if not root.path.is_dir():
+        if not is_directory(root.path):
             _log.warning("--root or WORKBENCH_ROOTS: %s is not a directory", root.path)
     return Workspace(roots, Path.cwd())
 
@@ -66,7 +67,7 @@ async def _roots_for(call: ToolCall) -> tuple[Root, ...]:
         for root in (await call.client_roots() if call.is_local else ())
         if (path := root_of_uri(str(root.get("uri", "")))) is not None
     )
-    if directories := tuple(root for root in _distinct(client) if root.path.is_dir()):
+    if directories := tuple(root for root in _distinct(client) if is_directory(root.path)):
         return directories
     root = Root.of(str(shared.working_directory), "the directory the server was started in")
     if is_too_wide(root.path):
@@ -101,7 +102,7 @@ async def project_paths(call: ToolCall) -> tuple[Path, ...]:
 
 def _existing_roots(roots: tuple[Root, ...]) -> tuple[Root, ...]:
     """Return the roots that are directories. Without any the call fails: other directories must not be read instead."""
-    if present := tuple(root for root in roots if root.path.is_dir()):
+    if present := tuple(root for root in roots if is_directory(root.path)):
         return present
     names = ", ".join(f"`{root.path}`" for root in roots)
     raise ToolError(f"--root or WORKBENCH_ROOTS: not a directory: {names}", code="NO_ROOTS")

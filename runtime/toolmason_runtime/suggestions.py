@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import Final
 
@@ -12,6 +14,10 @@ MAX_CHARS: Final = 80
 MIN_ABBREVIATION: Final = 3
 """Minimum number of letters of an abbreviation, such as `repo` for `repository`."""
 
+MAX_COMPARED_CHARS: Final = 600_000
+"""Characters that `limited_suggestions` compares, by default: enough for some hundred names, in less than a second."""
+
+_left: ContextVar[list[int] | None] = ContextVar("characters left", default=None)
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W_]+")
 """One word of a name in snake_case, camelCase or kebab-case: `max`, `Depth` in `maxDepth`."""
 
@@ -27,8 +33,12 @@ def closest_matches(word: str, choices: Iterable[str], *, limit: int = 3) -> lis
     Choices with the same words come first (`search_path` for `path`), then those with similar letters (`query` for
     `qurey`), then those that it abbreviates (`repository` for `repo`). Case, `-` and `_` make no difference.
     """
-    if len(word) > MAX_CHARS:
+    left = _left.get()
+    if len(word) > MAX_CHARS or (left and left[0] <= 0):
         return []
+    choices = list(choices)
+    if left:
+        left[0] -= sum(map(len, choices)) + len(word) * len(choices)
     by_folded = {_fold(choice): choice for choice in choices if len(choice) <= MAX_CHARS}
     folded, words = _fold(word), _words(word)
     shares = {name: _share(words, _words(choice)) for name, choice in by_folded.items()}
@@ -43,6 +53,20 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return the question for the closest choice, for a hint: "did you mean `query`?"; empty without one."""
     match = closest_match(word, choices)
     return f"did you mean `{match}`?" if match else ""
+
+
+@contextmanager
+def limited_suggestions(chars: int = MAX_COMPARED_CHARS) -> Iterator[None]:
+    """Suggest names until `chars` characters were compared in this context, then none.
+
+    A file with thousands of unknown names would take minutes for suggestions that nobody sees. The limit counts
+    characters, not seconds, so that equal input has equal output.
+    """
+    token = _left.set([chars])
+    try:
+        yield
+    finally:
+        _left.reset(token)
 
 
 def _fold(name: str) -> str:

@@ -14,6 +14,7 @@ from toolmason.commands.options import (
     find_current_project,
     format_option,
     manifest_option,
+    time_limit_option,
 )
 from toolmason.model.parts import PARTS
 
@@ -41,6 +42,7 @@ def _only_option(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--discard-edits", is_flag=True, help="Overwrite edited files.")
 @click.option("--stubs", is_flag=True, help="Also add missing functions to handlers/; existing ones stay.")
 @click.option("--watch", is_flag=True, help="Repeat on each change of the manifest, templates or handlers.")
+@time_limit_option
 @format_option
 @manifest_option
 def generate(  # noqa: PLR0917 - click passes options by name
@@ -50,6 +52,7 @@ def generate(  # noqa: PLR0917 - click passes options by name
     discard_edits: bool,
     stubs: bool,
     watch: bool,
+    time_limit: float,
     layout: Layout,
     manifest: Path | None,
 ) -> None:
@@ -62,7 +65,7 @@ def generate(  # noqa: PLR0917 - click passes options by name
         raise click.UsageError("--check cannot be combined with --watch, --discard-edits or --stubs")
     from toolmason.commands.pipeline_run import Run
 
-    run = Run(find_current_project(manifest), layout, only, show_diff=show_diff)
+    run = Run(find_current_project(manifest), layout, only, show_diff=show_diff, time_limit_s=time_limit)
     if is_check:
         exit_with(run.check())
 
@@ -86,9 +89,12 @@ def generate(  # noqa: PLR0917 - click passes options by name
     "plain `check`. Exit with 4 if anything differs, with 1 if a server does not answer.",
 )
 @_only_option
+@time_limit_option
 @format_option
 @manifest_option
-def check(show_diff: bool, upstreams: bool, only: str | None, layout: Layout, manifest: Path | None) -> None:
+def check(  # noqa: PLR0917 - click passes options by name
+    show_diff: bool, upstreams: bool, only: str | None, time_limit: float, layout: Layout, manifest: Path | None
+) -> None:
     """Compare generated/ with the manifest.
 
     Like `generate --check`: write nothing, exit with 3 if anything differs.
@@ -101,7 +107,8 @@ def check(show_diff: bool, upstreams: bool, only: str | None, layout: Layout, ma
         exit_with(check_upstreams(find_current_project(manifest), layout))
     from toolmason.commands.pipeline_run import Run
 
-    exit_with(Run(find_current_project(manifest), layout, only, show_diff=show_diff).check())
+    run = Run(find_current_project(manifest), layout, only, show_diff=show_diff, time_limit_s=time_limit)
+    exit_with(run.check())
 
 
 def add_missing_functions(run: Run) -> None:

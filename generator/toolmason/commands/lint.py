@@ -14,6 +14,7 @@ from toolmason.commands.options import (
     format_option,
     manifest_option,
     print_findings,
+    time_limit_option,
 )
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@time_limit_option
 @format_option
 @manifest_option
-def lint(layout: Layout, manifest: Path | None) -> None:
+def lint(time_limit: float, layout: Layout, manifest: Path | None) -> None:
     """Check the manifest for likely mistakes.
 
     To disable a rule for a tool, add [[tools.NAME.allow]] with `rule` and `reason`. Notes do not affect the exit code.
@@ -31,11 +33,23 @@ def lint(layout: Layout, manifest: Path | None) -> None:
     from toolmason.diagnostics import Diagnostics, Severity
     from toolmason.diagnostics.terminal import progress
     from toolmason.pipeline import read_and_lint
+    from toolmason.time_limit import TimeLimitError, limited_time
 
     diagnostics = Diagnostics()
     project = find_current_project(manifest)
-    with progress() as show:
-        reading = read_and_lint(project, diagnostics=diagnostics, progress=show)
+    reading = None
+    try:
+        with limited_time(time_limit) as limit, progress() as show:
+
+            def enter(stage: str) -> None:
+                limit.enter(stage)
+                show(stage)
+
+            reading = read_and_lint(project, diagnostics=diagnostics, progress=enter)
+    except TimeLimitError as error:
+        from toolmason.commands.pipeline_run import report_time_limit
+
+        report_time_limit(error, project, diagnostics)
     print_findings(diagnostics, layout)
     if any(diagnostic.severity is not Severity.NOTE for diagnostic in diagnostics):
         exit_with(ExitCode.FINDINGS)

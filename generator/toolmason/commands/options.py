@@ -15,6 +15,7 @@ import click
 
 from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
 from toolmason.project import Project, ProjectError, find_project
+from toolmason.time_limit import DEFAULT_S, MAX_S, VARIABLE
 
 if TYPE_CHECKING:
     from toolmason_runtime.search.rankers import RankerFactory
@@ -124,6 +125,27 @@ def manifest_option(command: Command) -> Command:
         metavar="FILE",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Manifest to use if the project has several, or if none is found in this directory or its parents.",
+    )(command)
+
+
+def _check_number(context: click.Context, parameter: click.Parameter, seconds: float) -> float:
+    if seconds != seconds:  # noqa: PLR0124  NaN, which is in every range
+        raise click.BadParameter("must be a number of seconds", context, parameter)
+    return seconds
+
+
+def time_limit_option(command: Command) -> Command:
+    """Add `--time-limit SECONDS`."""
+    return click.option(
+        "--time-limit",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0, max=MAX_S),
+        default=DEFAULT_S,
+        envvar=VARIABLE,
+        callback=_check_number,
+        show_default=True,
+        show_envvar=True,
+        help="Stop after this time, and name the stage that took too long; 0 is no limit.",
     )(command)
 
 

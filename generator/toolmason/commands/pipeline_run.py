@@ -19,6 +19,7 @@ from toolmason.diagnostics.terminal import Layout, Progress, paint, progress, su
 from toolmason.pipeline import GenerateResult
 from toolmason.project import Project
 from toolmason.render.self_check import SelfCheckError
+from toolmason.time_limit import DEFAULT_S, VARIABLE, TimeLimitError, limited_time
 from toolmason.write import EditedFilesError, LockTimeoutError
 from toolmason.write.changes import BLOCKING_KINDS, Change, ChangeKind, Changes
 from toolmason.write.compare import CHECKSUMS_MISSING
@@ -42,6 +43,10 @@ _INTERRUPTED_MESSAGE: Final = "an earlier run was interrupted while writing"
 
 MISPLACED: Final = "TM607"
 """Code of a generated directory or lock file that is a link."""
+
+TIME_LIMIT: Final = "TM616"
+"""Code of a run that takes too long."""
+_TIME_LIMIT_HINT: Final = f"make the manifest smaller, or give more time with `--time-limit` or {VARIABLE}"
 
 PATH_HINTS: Final = {
     MISPLACED: "remove it: nothing is read or written through a link",
@@ -72,6 +77,8 @@ class Run:
     layout: Layout
     only: str | None
     show_diff: bool = False
+    time_limit_s: float = DEFAULT_S
+    """Seconds until the run stops; 0 is no limit."""
 
     def generate(self, *, discard_edits: bool = False) -> ExitCode:
         """Write `generated/` and print a summary."""
@@ -122,8 +129,17 @@ class Run:
         """Run `task` and print its result, or its error; return the exit code."""
         diagnostics = Diagnostics()
         try:
-            with progress() as show:
-                outcome = task(diagnostics, show)
+            with limited_time(self.time_limit_s) as limit, progress() as show:
+
+                def enter(stage: str) -> None:
+                    limit.enter(stage)
+                    show(stage)
+
+                outcome = task(diagnostics, enter)
+        except TimeLimitError as error:
+            report_time_limit(error, self.project, diagnostics)
+            print_findings(diagnostics, self.layout)
+            return ExitCode.FINDINGS
         except EditedFilesError as error:
             self._print_findings(diagnostics, error.changes.blocking)
             if self.layout == "text":
@@ -200,6 +216,12 @@ class Run:
             click.echo(_paint_diff_line(line, colour=colour), err=to_stderr, color=True)
         if len(shown) < len(lines):
             click.echo(f"... and {len(lines) - len(shown):,} more lines; use --diff to show them", err=True)
+
+
+def report_time_limit(error: TimeLimitError, project: Project, diagnostics: Diagnostics) -> None:
+    """Add the diagnostic of a run that took too long, with its stage."""
+    location = Location(PurePosixPath(project.shown_manifest))
+    diagnostics.add(Diagnostic(code=TIME_LIMIT, message=str(error), location=location, hint=_TIME_LIMIT_HINT))
 
 
 def summarize(outcome: GenerateResult) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -18,6 +19,8 @@ OMITTED: Final = "TM108"
 MAX_SHOWN: Final = 200
 """Maximum findings printed, followed by the number of the others."""
 NOTHING_WRITTEN: Final = "Nothing was written."
+MAX_TEXT: Final = 4_000
+"""Maximum characters printed of a message or a hint, which may contain text of the manifest."""
 MAX_COLUMNS = 160
 """Maximum characters printed of a source line."""
 
@@ -49,7 +52,7 @@ def report(
     `rules`.
     """
     findings = list(diagnostics)
-    printed = most_severe(findings)
+    printed = [_shorten(finding) for finding in most_severe(findings)]
     if len(printed) < len(findings):
         printed.append(_omission(len(findings) - len(printed), printed[-1].location))
     if layout == "sarif":
@@ -64,6 +67,14 @@ def most_severe(findings: list[Diagnostic]) -> list[Diagnostic]:
     ranks = list(Severity)
     worst = sorted(range(len(findings)), key=lambda index: ranks.index(findings[index].severity))[:MAX_SHOWN]
     return [findings[index] for index in sorted(worst)]
+
+
+def _shorten(finding: Diagnostic) -> Diagnostic:
+    """Return a finding whose texts have at most `MAX_TEXT` characters."""
+    if len(finding.message) <= MAX_TEXT and len(finding.hint) <= MAX_TEXT:
+        return finding
+    texts = {name: text for name in ("message", "hint") if len(text := getattr(finding, name)) > MAX_TEXT}
+    return replace(finding, **{name: f"{text[: MAX_TEXT - 1]}…" for name, text in texts.items()})
 
 
 def _summary(findings: Iterable[Diagnostic], outcome: str) -> str:

@@ -108,6 +108,8 @@ _HINT_OF_WORD: Final = {
     **dict.fromkeys(("any", "unknown", "mixed"), "only an `input_schema` can allow any value"),
     **dict.fromkeys(("enum", "literal"), 'write `type = "string"` with `enum = ["a", "b"]`'),
 }
+MAX_TYPE_CHARS: Final = 256
+"""Maximum characters of a type expression, in every notation. Each level of nesting needs two of them and one call."""
 _NULLS: Final = ("null", "none", "nil", "undefined")
 
 _OPTIONAL: Final = re.compile(r"optional\s*[\[<](.+)[\]>]|(.+)\?", re.IGNORECASE)
@@ -123,7 +125,8 @@ _MAP_OF: Final = re.compile(r"(?:dict|map|mapping|record)\s*[\[<]\s*\w+\s*,(.+)[
 def type_hint(value: Any) -> str:
     """Return the hint for an invalid `type`, such as `datetime`, `list[int]` or `["string", "null"]`."""
     if isinstance(value, list):
-        return _union_hint([str(member) for member in value])
+        members = [member for member in value if isinstance(member, str)]
+        return _union_hint(members) if len(members) == len(value) else _ONE_TYPE
     if isinstance(value, dict):
         return _OBJECT
     return _text_hint(value.strip()) if isinstance(value, str) else ""
@@ -131,12 +134,14 @@ def type_hint(value: Any) -> str:
 
 def result_hint(text: str) -> str:
     """Return the hint for a `returns` that is a type expression, such as `Issue[]`; empty for a name."""
-    if re.fullmatch(r"[A-Z]\w*", text):
+    if len(text) > MAX_TYPE_CHARS or re.fullmatch(r"[A-Z]\w*", text):
         return ""
     return f'a result is an object: declare a type with `fields.items = {{ type = "{_translate(text)}" }}` and name it'
 
 
 def _text_hint(text: str) -> str:
+    if len(text) > MAX_TYPE_CHARS:
+        return ""
     if match := _OPTIONAL.fullmatch(text):
         return _union_hint([match[1] or match[2], "null"])
     members = re.split(r"\s*\|\s*|\s+or\s+", text)
@@ -154,7 +159,7 @@ def _text_hint(text: str) -> str:
 
 def _union_hint(members: list[str]) -> str:
     types = [member.strip() for member in members if member.strip().lower() not in _NULLS]
-    if len(types) == 1:
+    if len(types) == 1 and len(types[0]) <= MAX_TYPE_CHARS:
         return f'write `type = "{_translate(types[0])}"` with `nullable = true`'
     return _ONE_TYPE
 

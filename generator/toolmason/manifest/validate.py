@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
 import types
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import Kind, Problem, kind_of, table_name
+from toolmason_runtime.toml.problems import Kind, Problem, kind_of, quoted, table_name
 from toolmason_runtime.toml.reader import TableCheck, TableContext, read
 from toolmason_runtime.toml.tables import Table
 
 from toolmason.diagnostics import Diagnostics, Location
 from toolmason.manifest.document import Document
 from toolmason.manifest.function_names import check_function_name, import_name_problem
+from toolmason.manifest.package_names import package_name_problem
 from toolmason.manifest.tables import (
     ApiTable,
     ArgumentTable,
@@ -162,11 +162,11 @@ def _check_packages(context: TableContext) -> None:
         name = context.data.get(key)
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
             continue  # The reader reports these.
-        top = name.partition(".")[0]
         if problem := import_name_problem(name):
-            context.error("TM206", f"`{name}` cannot be imported: {problem}", key, hint="use a Python package name")
-        elif top in sys.stdlib_module_names or top in _RESERVED_PACKAGES or top.startswith("toolmason"):
-            context.error("TM317", f"`{top}` is the name of another package", key, hint="choose another name")
+            message = f"{quoted(name)} cannot be imported: {problem}"
+            context.error("TM206", message, key, hint="use a Python package name")
+        elif problem := package_name_problem(name):
+            context.error("TM317", problem, key, hint="choose another name")
     package, handlers = context.data.get("package"), context.data.get("handlers")
     if isinstance(package, str) and package in _RESERVED_DIRECTORIES:
         context.error("TM317", f"`{package}` is another directory of the output", "package", hint="choose another name")
@@ -181,7 +181,6 @@ def _check_packages(context: TableContext) -> None:
 
 
 _PACKAGE: Final = re.compile(r"[a-z_][a-z0-9_.]*")
-_RESERVED_PACKAGES: Final = frozenset({"mcp", "pydantic", "__init__", "__main__", "__pycache__"})
 _RESERVED_DIRECTORIES: Final = frozenset({"clients", "commands", "docs", "plugins", "schemas", "skills"})
 """Directories next to the package in `generated/`."""
 _GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "models"})

@@ -35,10 +35,6 @@ RESERVED_MODEL_NAMES: Final = frozenset(
 """Classes that generated modules import. A model of that name would replace one of them."""
 RESERVED_CONTRACT_NAMES: Final = frozenset({"Any", "Awaitable", "Content", "Protocol", "Reply", "ToolCall"})
 """Classes that a contract imports in addition to its protocols."""
-DEVICE_NAMES: Final = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10))}
-)
-"""Device names of Windows, reserved with any suffix."""
 RESERVED_CONSTANTS: Final = frozenset({"BINDINGS"})
 """Constants of a generated module that belong to no tool."""
 

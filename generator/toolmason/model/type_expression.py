@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from toolmason_runtime.toml.problems import quoted
+
+from toolmason.manifest.idioms import MAX_TYPE_CHARS
 from toolmason.model.types import ArrayType, ClassName, MapType, NamedType, PrimitiveType, TypeRef
 
 PRIMITIVES = ("string", "integer", "number", "boolean", "object")
@@ -23,18 +26,20 @@ def parse(text: str) -> TypeRef:
     Raises:
         MalformedTypeError: `text` is not a type expression.
     """
+    if len(text) > MAX_TYPE_CHARS:
+        raise MalformedTypeError(f"{quoted(text)} has more than {MAX_TYPE_CHARS} characters, the maximum of a type")
     return _parse(text.strip(), text, 0)
 
 
 def _parse(part: str, whole: str, level: int) -> TypeRef:
     if level > MAX_DEPTH:
-        raise MalformedTypeError(f"`{whole}` nests more than {MAX_DEPTH} levels")
+        raise MalformedTypeError(f"{quoted(whole)} nests more than {MAX_DEPTH} levels")
     if part.endswith("[]"):
         return ArrayType(_parse(part[:-2].rstrip(), whole, level + 1))
     if part.startswith("map<") and part.endswith(">"):
         return MapType(_parse(part[4:-1].strip(), whole, level + 1))
     if not _NAME.fullmatch(part):
-        raise MalformedTypeError(f"`{whole}` is not a type; use a name, `T[]` or `map<T>`")
+        raise MalformedTypeError(f"{quoted(whole)} is not a type; use a name, `T[]` or `map<T>`")
     if part in PRIMITIVES:
         return PrimitiveType(part)  # type: ignore[arg-type]  # just looked up
     return NamedType(ClassName(part))

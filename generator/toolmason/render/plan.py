@@ -20,7 +20,7 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason.clients import Client, Plugin, clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
-from toolmason.model.identifiers import DEVICE_NAMES
+from toolmason.manifest.package_names import DEVICE_NAMES
 from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server, SlashCommand
 from toolmason.render.overrides import packaged

@@ -23,10 +23,12 @@ from toolmason.resolve.references import (
     check_references,
     check_surface_handlers,
 )
+from toolmason.resolve.select_programs import select_errors
 from toolmason.resolve.server import resolve_server
 from toolmason.resolve.stubs import MISSING_FUNCTION, Stub
 from toolmason.resolve.tools import resolve_tool
 from toolmason.schema.projections import Projections
+from toolmason.store import Store
 
 __all__ = ["MISSING_FUNCTION", "RESERVED_MODULES", "Stub", "resolve"]
 
@@ -40,12 +42,14 @@ def resolve(
     handlers: Path | None = None,
     projections: Projections | None = None,
     missing: list[Stub] | None = None,
+    store: Store | None = None,
 ) -> Server | None:
     """Return the model of a manifest, or None with TM3xx diagnostics added.
 
     `root` is the project directory, for files that the manifest names. Handler functions are looked up in the
     directory `handlers`; without it they are not checked. `projections` are those of the run. With the list `missing`,
-    missing functions are added to it, and a server is returned although they are reported.
+    missing functions are added to it, and a server is returned although they are reported. `store` has results of
+    earlier runs.
     """
     context = ResolveContext(tables, document, root, diagnostics, projections or Projections())
     types.resolve_types(context)
@@ -57,6 +61,7 @@ def resolve(
     check_references(context)
     context.programs = clis.programs(context)
     context.apis = apis.apis(context)
+    context.select_errors = select_errors(tables.tools, store)
     context.upstreams = upstreams.upstreams(context)
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -183,18 +184,13 @@ def hints_of(tool: HttpTool) -> Hints:
 
 
 def _check_select(context: ResolveContext, table: ToolTable) -> bool:
-    """Return whether `select` is a jq program; report it if not. Without jq, a call reports it."""
-    if not table.select:
+    """Return whether `select` is a jq program; report it if not."""
+    error = context.select_errors.get(table.select)
+    if error is None:
         return True
-    try:
-        import jq
-    except ImportError:
-        return True
-    try:
-        jq.compile(table.select)
-        jq.compile(f"(\n{table.select}\n)")  # as it runs: without `import`
-    except ValueError as error:
-        reason = str(error).splitlines()[0].removeprefix("jq: error: ").partition(" at <")[0]
-        context.error("TM356", f"`select` is not a jq program: {reason}", (*table.at, "select"))
-        return False
-    return True
+    hint = "jq reads modules from files: define the functions in `select`" if _MODULES.search(error) else ""
+    context.error("TM356", f"`select` is not a jq program: {error}", (*table.at, "select"), hint=hint)
+    return False
+
+
+_MODULES: Final = re.compile(r"unexpected (?:import|include|module)\b")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,9 @@ class ResolveContext:
     upstreams: dict[str, Upstream] = field(default_factory=dict)
     hints: dict[str, Hints] = field(default_factory=dict)
     """The hints of each tool by its name."""
+
+    select_errors: Mapping[str, str] = field(default_factory=dict)
+    """The error of each invalid `select`."""
 
     scripts: frozenset[str] = frozenset()
     """The commands that the project installs."""
@@ -82,8 +86,8 @@ class ResolveContext:
         self, code: str, kind: str, name: str, known: Iterable[str], at: KeyPath, *, hint: str = ""
     ) -> None:
         """Report an unknown name. Without a `hint`, suggest the closest known name."""
-        names = list(known)
-        hint = hint or did_you_mean(name, names) or f"known: {', '.join(names[:8]) or 'none'}"
+        names = known if isinstance(known, Collection) else list(known)
+        hint = hint or did_you_mean(name, names) or f"known: {', '.join(islice(names, 8)) or 'none'}"
         self.error(code, f"unknown {kind} `{name}`", at, hint=hint)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -82,7 +84,9 @@ class HandlerIndex:
     def _other_directory_hint(self, handler: Handler) -> str:
         """Return the hint for a module that is in another directory; empty if it is in none."""
         inner = handler.module.removeprefix(f"{self._handlers}.")
-        path = next(iter(sorted(self._directory.rglob(f"{inner.replace('.', '/')}.py"))), None)
+        path = None
+        with suppress(OSError):  # of a name that is too long
+            path = next(iter(sorted(self._directory.rglob(f"{inner.replace('.', '/')}.py"))), None)
         if path is None:
             return ""
         relative = path.relative_to(self._directory).with_suffix("")
@@ -99,7 +103,8 @@ class HandlerIndex:
     def _parse_module(self, module: str) -> _Module | None:
         base = self._directory.joinpath(*module.split("."))
         for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.exists() and not path.is_dir():
+            # Not `Path.exists`, which raises for a name that the system refuses.
+            if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
                 return _parse(path, self._directory.parent)
         return None
 

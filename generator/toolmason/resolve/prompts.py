@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -176,7 +177,8 @@ def _may_cover(template: str, uri: str) -> bool:
 
 def _check_file(context: ResolveContext, file: str, at: tuple[str | int, ...], package: Path) -> None:
     path = package / file
-    if not path.is_file() or not path.resolve().is_relative_to(package.resolve()):
+    # Not `Path.is_file`, which raises for a name that the system refuses.
+    if not os.path.isfile(path) or not path.resolve().is_relative_to(package.resolve()):  # noqa: PTH113
         shown = f"{package.parent.name}/{package.name}/{file}"
         context.error("TM344", f"file not found: `{shown}`", at, hint="add it, or correct the path")
 

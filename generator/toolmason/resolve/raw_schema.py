@@ -15,6 +15,8 @@ from toolmason.schema.walk import walk
 
 MAX_DEPTH: Final = 64
 """Maximum nesting depth of a schema."""
+MAX_ITEMS: Final = 10_000
+"""Maximum items of an array in a schema, such as the values of `enum`, as of other arrays of a manifest."""
 
 
 def read_raw_schema(source: Any, root: Path) -> JsonSchema:
@@ -51,6 +53,9 @@ def _copy_json(value: Any, level: int) -> Any:
     if isinstance(value, dict):
         return {_check_surrogates(name): _copy_json(inner, level + 1) for name, inner in value.items()}
     if isinstance(value, list | tuple):
+        if len(value) > MAX_ITEMS:
+            message = f"`input_schema` contains an array of {len(value):,} items: at most {MAX_ITEMS:,} are allowed"
+            raise RawSchemaError(message, 'use `type = "string"` with a `pattern` or a description for many choices')
         return [_copy_json(inner, level + 1) for inner in value]
     if isinstance(value, str):
         return _check_surrogates(value)

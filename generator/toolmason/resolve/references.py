@@ -11,9 +11,9 @@ from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.protocol.selection import STYLES
 from toolmason_runtime.toml.positions import KeyPath
 
+from toolmason.manifest.package_names import DEVICE_NAMES
 from toolmason.manifest.tables import PromptTable, ResourceTable, ToolTable
 from toolmason.model.identifiers import (
-    DEVICE_NAMES,
     RESERVED_CONSTANTS,
     RESERVED_CONTRACT_NAMES,
     api_constant_name,

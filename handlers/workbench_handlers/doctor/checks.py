@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from toolmason_runtime import ToolError
 
+from workbench_handlers.editing.reviews.state_files import STATE_VARIABLE, state_problem
 from workbench_handlers.model_backends.auth import KEY_PAGE, TITLES, Auth, find_auth
 from workbench_handlers.model_backends.selection import (
     AUTO,
@@ -140,10 +141,17 @@ def inspect_setup(environ: Environ, directory: Path, program: ProgramPath | None
 
 
 def startup_report() -> list[Check]:
-    """Return the problem that the server logs when it starts, or an empty list."""
+    """Return the problems that the server logs when it starts."""
     directory = Path.cwd()
     problem = inspect_setup(without_project_paths(os.environ, (directory,)), directory).problem
-    return [problem] if problem else []
+    return [check for check in (problem, reviews_check(os.environ, directory)) if check]
+
+
+def reviews_check(environ: Environ, directory: Path) -> Check | None:
+    """Return the error of a state directory that tools with reviews refuse; None if they accept it."""
+    problem = state_problem(environ, (directory,))
+    fix = f"remove {STATE_VARIABLE}, or set it to a directory outside of all projects"
+    return Check("reviews", "error", problem, fix, "NO_STATE_DIRECTORY") if problem else None
 
 
 def _selected_program(environ: Environ) -> str:
@@ -185,6 +193,8 @@ def run_checks(environ: Environ, directory: Path, reason_not_to_ask: Callable[[]
     yield _check_auth(auth, name)
     yield _check_answer(program, auth, environ, directory, reason_not_to_ask)
     if name == "gemini" and (warning := git_ignore_check(environ)):
+        yield warning
+    if warning := reviews_check(environ, directory):
         yield warning
     yield from (Check("isolation", "warning", message) for message in isolation_warnings(()))
 

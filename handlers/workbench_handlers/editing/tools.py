@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
@@ -10,6 +11,7 @@ from toolmason_runtime.programs import ProgramSettings
 from workbench_handlers.editing.reviews.propose import Proposer, auto_approve, find_or_create
 from workbench_handlers.editing.reviews.results import pending_reviews, review_result
 from workbench_handlers.editing.reviews.settle import commit_edited, quoted
+from workbench_handlers.editing.reviews.state_files import check_state
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.state import EditingState
 from workbench_handlers.editing.text.diff import unified_diff
@@ -36,7 +38,7 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
         expected_replacements=params.expected_replacements,
         bypass_match_text_limit=params.bypass_match_text_limit,
     )
-    state, roots = call.state(EditingState), await roots_for(call)
+    state, roots = await _reviews(call)
     store, settings = state.store, call.state(ProgramSettings)
 
     def find() -> tuple[Review, str]:
@@ -56,7 +58,7 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
 
 async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewResult:
     """Write the text that the user saved in a review."""
-    state, roots = call.state(EditingState), await roots_for(call)
+    state, roots = await _reviews(call)
 
     def commit() -> Review:
         review = _find_review(state.store, params.session_path, roots)
@@ -72,7 +74,7 @@ async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewRes
 
 async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOverview:
     """Return the state of one review, or list the pending ones."""
-    state, roots = call.state(EditingState), await roots_for(call)
+    state, roots = await _reviews(call)
     session = (params.session_path or "").strip()
     if session:
         review = await asyncio.to_thread(_find_review, state.store, session, roots)
@@ -80,6 +82,17 @@ async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOve
         return ReviewOverview(review=await _deliver(state, review), pending=[], pending_count=0)
     waiting = [review for review in await asyncio.to_thread(state.store.pending) if _is_allowed(review, roots)]
     return ReviewOverview(pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
+
+
+async def _reviews(call: ToolCall) -> tuple[EditingState, tuple[Root, ...]]:
+    """Return the state and the allowed directories of a call.
+
+    Raises:
+        ToolError: no directory is allowed, or one of them could supply decisions of reviews.
+    """
+    roots = await roots_for(call)
+    await asyncio.to_thread(check_state, os.environ, [root.path for root in roots])
+    return call.state(EditingState), roots
 
 
 async def _deliver(state: EditingState, review: Review) -> ReviewResult:

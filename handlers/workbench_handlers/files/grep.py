@@ -17,11 +17,14 @@ from workbench_handlers.workspace.decode import SAMPLE_BYTES, decode, sniff_enco
 from workbench_handlers.workspace.ignore import IgnoreCheck
 from workbench_handlers.workspace.memory import release_unused
 from workbench_handlers.workspace.open import open_file
+from workbench_handlers.workspace.probe import check_size, is_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import PROGRESS_SECONDS, in_thread, report_progress
 from workbench_handlers.workspace.walk import Walk
 from workbench_handlers.workspace.worker import WorkerError
 
+MAX_FILE_BYTES: Final = 2_000_000_000
+"""Maximum bytes of a file that is searched alone: ripgrep reads it in a few seconds. In directories see `ripgrep`."""
 MAX_MATCHES: Final = 200
 """Maximum matching lines in one result."""
 MAX_LINE_CHARACTERS: Final = 400
@@ -100,9 +103,10 @@ async def grep(top: Located, search: GrepRequest, program: str, call: ToolCall) 
     """Search the file or directory `top` with the ripgrep at `program`, or with Python if it is empty.
 
     Raises:
-        ToolError: a pattern is not a regular expression.
+        ToolError: a pattern is not a regular expression, or the file is too large.
     """
     _check_patterns(search)
+    await asyncio.to_thread(check_size, top, MAX_FILE_BYTES, _TOO_LARGE)
     start = asyncio.get_running_loop().time()
     if program:
         try:
@@ -113,6 +117,9 @@ async def grep(top: Located, search: GrepRequest, program: str, call: ToolCall) 
         ):  # Python supports more syntax than Rust; or the program was removed
             pass
     return await _answer(lambda _: _python_hits(top, search), search, call, start)
+
+
+_TOO_LARGE: Final = "read a part of it with read_files, or ask the user to search it with a program"
 
 
 def _check_patterns(search: GrepRequest) -> None:
@@ -179,18 +186,18 @@ async def _collect(hits: Hits, search: GrepRequest, answer: GrepOutput) -> None:
 
 
 async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer: GrepOutput) -> Hits:
-    is_file = top.path.is_file()
-    directory = Located(top.root, top.parts[:-1], "") if is_file else top
+    is_single = is_file(top.path)
+    directory = Located(top.root, top.parts[:-1], "") if is_single else top
     check = IgnoreCheck(top)
     matches = ripgrep.search_lines(
         program,
         directory.path,
-        top.parts[-1] if is_file else "",
+        top.parts[-1] if is_single else "",
         search.pattern,
         ignore_case=search.ignore_case,
         most=MAX_MATCHES + 1,
     )
-    if is_file and await asyncio.to_thread(_is_latin1, top):
+    if is_single and await asyncio.to_thread(_is_latin1, top):
         async with aclosing(_latin1_hits([top], search, answer)) as hits:
             async for hit in hits:
                 yield hit
@@ -198,14 +205,14 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
     is_ascii = ripgrep.is_ascii_pattern(search.pattern)
 
     def read(below: tuple[str, ...], positions: Sequence[tuple[int, int]]) -> FileMatches | None:
-        located = top if is_file else _filter_match(top, below, check)
+        located = top if is_single else _filter_match(top, below, check)
         return _read_matches(located, positions, is_ascii=is_ascii) if located else None
 
     async with aclosing(matches) as files:
         async for below, positions in files:
             if found := await asyncio.to_thread(read, below, positions):
                 yield found
-    if is_file or is_ascii:
+    if is_single or is_ascii:
         return
     latin1: list[Located] = []
     async with aclosing(ripgrep.list_non_utf8_files(program, directory.path)) as paths:
@@ -266,7 +273,7 @@ async def _latin1_hits(files: Sequence[Located], search: GrepRequest, answer: Gr
 
 
 async def _python_hits(top: Located, search: GrepRequest) -> Hits:
-    files = [top] if top.path.is_file() else await in_thread(lambda scan: _files(Walk(top, scan)))
+    files = [top] if is_file(top.path) else await in_thread(lambda scan: _files(Walk(top, scan)))
     async with aclosing(_hits_in(files, search)) as hits:
         async for hit in hits:
             yield hit

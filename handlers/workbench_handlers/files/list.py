@@ -18,6 +18,7 @@ from workbench_handlers.files.find import fitting_items
 from workbench_handlers.files.read import MAX_COUNTED_BYTES
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding, sniff_media_type
 from workbench_handlers.workspace.open import entries_of, open_directory, open_file
+from workbench_handlers.workspace.probe import is_directory
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan
 from workbench_handlers.workspace.walk import Walk, WalkEntry, kind_of
@@ -162,7 +163,7 @@ def file_info(located: Located) -> Info:
     Raises:
         ToolError: it is neither, or cannot be read.
     """
-    if located.path.is_dir():
+    if is_directory(located.path):
         with open_directory(located) as descriptor:
             status = os.fstat(descriptor) if descriptor >= 0 else located.path.stat()
             count = len(entries_of(located, descriptor))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from workbench_handlers.git.repositories import GitAccess, check_repository
 from workbench_handlers.git.run_git import with_absolute_path
 from workbench_handlers.git.user_settings import user_settings
 from workbench_handlers.state import roots_for
+from workbench_handlers.workspace.probe import check_size
 from workbench_handlers.workspace.roots import RefusedPathError, Root, locate
 
 PATHS: Final = frozenset({"path", "paths"})
@@ -27,6 +29,12 @@ TOOL_ACCESS: Final = {
     "git_add": GitAccess(files=True),
 }
 """Access of the git tools; the default is full access."""
+
+
+READS_WHOLE_FILES: Final = frozenset({"word_count"})
+"""Command tools that read a file to its end."""
+MAX_READ_BYTES: Final = 5_000_000_000
+"""Maximum bytes of a file that they read: as many as `wc` reads in about half of its time limit."""
 
 
 async def guard(tool: CommandTool, values: Mapping[str, Any], call: ToolCall) -> Guarded:
@@ -48,7 +56,9 @@ async def guard(tool: CommandTool, values: Mapping[str, Any], call: ToolCall) ->
         return Guarded(values={})
     roots = await roots_for(call)
     if not directories:
-        return Guarded(values={name: _absolute(values[name], roots) for name in path_parameters})
+        limit = MAX_READ_BYTES if tool.name in READS_WHOLE_FILES else None
+        checked = {name: await asyncio.to_thread(_absolute, values[name], roots, limit) for name in path_parameters}
+        return Guarded(values=checked)
     directory = str(locate(values[directories[0]], roots).path)
     for path in (path for name in path_parameters for path in items(values[name])):
         _check_inside(path, directory, roots)
@@ -79,10 +89,14 @@ async def _guard_git(tool: CommandTool, values: Mapping[str, str], roots: Sequen
     )
 
 
-def _absolute(value: Any, roots: Sequence[Root]) -> Any:
-    absolute = [str(locate(path, roots).path) for path in items(value)]
-    for path in absolute:
-        _check_regular(path)
+def _absolute(value: Any, roots: Sequence[Root], limit: int | None) -> Any:
+    """Return absolute paths. With `limit`, larger files are refused."""
+    located = [locate(path, roots) for path in items(value)]
+    absolute = [str(each.path) for each in located]
+    for each in located:
+        _check_regular(str(each.path))
+        if limit is not None:
+            check_size(each, limit, "get_file_info returns its size, and read_files a part of it")
     return absolute if isinstance(value, list) else absolute[0]
 
 

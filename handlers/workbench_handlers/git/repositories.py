@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from toolmason_runtime.programs import Program, isolation
 
 from workbench_handlers.git.refusals import check_git_directories, check_index, check_settings
 from workbench_handlers.git.run_git import run_git
+from workbench_handlers.workspace.probe import exists, is_directory, is_file, is_link
 from workbench_handlers.workspace.roots import RefusedPathError, Root, real_path
 
 
@@ -77,19 +77,17 @@ def _is_ordinary(directory: str, roots: Sequence[Root]) -> bool:
         if not any(ancestor.is_relative_to(root.path) for root in roots):
             return False
         git_path = ancestor / ".git"
-        if git_path.is_symlink() or git_path.is_file() or (ancestor / "HEAD").exists():
+        if is_link(git_path) or is_file(git_path) or exists(ancestor / "HEAD"):
             return False
-        if git_path.is_dir():
-            return (
-                not (git_path / "commondir").exists() and b"worktree" not in _read_config(git_path / "config").lower()
-            )
+        if is_directory(git_path):
+            return not exists(git_path / "commondir") and b"worktree" not in _read_config(git_path / "config").lower()
     return False
 
 
 def _read_config(path: Path) -> bytes:
     """Return the start of a repository's config; `worktree` if it is unusual, so that git checks it."""
     try:
-        if not path.is_file():
+        if not is_file(path):
             return b"worktree"
         with path.open("rb") as file:
             return file.read(64 * 1024)
@@ -121,7 +119,7 @@ def _is_inside(path: str, roots: Sequence[Root]) -> bool:
 
 
 def _exists(path: str) -> bool:
-    return os.path.lexists(path)
+    return is_link(path) or exists(path)
 
 
 async def _check_autostash(program: Program, repository: Repository) -> None:

@@ -21,6 +21,7 @@ from toolmason_runtime import ToolError
 from workbench_handlers.workspace.ignore import ALWAYS_IGNORED, IgnoreCheck
 from workbench_handlers.workspace.open import similar
 from workbench_handlers.workspace.packages import NotInstalledError
+from workbench_handlers.workspace.probe import is_directory
 from workbench_handlers.workspace.roots import Located, RefusedPathError, Root, locate
 
 MAX_REFERENCES: Final = 5_000
@@ -194,7 +195,7 @@ class _Resolver:
         return None
 
     def _accept(self, text: str, located: Located) -> tuple[Reference, int] | None:
-        reference = Reference(text, located, located.path.is_dir())
+        reference = Reference(text, located, is_directory(located.path))
         if reason := self._reason_for_text(reference):
             self._text[text] = reason
             return None

@@ -13,6 +13,7 @@ from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
 from workbench_handlers.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
+from workbench_handlers.editing.reviews.state_files import state_problem
 from workbench_handlers.model_backends.detect import find_program
 from workbench_handlers.model_backends.question import Answer, Ask, Report
 from workbench_handlers.model_backends.read_only import can_search, read_only_enforced
@@ -113,6 +114,8 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
     except ToolError as error:  # the other checks still apply
         projects = [call.state(Workspace).working_directory]
         problems.append(f"research tools cannot answer: {error.message}")
+    if problem := await asyncio.to_thread(state_problem, os.environ, projects):
+        problems.append(f"propose_and_review cannot answer: {problem}")
     environ = without_project_paths(os.environ, projects)
     parts = HealthParts(
         server_name=server.name,

@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 
 from toolmason_runtime import MAX_CHARS, ToolError, closest_matches
 
+from workbench_handlers.workspace.probe import exists, is_file, is_link
 from workbench_handlers.workspace.roots import Located, Root, locate, real_path
 
 CAN_WALK: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
@@ -212,9 +213,9 @@ def _translate_errors(located: Located) -> Iterator[None]:
 def _not_a_directory_error(located: Located) -> ToolError:
     """Return the error for a component that is a link, or not a directory."""
     steps = [located.root.path.joinpath(*located.parts[: depth + 1]) for depth in range(len(located.parts))]
-    if any(step.is_symlink() for step in steps):
+    if any(is_link(step) for step in steps):
         return _changed_error(located)
-    if steps and steps[-1].exists() and not steps[-1].is_file():
+    if steps and exists(steps[-1]) and not is_file(steps[-1]):
         message = f"`{located.shown}` is a pipe, socket or device, not a directory"
         return ToolError(message, code="NOT_A_DIRECTORY")
     return ToolError(f"`{located.shown}` is a file, not a directory", code="NOT_A_DIRECTORY")

@@ -12,11 +12,13 @@ from functools import cached_property
 from typing import Any, Final
 
 from toolmason_runtime.toml.positions import (
+    MAX_KEY_PARTS,
     START,
     KeyOccurrence,
     KeyPath,
     KeyPosition,
     Position,
+    find_long_key,
     key_positions,
     scan_keys,
 )
@@ -104,6 +106,9 @@ def _decode(raw: bytes) -> str | Problem:
 
 
 def _parse(text: str, loads: Loads) -> dict[str, Any] | Problem:
+    if (offset := find_long_key(text)) is not None:
+        message = f"a key has more than {MAX_KEY_PARTS} parts"
+        return Problem(kind=Kind.NESTING, message=message, hint="flatten the tables", position=_position(text, offset))
     try:
         return _parse_deep(text, loads)
     except tomllib.TOMLDecodeError as error:

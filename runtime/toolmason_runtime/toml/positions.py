@@ -16,7 +16,7 @@ from typing import NamedTuple
 KeyPath = tuple[str | int, ...]
 """Keys from the root of a document, with an int for an array index: `("tools", "grep", "examples", 0)`."""
 MAX_KEY_PARTS = 64
-"""Maximum length of a recorded key path. Memory grows with the square of the length."""
+"""Maximum parts of a dotted key and of a recorded key path. Memory grows with the square of the length."""
 
 _GAP = re.compile(r"(?:[\s,]++|#[^\n]*+)*+")
 _BLANK = re.compile(r"[ \t]*+")
@@ -104,6 +104,18 @@ def dotted(path: KeyPath) -> str:
     return text
 
 
+def find_long_key(text: str) -> int | None:
+    """Return the offset of the first dotted key with more than `MAX_KEY_PARTS` parts; None if there is none.
+
+    The time of `tomllib`, and of this scanner, grows with the square of the number of parts.
+    """
+    if max(line.count(".") for line in text.split("\n")) < MAX_KEY_PARTS:
+        return None
+    scanner = _Scanner(text)
+    scanner.run()
+    return scanner.long_key
+
+
 class _UnparsableError(Exception):
     """The text is not TOML from here on."""
 
@@ -125,6 +137,8 @@ class _Scanner:
     occurrences: list[KeyOccurrence] = field(default_factory=list)
     array_table_counts: dict[KeyPath, int] = field(default_factory=dict)
     """Number of `[[path]]` headers so far, by path."""
+    long_key: int | None = None
+    """The offset of a key with more than `MAX_KEY_PARTS` parts, where the scan ends."""
 
     def run(self) -> None:
         table: KeyPath = ()
@@ -205,6 +219,9 @@ class _Scanner:
             self.skip(_BLANK)
             if self.peek() != ".":
                 return parts
+            if len(parts) == MAX_KEY_PARTS:
+                self.long_key = parts[0][1]
+                raise _UnparsableError
             self.at += 1
 
     def note(self, path: KeyPath, key: int, value: int, *, is_explicit: bool = True) -> None:

@@ -22,6 +22,8 @@ from toolmason_runtime.toml.problems import Kind, Problem, either, kind_of, quot
 from toolmason_runtime.toml.rules import value_checks
 from toolmason_runtime.toml.tables import PartialTable, Table, is_required, keys_of
 
+MAX_ITEMS: Final = 10_000
+"""Maximum items of an array: of choices, examples, tags or files. Values of free form have no such limit."""
 _T = TypeVar("_T", bound=Table)
 _NOTHING: Final[Mapping[Any, Any]] = types.MappingProxyType({})
 
@@ -46,7 +48,7 @@ class TableContext:
     def has(self, key: str) -> bool:
         """Return whether a key is present, perhaps misspelt."""
         return key in self.data or key in {
-            self._spec.meant(each) for each in self.data if each not in self._spec.readers
+            self._run.meant(self._spec, each) for each in self.data if each not in self._spec.readers
         }
 
     def missing(self, key: str, sample: str) -> None:
@@ -83,6 +85,16 @@ class _Run:
     document: TomlDocument
     report: Callable[[Problem], None]
     checks: Mapping[type[Table], TableCheck]
+    meanings: dict[tuple[type[Table], str], str] = dataclasses.field(default_factory=dict)
+    """Unknown keys of each table, and the key that each probably stands for."""
+
+    def meant(self, spec: _TableSpec, key: str) -> str:
+        """Return the key that an unknown key probably stands for, or the empty string."""
+        known = self.meanings.get((spec.table, key))
+        if known is None:
+            idiom = spec.table.idioms.get(key)
+            known = self.meanings[spec.table, key] = idiom.key if idiom else closest_match(key, spec.readers)
+        return known
 
     def error(self, kind: str, message: str, at: KeyPath, hint: str = "", *, value: bool = True) -> Any:
         """Report a problem of the value at `at`, or of its key."""
@@ -106,11 +118,6 @@ class _TableSpec:
     """Key in TOML -> a sample value for the hint if it is missing."""
     empty: Mapping[str, Callable[[], Any]]
     """Required key in TOML -> its empty value."""
-
-    def meant(self, key: str) -> str:
-        """Return the key that an unknown key probably stands for, or the empty string."""
-        idiom = self.table.idioms.get(key)
-        return idiom.key if idiom else closest_match(key, self.readers)
 
 
 _TABLE_SPECS: Final[dict[type[Table], _TableSpec]] = {}
@@ -143,7 +150,7 @@ def _read_table(run: _Run, spec: _TableSpec, data: Mapping[str, Any], at: KeyPat
     for key, value in data.items():
         known = spec.readers.get(key)
         if known is None:
-            unread.add(spec.meant(key) or key)
+            unread.add(run.meant(spec, key) or key)
             continue
         name, reader = known
         result = reader(run, value, at, key)
@@ -173,7 +180,7 @@ def _report_keys(run: _Run, spec: _TableSpec, data: Mapping[str, Any], at: KeyPa
     """Report unknown and missing keys. A key that is only misspelt is not missing."""
     meant: set[str] = set()
     for key in [each for each in data if each not in spec.readers]:
-        idiom, match = spec.table.idioms.get(key), spec.meant(key)
+        idiom, match = spec.table.idioms.get(key), run.meant(spec, key)
         meant.add(match)
         guess = f"did you mean `{match}`?" if match else f"valid keys: {', '.join(spec.readers)}"
         message = f"unknown key {quoted(key)} {within(at)}"
@@ -305,6 +312,9 @@ def _array(item: Any) -> _Reader:
     def array(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
         if not isinstance(value, list):
             return _mistyped(run, value, "an array", at, key)
+        if len(value) > MAX_ITEMS:
+            message = f"{_name(key, at)} has {len(value):,} items: at most {MAX_ITEMS:,} are allowed"
+            return run.error(Kind.LENGTH, message, (*at, key), value=False)
         path = (*at, key)
         items = [inner(run, each, path, index) for index, each in enumerate(value)]
         valid = tuple([each for each in items if each is not _INVALID])

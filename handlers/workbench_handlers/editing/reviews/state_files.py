@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -27,6 +27,55 @@ def reviews_directory(environ: Mapping[str, str]) -> Path:
     if chosen := environ.get(STATE_VARIABLE, "").strip():
         return Path(os.path.abspath(os.path.expanduser(chosen)), "reviews")  # noqa: PTH100, PTH111  as in `Root.of`
     return Path(_platform_directory(environ), _NAME, "reviews")
+
+
+def state_problem(environ: Mapping[str, str], roots: Sequence[Path] = ()) -> str:
+    """Return the reason why the state directory cannot be trusted for servers with these roots; empty if it can.
+
+    A review decides what is written. In a directory of a project, a clone could bring decisions of its own. The default
+    directory may be in a root that the user gave, such as the home; nothing of a clone is there.
+    """
+    chosen = environ.get(STATE_VARIABLE, "").strip()
+    if chosen and not Path(os.path.expanduser(chosen)).is_absolute():  # noqa: PTH111  as in `Root.of`
+        return f"{STATE_VARIABLE} must be an absolute path, not `{chosen}`"
+    state = Path(os.path.realpath(reviews_directory(environ)))
+    for root in roots:
+        real = Path(os.path.realpath(root))
+        if _is_inside(real, state.parent):
+            return f"the allowed directory `{root}` is inside the state directory, `{state.parent}`"
+        if chosen and _is_inside(state.parent, _checkout(real)):
+            return f"{STATE_VARIABLE} is `{state.parent}`, inside the allowed directory `{root}` or its repository"
+    return ""
+
+
+def check_state(environ: Mapping[str, str], roots: Sequence[Path] = ()) -> None:
+    """Refuse a state directory that cannot be trusted.
+
+    Raises:
+        ToolError: it is relative, inside a root, or contains one.
+    """
+    if problem := state_problem(environ, roots):
+        message = f"{problem}: a project could decide its own changes. Ask the user to remove {STATE_VARIABLE}, or to "
+        raise ToolError(f"{message}set it to a directory outside of all projects", code="NO_STATE_DIRECTORY")
+
+
+def _is_inside(path: Path, directory: Path) -> bool:
+    """Return whether a real path is in a directory, by its names or by the identity of an existing ancestor.
+
+    Names are not enough: the file systems of macOS and Windows ignore case, and a directory can be mounted twice.
+    """
+    if path.is_relative_to(directory):
+        return True
+    for ancestor in (path, *path.parents):
+        with suppress(OSError):
+            if os.path.samefile(ancestor, directory):  # noqa: PTH121  texts of any length
+                return True
+    return False
+
+
+def _checkout(directory: Path) -> Path:
+    """Return the repository around a directory, or the directory itself without one."""
+    return next((path for path in (directory, *directory.parents) if os.path.lexists(path / ".git")), directory)
 
 
 def _platform_directory(environ: Mapping[str, str]) -> Path:

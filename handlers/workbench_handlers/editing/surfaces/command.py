@@ -13,7 +13,7 @@ from typing import Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.reviews.settle import settle, undo
-from workbench_handlers.editing.reviews.state_files import reviews_directory
+from workbench_handlers.editing.reviews.state_files import check_state, reviews_directory
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.surfaces.person_text import age_text, awaits_decision, status_text
 from workbench_handlers.editing.surfaces.terminal import (
@@ -89,6 +89,7 @@ def _port(text: str) -> int:
 def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     if problem := _usage_problem(options):
         return _fail(problem, USAGE)
+    check_state(terminal.environ)
     store = ReviewStore(reviews_directory(terminal.environ))
     if options.undo is not None:
         return _undo(options, terminal, store) if options.undo else _list_written(terminal, store)
