@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from toolmason_runtime.chunks.store import ChunkStore
@@ -13,7 +13,7 @@ from toolmason_runtime.programs.approval import approve_handler
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.content import Reply
+from toolmason_runtime.protocol.content import Reply, Text
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.wording import disabled
 from toolmason_runtime.upstreams.spec import UpstreamTool
@@ -57,7 +57,11 @@ class UpstreamRun:
             advice="Send shorter arguments",
         )
         running = call.state(Upstreams).run(self.tool, arguments, call)
-        return await reply(await running.follow(call), call.state(ChunkStore))
+        answer = await reply(await running.follow(call), call.state(ChunkStore))
+        if not running.refusals:
+            return answer
+        content = answer.content if isinstance(answer.content, list) else [answer.content]
+        return replace(answer, content=[*content, *map(Text, running.refusals)])
 
     def _question(self, arguments: Mapping[str, Any]) -> str:
         text = json.dumps(arguments, ensure_ascii=False, indent=2)

@@ -1,18 +1,20 @@
 """Requests of an upstream to the client, as a person may see them: forms, pages to open, and requests for sampling.
 
-An upstream is a third party. Its texts are quoted under a line of ours, escaped and bounded, and a question that asks for
-a secret is refused.
+An upstream is a third party. Its texts are quoted under a line of ours, escaped and bounded, and a question that asks
+for a secret is refused.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from toolmason_runtime.protocol.results import compact_json
 from toolmason_runtime.upstreams.foreign_text import MAX_QUOTED_LENGTH, heading, label, quotation, visible_text
 from toolmason_runtime.upstreams.secret_words import find_secret_word
 from toolmason_runtime.upstreams.spec import Upstream
@@ -21,6 +23,8 @@ MAX_QUESTIONS: Final = 5
 """Questions of an upstream in one call. Requests for roots are counted on their own."""
 MAX_FIELDS: Final = 20
 MAX_CHOICES: Final = 100
+MAX_FORM_CHARS: Final = 20_000
+"""Maximum characters of a form, as JSON."""
 MAX_NAME_LENGTH: Final = 100
 """Maximum characters of the name of a field, and of a choice: longer ones cannot be shortened."""
 MAX_URL_LENGTH: Final = 2_000
@@ -84,6 +88,8 @@ def form_question(upstream: Upstream, message: str, schema: Mapping[str, Any]) -
     required = schema.get("required")
     if isinstance(required, list):
         wire["required"] = [shown for shown, original in names.items() if original in required]
+    if len(compact_json(wire)) > MAX_FORM_CHARS:
+        raise QuestionRefusedError("its form is too large")
     choices = {name: part.choices for name, part in fields.items() if part.choices}
     return Form(f"{heading(upstream.name)}\n{quotation(message)}", wire, names, choices)
 
@@ -119,7 +125,7 @@ class _Field:
             self._add_default(source.get("default"))
         elif kind == "string":
             self._add_text()
-        elif kind in {"number", "integer"}:
+        elif kind in ("number", "integer"):
             self.is_open = True
             self._copy((int, float), "minimum", "maximum", "default")
         elif kind == "array" and isinstance(items := source.get("items"), Mapping):
@@ -141,17 +147,18 @@ class _Field:
 
     def _add_choices(self, source: Mapping[str, Any], wire: dict[str, Any], titled: str) -> None:
         """Add the choices of `enum`, or of `oneOf` and `anyOf` with titles."""
-        options = source.get(titled)
-        if isinstance(options, list) and all(isinstance(option, Mapping) for option in options):
-            values = [option.get("const") for option in options]
-            titles = [option.get("title", option.get("const")) for option in options]
-        else:
-            values, titles = source.get("enum"), source.get("enumNames", [])
+        values: Any = source.get("enum")
+        titles: Any = source.get("enumNames", [])
+        if has_titles := titled in source:
+            options = source[titled] if isinstance(source[titled], list) else [None]
+            parts = [option if isinstance(option, Mapping) else {} for option in options]
+            values = [part.get("const") for part in parts]
+            titles = [part.get("title", part.get("const")) for part in parts]
         if not (_are_texts(values) and _are_texts(titles)) or len(titles) > MAX_CHOICES:
             raise QuestionRefusedError(_INVALID)
         self.choices = _shown(values)
         self.choice_texts += [text[:MAX_NAME_LENGTH] for text in (*values, *titles)]
-        if titled in source:
+        if has_titles:
             wire[titled] = [
                 {"const": shown, "title": label(title)} for shown, title in zip(self.choices, titles, strict=True)
             ]
@@ -170,7 +177,8 @@ class _Field:
     def _copy(self, kinds: type | tuple[type, ...], *keys: str) -> None:
         for key in keys:
             value = self.source.get(key)
-            if isinstance(value, kinds) and (kinds is bool or not isinstance(value, bool)):
+            is_number = isinstance(value, int | float) and math.isfinite(value)
+            if is_number and isinstance(value, kinds) and (kinds is bool or not isinstance(value, bool)):
                 self.wire[key] = value
 
 
@@ -292,7 +300,7 @@ def _sampling_content(block: Mapping[str, Any]) -> dict[str, str]:
     kind = block["type"]
     if kind == "text":
         return {"type": "text", "text": visible_text(block["text"], keep="\n\t")}
-    is_valid = kind in {"image", "audio"} and block["mimeType"].startswith(f"{kind}/")
+    is_valid = kind in ("image", "audio") and block["mimeType"].startswith(f"{kind}/")
     if not is_valid or not _BASE64.fullmatch(block["data"]):
         raise QuestionRefusedError("its request for sampling has other content than text, pictures and sounds")
     return {"type": kind, "data": block["data"], "mimeType": label(block["mimeType"], MAX_NAME_LENGTH)}

@@ -107,9 +107,12 @@ _SPACED_LETTERS: Final = re.compile(r"(?<!\S)\S(?: \S)+(?!\S)")
 
 def find_secret_word(texts: Iterable[str], names: Iterable[str] = ()) -> str:
     """Return a word for a secret in texts, or in names of fields, in its plain form; empty without one."""
-    text = " ".join([*texts, *(names := [*names])])
-    readings = {_skeleton(text), _skeleton(_CAMEL_CASE.sub(" ", text))}
-    for reading in readings:
+    parts = [*texts, *(names := [*names])]
+    spelled = [letters.replace(" ", "") for part in parts for letters in _SPACED_LETTERS.findall(_words(part))]
+    for skeleton, word in _skeletons(_WORDS).items():
+        if any(skeleton in letters for letters in spelled):
+            return word
+    for reading in (" ".join(map(_skeleton, parts)), " ".join(_skeleton(_CAMEL_CASE.sub(" ", part)) for part in parts)):
         padded = f" {reading} "
         for harmless in [*_skeletons(_HARMLESS)] * 2:  # twice, since two neighbours share a space
             padded = padded.replace(f" {harmless} ", " ; ")
@@ -123,8 +126,8 @@ def find_secret_word(texts: Iterable[str], names: Iterable[str] = ()) -> str:
         for skeleton, word in _skeletons(_UNSPACED).items():
             if skeleton in unspaced:
                 return word
-    parts = {part for name in names for part in _skeleton(_CAMEL_CASE.sub(" ", name)).split()}
-    return next((word for skeleton, word in _skeletons(_NAMES).items() if skeleton in parts), "")
+    in_names = {part for name in names for part in _skeleton(_CAMEL_CASE.sub(" ", name)).split()}
+    return next((word for skeleton, word in _skeletons(_NAMES).items() if skeleton in in_names), "")
 
 
 @cache
@@ -134,15 +137,16 @@ def _skeletons(words: str) -> dict[str, str]:
 
 
 def _skeleton(text: str) -> str:
-    """Return a text in which words that look alike are equal: `P\u0430ss_W0rd:` becomes `pass word`.
+    """Return a text in which words that look alike are equal, and spelled words are joined: `p-i-n` becomes `pin`."""
+    return _SPACED_LETTERS.sub(lambda letters: letters[0].replace(" ", ""), _words(text))
 
-    Words are separated by one space. Letters with spaces between them are joined.
-    """
+
+def _words(text: str) -> str:
+    """Return the words of a text, with a space between two: `P\u0430ss_W0rd:` becomes `pass word`."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     plain = "".join(map(_plain_letter, unicodedata.normalize("NFKD", folded)))
     plain = _SIGN_IN_WORD.sub("i", _NUMBER_AT_END.sub("", plain))
-    words = _WORD.findall(_SCRIPT_CHANGE.sub(" ", plain.translate(_TABLE)))
-    return _SPACED_LETTERS.sub(lambda letters: letters[0].replace(" ", ""), " ".join(words))
+    return " ".join(_WORD.findall(_SCRIPT_CHANGE.sub(" ", plain.translate(_TABLE))))
 
 
 @cache
