@@ -75,8 +75,8 @@ class _Insertion:
         for owner_section, owner in ((section, group), ("categories", category)):
             defaults = _table(_table(_table(data, owner_section), owner), "defaults")
             for key in DEFAULTS.get(owner_section, ()):
-                # The hints of tools with `cli` or `api` follow from their risk. Those of another server need a statement
-                # about that server, not about the category that it was put into.
+                # The hints of tools with `cli` or `api` follow from their risk. Those of another server need a
+                # statement about that server, not about the category that it was put into.
                 is_derived = key == "hints" and (
                     provider in {"cli", "api"} or (provider == "upstream" and owner_section == "categories")
                 )

@@ -27,7 +27,7 @@ chave de API|cartão de crédito|parola d'ordine|chiave privata|carta di credito
 パスワード|ﾊﾟｽﾜｰﾄﾞ|暗証番号|APIキー|비밀번호|암호|인증번호|API 키|신용카드|wachtwoord|hasło|lösenord|şifre|mật khẩu
 """
 DISGUISES = """
-pass_word|pass-word|pass word|pas sword|p a s s w o r d|PaSsWoRd|userPassword|dbPassword2|p4ssw0rd|p@$$word|P.A.S.S-word
+pass_word|pass-word|pass word|pas sword|p a s s w o r d|PaSsWoRd|userPassword|dbPassword2|p4ssw0rd|p@$$word|P.A.S.S-word|Type a P I N
 p\u0430ssword|\u0440\u0430\u0455\u0455w\u043erd|passw\u03bfrd|pass\u200bword|pa\u00adssword|pass\u2028word|s\u0332ecret
 P\u00c5SSW\u00d8RD|\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44|\U0001d429\U0001d422\U0001d427
 \u1d18\u1d00\ua731\ua731\u1d21\u1d0f\u0280\u1d05|\U0001f17f\U0001f170\U0001f182\U0001f182\U0001f186\U0001f17e\U0001f181d
@@ -153,11 +153,9 @@ def test_long_texts_are_cut_with_the_number_of_missing_characters() -> None:
     assert label("x" * 300) == f"{'x' * 200}[... 100 characters more]"
 
 
-@pytest.mark.parametrize(
-    "text", ["a " * 2_000, "pass" * 1_000, "\u0430" * 4_000, "1" * 4_000, "a!" * 2_000, "p." * 2_000]
-)
-def test_the_search_for_words_takes_little_time(text: str) -> None:
-    find_secret_word([text])
+@pytest.mark.parametrize("part", ["a ", "pass", "\u0430", "1", "a!", "p.", "a b", "aA"])
+def test_the_search_for_words_takes_little_time(part: str) -> None:
+    find_secret_word([part])
     start = time.process_time()
-    find_secret_word([text * 4])
+    find_secret_word([part * 8_000])
     assert time.process_time() - start < 0.5
