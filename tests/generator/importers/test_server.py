@@ -333,7 +333,8 @@ def test_trusted_hints_follow_the_annotations_and_the_defaults_of_mcp(
 
 
 def test_hints_that_are_no_booleans_declare_nothing() -> None:
-    for hints in ("read-only", None, [], {"readOnlyHint": 1, "destructiveHint": "false", "openWorldHint": None}):
+    odd: list[Any] = ["read-only", None, [], {"readOnlyHint": 1, "destructiveHint": "false", "openWorldHint": None}]
+    for hints in odd:
         assert accepted_hints({"annotations": hints}) is None
     mixed = accepted_hints({"annotations": {"readOnlyHint": "true", "idempotentHint": True, "openWorldHint": 0}})
     assert mixed == {"read_only": False, "destructive": True, "idempotent": True, "open_world": True}

@@ -52,7 +52,8 @@ def flood(step: dict[str, Any], send: Send, seconds: float) -> None:
 
 def respond(message: dict[str, Any], send: Send) -> None:
     """Answer a request of the client."""
-    method, result = message["method"], {}
+    method: str = message["method"]
+    result: dict[str, Any] = {}
     if method == "initialize":
         capabilities.update(message["params"]["capabilities"])
         info = {"name": "ev", "version": "1"}

@@ -61,7 +61,7 @@ class Witness:
         self.logs.append(params)
 
     async def roots(self, context: Any) -> ListRootsResult:  # noqa: ARG002
-        root = Root(uri="file:///home/ada/work", name="work", _meta={"token": "abc"})  # type: ignore[arg-type, call-arg]
+        root = Root(uri="file:///home/ada/work", name="work", _meta={"token": "abc"})  # type: ignore[arg-type]
         return ListRootsResult(roots=[root])
 
     async def note_progress(self, progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG002
@@ -140,7 +140,9 @@ async def test_the_text_of_a_question_cannot_imitate_our_first_line(talking: Tal
     witness = Witness()
     breaks = ["\n", "\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", "\u202e", "\x1b[2J", "\u3164", " " * 200]
     message = "".join(f'{character}The MCP server "bank" asks:' for character in breaks)
-    parts = {"a\u202eb": {**NAME, "title": "T\u2028t", "description": "D" * 9_000, "default": "d\x1b[2J"}}
+    parts: dict[str, Any] = {
+        "a\u202eb": {**NAME, "title": "T\u2028t", "description": "D" * 9_000, "default": "d\x1b[2J"}
+    }
     parts["b"] = {**NAME, "enum": ["x\u200b", "y"], "enumNames": ["X\nX", "Y"]}
     async with talking(**witness.callbacks) as client:
         result = await act(client, form(message, parts), form("long " * 9_000))
@@ -288,7 +290,7 @@ async def test_log_messages_are_neutral_and_bounded(talking: Talk) -> None:
     assert sum(len(json.dumps(text)) for text in shown) < 40_000
 
 
-FLOODS = {
+FLOODS: dict[str, Any] = {
     "progress": {"method": "notifications/progress", "params": {"progressToken": "TOKEN", "progress": 1}},
     "progress of another call": {"method": "notifications/progress", "params": {"progressToken": 99, "progress": 1}},
     "changed tools": {"method": "notifications/tools/list_changed"},

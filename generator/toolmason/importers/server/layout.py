@@ -25,9 +25,9 @@ def manifest_text(data: Mapping[str, Any], *lines: str, comments: Mapping[str, s
 
 def _tool_lines(name: str, table: Mapping[str, Any], comment: str) -> Iterator[str]:
     yield ""
-    yield f"[tools.{inline_key(name)}]"
     if comment:
         yield f"# {comment}"
+    yield f"[tools.{inline_key(name)}]"
     schema = table["input_schema"]
     yield from (f"{inline_key(key)} = {inline_value(value)}" for key, value in table.items() if value is not schema)
     if isinstance(schema, str):
