@@ -95,6 +95,16 @@ _LOOK_ALIKES: Final = {
 """Letter -> letters, digits and signs that look like it, in lower case."""
 _TABLE: Final = {ord(alike): letter for letter, alikes in _LOOK_ALIKES.items() for alike in alikes}
 
+_WARNING: Final = re.compile(
+    r"\b(?:do not|don't|never) (?:give|enter|share|send|provide|type|include|tell)\b([^.:;!?)\n]{0,200})", re.IGNORECASE
+)
+"""A part of a sentence against giving secrets, such as `do not give us your phone number, pin, or other info`."""
+_OTHER_CLAUSE: Final = re.compile(
+    r"\b(?:enter|type|give|provide|send|share|tell|confirm|write|need|use|put|insert|input|fill|submit|paste|reply|but|and"
+    r"|instead|here|now|then|unless|until|except|without|forget|before|below|field|only|just)",
+    re.IGNORECASE,
+)
+"""Words with which such a part could still be a request."""
 _CAMEL_CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBER_AT_END: Final = re.compile(r"(?<=[^\W\d_])[0-9]+(?![^\W_])")
 _SIGN_IN_WORD: Final = re.compile(r"(?<=[^\W_])[!|](?=[^\W_])")
@@ -107,7 +117,7 @@ _SPACED_LETTERS: Final = re.compile(r"(?<!\S)\S(?: \S)+(?!\S)")
 
 def find_secret_word(texts: Iterable[str], names: Iterable[str] = ()) -> str:
     """Return a word for a secret in texts, or in names of fields, in its plain form; empty without one."""
-    parts = [*texts, *(names := [*names])]
+    parts = [*map(_without_warnings, texts), *(names := [*names])]
     spelled = [letters.replace(" ", "") for part in parts for letters in _SPACED_LETTERS.findall(_words(part))]
     for skeleton, word in _skeletons(_WORDS).items():
         if any(skeleton in letters for letters in spelled):
@@ -128,6 +138,11 @@ def find_secret_word(texts: Iterable[str], names: Iterable[str] = ()) -> str:
                 return word
     in_names = {part for name in names for part in _skeleton(_CAMEL_CASE.sub(" ", name)).split()}
     return next((word for skeleton, word in _skeletons(_NAMES).items() if skeleton in in_names), "")
+
+
+def _without_warnings(text: str) -> str:
+    """Return a text without the warnings against giving secrets, which good servers write beside their fields."""
+    return _WARNING.sub(lambda found: found[0] if _OTHER_CLAUSE.search(found[1]) else " ", text)
 
 
 @cache

@@ -28,6 +28,7 @@ chave de API|cartão de crédito|parola d'ordine|chiave privata|carta di credito
 """
 DISGUISES = """
 pass_word|pass-word|pass word|pas sword|p a s s w o r d|PaSsWoRd|userPassword|dbPassword2|p4ssw0rd|p@$$word|P.A.S.S-word|Type a P I N
+Never give up. Your PIN|Do not share, enter your PIN|Do not send mail but your PIN|Do not give others: PIN
 p\u0430ssword|\u0440\u0430\u0455\u0455w\u043erd|passw\u03bfrd|pass\u200bword|pa\u00adssword|pass\u2028word|s\u0332ecret
 P\u00c5SSW\u00d8RD|\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44|\U0001d429\U0001d422\U0001d427
 \u1d18\u1d00\ua731\ua731\u1d21\u1d0f\u0280\u1d05|\U0001f17f\U0001f170\U0001f182\U0001f182\U0001f186\U0001f17e\U0001f181d
@@ -39,6 +40,7 @@ How many tokens should the summary have?|max_tokens|maxTokens|tokenizer|Which br
 Secretary's name|Spin the wheel|opinion|shipping address|Pinned notes|palabras clave|postal code|country code
 language code|Which passage?|tank size|bypass cache|passenger count|Wähle eine Datei|Quel fichier ?|имя файла|文件名
 ファイル名|파일 이름|Delete 3 files?|signing up|Passing grade
+Your favorite integer (do not give us your phone number, pin, or other sensitive info)
 """
 
 
@@ -61,10 +63,11 @@ def test_a_question_with_a_word_for_a_secret_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", words(HARMLESS))
 def test_other_questions_are_shown(text: str) -> None:
-    form = form_question(UPSTREAM, text, {"properties": {text: {"type": "string", "title": text}}})
+    name = text if len(text) < 60 else "a"
+    form = form_question(UPSTREAM, text, {"properties": {name: {"type": "string", "title": text}}})
 
     assert form.message == f'The MCP server "ev" asks:\n> {text}'
-    assert form.schema["properties"] == {text: {"type": "string", "title": text}}
+    assert form.schema["properties"] == {name: {"type": "string", "title": text}}
 
 
 def test_a_word_that_is_split_over_fields_or_lines_is_found() -> None:
