@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters, stdio_client
+from mcp.types import ElicitResult
 from pages import NODE, check, path_with, quoted, read, run
 
 from toolmason.commands import toolmason
@@ -81,7 +82,12 @@ async def test_a_renamed_argument_reaches_the_upstream_under_its_own_name(projec
         env={**os.environ, "PYTHONPATH": str(project / "generated"), "PATH": path_with()},
         cwd=project,
     )
-    async with Client(stdio_client(server)) as client:
+
+    async def approve(context: Any, params: Any) -> ElicitResult:  # noqa: ARG001  the SDK gives it
+        assert params.message.startswith("Call search_nodes of the MCP server memory?")
+        return ElicitResult(action="accept", content={})
+
+    async with Client(stdio_client(server), elicitation_callback=approve) as client:
         result = await client.call_tool("call", {"tool_name": "search_nodes", "args": {"words": "nobody"}})
 
     assert not result.is_error

@@ -37,6 +37,11 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
 @click.option("--include", metavar="GLOB", multiple=True, help="Import only tools whose names match. Repeatable.")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out tools whose names match. Repeatable.")
 @click.option(
+    "--trust-hints",
+    is_flag=True,
+    help="Accept the hints that the server declares. Otherwise each call needs approval until you set `hints`.",
+)
+@click.option(
     "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
 )
 @click.option(
@@ -76,6 +81,7 @@ def server(
     from toolmason.diagnostics.terminal import progress
     from toolmason.importers.notes import ImporterError, Notes
     from toolmason.importers.server.address import ask_server, parse_address
+    from toolmason.importers.server.hints import unasked_text
     from toolmason.importers.server.manifest import ImportOptions, import_server
 
     sent = parse_headers(headers)
@@ -95,9 +101,12 @@ def server(
         schemas = {Path(os.path.normpath(root / path)): text for path, text in imported.schemas.items()}
         write_all({output: imported.text, **schemas}, force=force)
     print_lines(str(note) for note in notes)
-    click.echo(
-        f"{imported.tools} of {len(described.tools)} tools imported; review their `hints` before you serve them.",
-        err=True,
+    next_step = (
+        "review the `hints` that the server declares before you serve them."
+        if options["trust_hints"]
+        else "set `hints` of those that only read, since calls of tools without `hints` need approval."
     )
+    click.echo(f"{imported.tools} of {len(described.tools)} tools imported; {next_step}", err=True)
+    click.echo(unasked_text(imported.unasked), err=True)
     if not output:
         click.echo(imported.text, nl=False)

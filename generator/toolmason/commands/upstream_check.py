@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from toolmason_runtime.programs.spec import Risk
 
 from toolmason.commands.options import ExitCode, print_findings
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import progress
 from toolmason.importers.server.drift import UNREACHABLE, DriftCheck
+from toolmason.importers.server.hints import unasked_text
 from toolmason.pipeline import read
 
 if TYPE_CHECKING:
     from toolmason.diagnostics.terminal import Layout
+    from toolmason.pipeline import LoadedManifest
     from toolmason.project import Project
 
 
@@ -27,6 +30,7 @@ def check_upstreams(project: Project, layout: Layout) -> ExitCode:
     print_findings(diagnostics, layout)
     if manifest is None:
         return ExitCode.FINDINGS
+    _print_unasked(manifest, is_text=layout == "text")
     codes = {diagnostic.code for diagnostic in diagnostics}
     if codes - {UNREACHABLE}:
         return ExitCode.UPSTREAM_DRIFT
@@ -36,3 +40,12 @@ def check_upstreams(project: Project, layout: Layout) -> ExitCode:
         count = sum(tool.upstream is not None for tool in manifest.server.tools)
         click.echo(f"{count} tool{'' if count == 1 else 's'} of upstreams: no changes")
     return ExitCode.FINE
+
+
+def _print_unasked(manifest: LoadedManifest, *, is_text: bool) -> None:
+    """Print the tools of upstreams that run without approval; to stderr if stdout is for a program."""
+    tools = [tool for tool in manifest.server.tools if tool.upstream and tool.upstream.tool.risk is Risk.READ]
+    click.echo(unasked_text([tool.name for tool in tools]), err=not is_text)
+    tables = manifest.document.data["tools"]
+    if accepted := [tool.name for tool in tools if tables[tool.name].get("hints_source") == "upstream"]:
+        click.echo(f"by the hints that the upstream declares: {', '.join(accepted)}", err=not is_text)

@@ -180,7 +180,8 @@ def check_description_length(server: Server) -> Iterator[Finding]:
 def check_hints(server: Server) -> Iterator[Finding]:
     """TM510: clients use the hints to decide on approval; `read_only` and `destructive` exclude each other."""
     for tool in server.tools:
-        if tool.hints.read_only and tool.hints.destructive:
+        is_contradicting = tool.upstream is not None and tool.upstream.has_contradicting_hints
+        if is_contradicting or (tool.hints.read_only and tool.hints.destructive):
             message = f"`{tool.name}` is both read_only and destructive"
             hint = "set one of them to false"
             yield about_tool(tool, "TM510", message, hint, "hints")

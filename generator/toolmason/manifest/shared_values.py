@@ -75,8 +75,11 @@ class _Insertion:
         for owner_section, owner in ((section, group), ("categories", category)):
             defaults = _table(_table(_table(data, owner_section), owner), "defaults")
             for key in DEFAULTS.get(owner_section, ()):
-                # The hints of tools with `cli` or `api` follow from their risk.
-                is_derived = key == "hints" and provider in {"cli", "api"}
+                # The hints of tools with `cli` or `api` follow from their risk. Those of another server need a
+                # statement about that server, not about the category that it was put into.
+                is_derived = key == "hints" and (
+                    provider in {"cli", "api"} or (provider == "upstream" and owner_section == "categories")
+                )
                 if key in defaults and key not in tool and key not in values and not is_derived:
                     values[key] = defaults[key]
                     self.origins["tools", name, key] = (owner_section, str(owner), "defaults", key)

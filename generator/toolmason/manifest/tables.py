@@ -308,7 +308,10 @@ class DefaultsTable(TierDefaultsTable):
     """`[categories.NAME.defaults]`, `[upstreams.NAME.defaults]`: values for its tools that do not set them."""
 
     hints: HintsTable | None = None
-    """`hints` of the tools, all four; those of tools with `cli` or `api` follow from their risk."""
+    """`hints` of the tools, all four; those of tools with `cli` or `api` follow from their risk.
+
+    Those of a category do not apply to tools with `upstream`.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -508,6 +511,11 @@ class UpstreamTable(PartialTable):
     """Tools of the server that are left out on purpose: `check --upstreams` does not report them as new."""
     headers: Mapping[str, str] = key(default={})
     """HTTP headers of every request to `url`, such as `Authorization = "Bearer $TOKEN"`; `$VAR` is expanded."""
+    allow: tuple[Literal["sampling", "url", "context"], ...] = ()
+    """What the server may ask of the client, besides forms: `sampling` of the client's model, opening a `url`.
+
+    With `context`, a request for sampling may include the conversation with this server or with all servers.
+    """
     timeout: float = key({"minimum": 0.1}, default=60)
     """Seconds until a call is cancelled. Time in which a person answers a question of the server does not count."""
     defaults: DefaultsTable = DefaultsTable()
@@ -678,7 +686,10 @@ class ToolTable(PartialTable):
     requires_codebase: bool = False
     """Whether it needs the files of a project; `discover_tools` shows it."""
     hints: HintsTable | None = None
-    """Effects of the tool. Tools with `cli` or `api` have `risk` instead."""
+    """Effects of the tool. Tools with `cli` or `api` have `risk` instead.
+
+    Without them, each call of a tool with `upstream` needs approval.
+    """
     related: tuple[str, ...] = ()
     """Tools commonly used with it."""
     handler: str = key(_FUNCTION, default="")
@@ -710,6 +721,8 @@ class ToolTable(PartialTable):
     """Name of the tool in that server. Default: the tool's own name."""
     upstream_hash: str = key(matching(r"[0-9a-f]{16}", "the 16 digits that `import server` writes"), default="")
     """Hash of the tool's texts, hints and schemas at its import: `check --upstreams` reports changes."""
+    hints_source: Literal["author", "upstream"] = "author"
+    """Origin of `hints`: `upstream` if `import server --trust-hints` copied them from the server's annotations."""
     arguments: Mapping[str, UpstreamArgumentTable] = key(default={})
     """Changes to arguments of the upstream's tool, by their names in `input_schema`."""
     argv: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ MAX_EXIT_CODE: Final = 255
 _UPSTREAM_KEYS: Final = {
     "upstream_tool": "only tools with `upstream` have it",
     "upstream_hash": "only tools with `upstream` have it",
+    "hints_source": "only tools with `upstream` have it",
     "arguments": "write `params` for the parameters; only tools with `upstream` change arguments",
 }
 _HTTP_KEYS: Final = dict.fromkeys(("http", "body", "paginate", "select"), "only tools with `api` have it")

@@ -83,10 +83,14 @@ class HttpBinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamBinding:
-    """The tool of an upstream. `upstream_constant` is the upstream in generated code."""
+    """The tool of an upstream. `upstream_constant` is the upstream in generated code.
+
+    Of hints that contradict each other in the manifest, the worse one counts.
+    """
 
     tool: UpstreamTool
     upstream_constant: Identifier
+    has_contradicting_hints: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,8 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         return None
     if http:
         context.hints[name] = apis.hints_of(http.tool)
+    elif upstream:
+        context.hints[name] = upstreams.hints_of(table)
     else:
         context.hints[name] = clis.hints_of(context, table, command.tool if command else None, plain)
     visible = tuple(param for param in params if not table.params[param.name].claim)

@@ -10,10 +10,10 @@ from toolmason_runtime.programs.spec import Risk
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
 
-from toolmason.manifest.tables import HintsTable, ToolTable, UpstreamTable
+from toolmason.manifest.tables import ToolTable, UpstreamTable
 from toolmason.model.identifiers import upstream_constant_name
 from toolmason.model.server import UpstreamServer
-from toolmason.model.tool import UpstreamBinding
+from toolmason.model.tool import Hints, UpstreamBinding
 from toolmason.model.types import JsonSchema
 from toolmason.resolve.clis import used_variables
 from toolmason.resolve.context import ResolveContext
@@ -45,6 +45,7 @@ def _upstream(context: ResolveContext, name: str, table: UpstreamTable) -> Upstr
         pass_env=table.pass_env,
         working_dir=table.working_dir,
         headers=dict(table.headers),
+        allow=table.allow,
         timeout_s=table.timeout,
     )
 
@@ -79,23 +80,41 @@ def upstream_binding(context: ResolveContext, name: str, table: ToolTable) -> Up
             context.report_unknown("TM351", "upstream", table.upstream, context.tables.upstreams, at)
         return None
     changes = table.arguments.items()
+    hints = hints_of(table)
     tool = UpstreamTool(
         name=name,
         upstream=upstream,
         original=table.upstream_tool or name,
-        risk=_risk(table.hints),
-        is_repeatable=table.hints is not None and (table.hints.read_only or table.hints.idempotent),
+        risk=_risk(hints),
+        is_repeatable=hints.read_only or hints.idempotent,
         renamed={change.rename: original for original, change in changes if change.rename},
         fixed={original: change.value for original, change in changes if change.value is not None},
         hidden=tuple(original for original, change in changes if change.hidden),
         timeout_s=table.timeout,
     )
-    return UpstreamBinding(tool=tool, upstream_constant=upstream_constant_name(table.upstream))
+    return UpstreamBinding(
+        tool=tool,
+        upstream_constant=upstream_constant_name(table.upstream),
+        has_contradicting_hints=table.hints is not None and table.hints.read_only and table.hints.destructive,
+    )
 
 
-def _risk(hints: HintsTable | None) -> Risk:
-    """Return the risk that follows from the manifest's hints."""
-    if hints is None or (hints.destructive and not hints.read_only):
+def hints_of(table: ToolTable) -> Hints:
+    """Return the hints of an upstream's tool: the worst case without `hints`, the worse of contradicting ones."""
+    hints = table.hints
+    if hints is None:
+        return Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
+    return Hints(
+        read_only=hints.read_only and not hints.destructive,
+        destructive=hints.destructive,
+        idempotent=hints.idempotent,
+        open_world=hints.open_world,
+    )
+
+
+def _risk(hints: Hints) -> Risk:
+    """Return the risk that follows from the hints."""
+    if hints.destructive:
         return Risk.DESTRUCTIVE
     return Risk.READ if hints.read_only else Risk.WRITE
 

@@ -26,13 +26,15 @@ from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.protocol.answer_size import text_budget
-from toolmason_runtime.protocol.call import Level, ServerInfo, ToolCall
+from toolmason_runtime.protocol.call import ServerInfo, ToolCall, can_elicit
 from toolmason_runtime.protocol.errors import MethodError, ToolError
 from toolmason_runtime.protocol.results import compact_json
 from toolmason_runtime.remote.budget import MESSAGE
 from toolmason_runtime.upstreams.limits import MAX_ENTRIES, LimitedTransport
 from toolmason_runtime.upstreams.process import UpstreamProcess
+from toolmason_runtime.upstreams.questions import QuestionRefusedError, form_question, sampling_request, url_question
 from toolmason_runtime.upstreams.spec import Upstream
+from toolmason_runtime.upstreams.traffic import Traffic
 
 START_S: Final = 60.0
 """Seconds in which an upstream must answer after its start; `npx` may have to download it first."""
@@ -48,12 +50,16 @@ Send = Callable[[ToolCall, str], Awaitable[dict[str, Any]]]
 class Caller(Protocol):
     """A running call, to which the requests and messages of the upstream belong."""
 
-    async def ask(self, send: Send) -> dict[str, Any]:
+    async def ask(self, send: Send, kind: str = "question") -> dict[str, Any]:
         """Ask the client; return its result."""
         ...
 
-    async def log(self, level: Level, data: Any, logger: str) -> None:
-        """Pass on a log message."""
+    def log(self, level: str, data: Any, logger: str) -> bool:
+        """Accept a log message; return False if the call has ended, or has used up its budget."""
+        ...
+
+    def note_refusal(self, reason: str) -> None:
+        """Log the refusal of a question, and tell it in the result."""
         ...
 
 
@@ -73,6 +79,12 @@ class Connection:
         self.is_over = False
         self._is_local = call.is_local
         self._process = UpstreamProcess(upstream) if upstream.command else None
+        self._traffic = Traffic(
+            upstream.name,
+            capabilities=_capabilities(upstream, call),
+            find_call=self._call_of,
+            end=self.leave,
+        )
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._task = asyncio.create_task(self._live(self._callbacks(call)), context=Context())
@@ -128,7 +140,7 @@ class Connection:
             async with (
                 asyncio.timeout(START_S) as start,
                 self._transport() as transport,
-                Client(transport, cache=None, log_level="debug", **callbacks) as client,
+                Client(self._traffic.limited(transport), cache=None, log_level="debug", **callbacks) as client,
             ):
                 _skip_long_structures(client)
                 await _tool_names(client)
@@ -189,21 +201,15 @@ class Connection:
         return ToolError(message, code=UNAVAILABLE)
 
     def _callbacks(self, call: ToolCall) -> dict[str, Any]:
-        """Return the client's callbacks; the SDK declares a capability for each.
-
-        The client that started this server decides over stdio. Over HTTP several clients share the connection, so each
-        question is checked against the client of its call, and nobody's roots become those of all.
-        """
-        declared = call.client_capabilities
+        """Return the client's callbacks. `Traffic` declares the capabilities, and log messages end there."""
         info = call.find_state(ServerInfo)
-        callbacks: dict[str, Any] = {"logging_callback": self._log_message}
+        callbacks: dict[str, Any] = {"sampling_callback": self._sample}
         if info is not None:
             callbacks["client_info"] = types.Implementation(name=info.name, version=info.version)
-        if "elicitation" in declared or not call.is_local:
+        declared = _capabilities(self.upstream, call)
+        if declared["elicitation"] is not None:
             callbacks["elicitation_callback"] = self._elicit
-        if "sampling" in declared or not call.is_local:
-            callbacks["sampling_callback"] = self._sample
-        if "roots" in declared and call.is_local:
+        if declared["roots"] is not None:
             callbacks["list_roots_callback"] = self._list_roots
         return callbacks
 
@@ -212,40 +218,57 @@ class Connection:
     ) -> types.ElicitResult | types.ErrorData:
         wire = params.model_dump(by_alias=True, mode="json", exclude_none=True)
 
-        def send(call: ToolCall, key: str) -> Awaitable[dict[str, Any]]:
+        def prepare() -> Send:
             if wire.get("mode") == "url":
-                return call.elicit_url(
-                    wire["message"], wire["url"], key=key, elicitation_id=wire.get("elicitationId", key)
-                )
-            return call.elicit(wire["message"], wire["requestedSchema"], key=key)
+                message, url = url_question(self.upstream, wire["message"], wire["url"])
+                return lambda call, key: call.elicit_url(message, url, key=key, elicitation_id=key)
+            form = form_question(self.upstream, wire["message"], wire["requestedSchema"])
 
-        return await self._ask(types.ElicitResult, send)
+            async def send(call: ToolCall, key: str) -> dict[str, Any]:
+                return form.original_answer(await call.elicit(form.message, form.schema, key=key))
+
+            return send
+
+        return await self._ask(types.ElicitResult, prepare)
 
     async def _sample(
         self, _: ClientRequestContext, params: types.CreateMessageRequestParams
     ) -> types.CreateMessageResult | types.ErrorData:
         wire = params.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta"})
-        return await self._ask(types.CreateMessageResult, lambda call, key: call.sample(wire, key=key))
+
+        def prepare() -> Send:
+            request = sampling_request(self.upstream, wire)
+            return lambda call, key: call.sample(request, key=key)
+
+        return await self._ask(types.CreateMessageResult, prepare)
 
     async def _list_roots(self, _: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
         async def send(call: ToolCall, key: str) -> dict[str, Any]:
-            return {"roots": await call.client_roots(key=key)}
+            roots = await call.client_roots(key=key)
+            return {"roots": [{name: root[name] for name in ("uri", "name") if name in root} for root in roots]}
 
-        return await self._ask(types.ListRootsResult, send)
+        return await self._ask(types.ListRootsResult, lambda: send, kind="roots")
 
-    async def _ask(self, kind: type[_Result], send: Send) -> _Result | types.ErrorData:
+    async def _ask(
+        self, result: type[_Result], prepare: Callable[[], Send], kind: str = "question"
+    ) -> _Result | types.ErrorData:
         """Ask the client of the call that caused a request of the upstream; return its result, or an error."""
         running = self._running_call()
         if running is None:
             return types.ErrorData(code=types.INVALID_REQUEST, message="No call of this client is running")
         try:
-            return kind.model_validate(await running.ask(send))
+            return result.model_validate(await running.ask(prepare(), kind))
+        except QuestionRefusedError as refused:
+            running.note_refusal(str(refused))
+            return types.ErrorData(code=types.INVALID_REQUEST, message=f"Refused: {refused}")
         except (ToolError, MethodError) as error:
             return types.ErrorData(code=types.INVALID_REQUEST, message=error.message)
 
-    async def _log_message(self, params: types.LoggingMessageNotificationParams) -> None:
-        if (running := self._running_call()) is not None:
-            await running.log(params.level, params.data, params.logger or self.upstream.name)
+    def _call_of(self, sender: Context | None) -> tuple[Caller | None, bool]:
+        """Return the call that a message belongs to, by the context of its sender, and whether that is certain."""
+        if sender is not None and (running := sender.get(current)) is not None:
+            return running, True
+        return self._running_call(), False
 
     def _running_call(self) -> Caller | None:
         """Return the call that caused what the upstream sends; None if several clients could have."""
@@ -253,6 +276,28 @@ class Connection:
             return running
         is_certain = self._is_local or len(self.calls) == 1
         return self.calls[-1] if self.calls and is_certain else None
+
+
+def _capabilities(upstream: Upstream, call: ToolCall) -> dict[str, Any]:
+    """Return the capabilities to declare to an upstream; None for those that it may not use.
+
+    The client that started this server decides over stdio. Over HTTP several clients share the connection, so each
+    question is checked against the client of its call, and nobody's roots become those of all. Roots are directories of
+    this machine, so only programs get them.
+    """
+    declared, is_shared = call.client_capabilities, not call.is_local
+    modes: dict[str, Any] = {
+        mode: {}
+        for mode in ("form", "url")
+        if (is_shared or can_elicit(declared, mode)) and (mode == "form" or mode in upstream.allow)
+    }
+    has_sampling = "sampling" in upstream.allow and (is_shared or "sampling" in declared)
+    has_roots = bool(upstream.command) and not is_shared and "roots" in declared
+    return {
+        "elicitation": modes or None,
+        "sampling": ({"context": {}} if "context" in upstream.allow else {}) if has_sampling else None,
+        "roots": {} if has_roots else None,
+    }
 
 
 async def _tool_names(client: Client) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import anyio
@@ -14,7 +14,7 @@ from toolmason_runtime.programs.approval import approve_handler
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.content import Reply
+from toolmason_runtime.protocol.content import Reply, Text
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.wording import disabled
 from toolmason_runtime.upstreams.spec import UpstreamTool
@@ -64,7 +64,11 @@ class UpstreamRun:
         result = await running.follow(call)
         limit_s = self.tool.timeout_s or self.tool.upstream.timeout_s
         with anyio.move_on_after(limit_s):  # the call itself has ended, which its own limit covers
-            return await reply(result, call.state(ChunkStore))
+            answer = await reply(result, call.state(ChunkStore))
+            if not running.refusals:
+                return answer
+            content = answer.content if isinstance(answer.content, list) else [answer.content]
+            return replace(answer, content=[*content, *map(Text, running.refusals)])
         raise ToolError(f"The result took more than {limit_s:g} seconds: ask for less", code="UPSTREAM_TIMEOUT")
 
     def _question(self, arguments: Mapping[str, Any]) -> str:

@@ -8,13 +8,16 @@ Invariants of the concurrent code:
    there is one.
 3. The time limit is paused while a question is open.
 4. A call that no request follows is cancelled after `ANSWER_S`.
+5. Only `follow` sends progress and log messages, in their order and before the result, so none comes after it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -22,16 +25,26 @@ from uuid import uuid4
 
 import anyio
 from mcp import MCPError, types
-from toolmason_runtime.protocol.call import InputRequired, Level, ToolCall
+from toolmason_runtime.protocol.call import InputRequired, ToolCall
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.upstreams.connection import Connection, Send, current, error_text, first_error
+from toolmason_runtime.upstreams.foreign_text import label
+from toolmason_runtime.upstreams.log_budget import LogBudget
+from toolmason_runtime.upstreams.questions import MAX_QUESTIONS, QuestionRefusedError
 from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
+
+MAX_WAITING_MESSAGES: Final = 100
+"""Progress and log messages that wait for a client that reads slowly; further progress is dropped."""
 
 ANSWER_S: Final = 900.0
 """Seconds in which a client of 2026-07-28 must repeat a call with the answer to a question."""
 
 KEY_PREFIX: Final = "upstream"
 """Start of the key of a question of an upstream: `upstream-CALL-NUMBER`."""
+
+
+_Message = Callable[[ToolCall], Awaitable[None]]
+_log = logging.getLogger(__name__)
 
 
 class Registry(Protocol):
@@ -76,8 +89,14 @@ class RunningCall:
         self.arguments = dict(arguments)
         self._upstreams = upstreams
         self._call: ToolCall | None = call
+        self.refusals: list[str] = []
+        """The reasons of refused questions, for the result of the call."""
         self._questions: list[_Question] = []
-        self._asked = 0
+        self._asked: Counter[str] = Counter()
+        self._logs = LogBudget(tool.upstream.name)
+        self._messages: deque[_Message] = deque()
+        """Progress and log messages that wait for `follow`."""
+        self._last_progress = -math.inf
         self._changed = asyncio.Event()
         self._expiry: asyncio.TimerHandle | None = None
         self._limit = anyio.CancelScope()
@@ -97,12 +116,16 @@ class RunningCall:
         if self._expiry is not None:
             self._expiry.cancel()
         try:
-            while self._questions or not self._task.done():
+            while True:
+                await self._send_messages(call)
                 if self._questions:
                     await self._pass_on(self._questions[0], call)
+                elif self._task.done():
+                    return self._task.result()
                 else:
                     await self._change()
-            return self._task.result()
+        except ToolError as error:
+            raise ToolError("\n".join([error.message, *self.refusals]), code=error.code) from error
         except InputRequired:
             self._upstreams.keep(self)
             self._expiry = asyncio.get_running_loop().call_later(ANSWER_S, self._expire)
@@ -113,14 +136,17 @@ class RunningCall:
         finally:
             self._call = None
 
-    async def ask(self, send: Send) -> dict[str, Any]:
+    async def ask(self, send: Send, kind: str = "question") -> dict[str, Any]:
         """Ask the client, in the request that follows this call; return its result.
 
         Raises:
             ToolError: the client refused, or cannot answer.
+            QuestionRefusedError: the upstream has asked too many questions of a `kind` in this call.
         """
-        self._asked += 1
-        question = _Question(f"{KEY_PREFIX}-{self.id}-{self._asked}", send)
+        if self._asked[kind] >= MAX_QUESTIONS:
+            raise QuestionRefusedError(f"it asked more than {MAX_QUESTIONS} times in one call")
+        self._asked[kind] += 1
+        question = _Question(f"{KEY_PREFIX}-{self.id}-{self._asked.total()}", send)
         if not self._questions:
             self._left_s, self._limit.deadline = self._limit.deadline - anyio.current_time(), math.inf
         self._questions.append(question)
@@ -133,14 +159,40 @@ class RunningCall:
                 self._limit.deadline = anyio.current_time() + self._left_s
             self._changed.set()
 
-    async def log(self, level: Level, data: Any, logger: str) -> None:
-        """Pass on a log message if the client still waits for the call."""
-        if self._call is not None:
-            await self._call.log(level, data, logger)
+    def log(self, level: str, data: Any, logger: str) -> bool:
+        """Accept a log message; return False if the call has ended, or has used up its budget."""
+        if self._task.done():
+            return False
+        if (message := self._logs.accepted(level, data, logger)) is None:
+            return False
+        self._add_message(lambda call: call.log(*message))
+        return True
+
+    def note_refusal(self, reason: str) -> None:
+        """Log the refusal of a question, and tell it in the result."""
+        name = self.tool.upstream.name
+        note = f'[refused a question of the MCP server "{name}": {reason}. Do not ask it in its place.]'
+        if note not in self.refusals:
+            _log.warning("upstream %s: refused a question: %s", name, reason)
+            self.refusals.append(note)
 
     async def _progress(self, progress: float, total: float | None, message: str | None) -> None:
-        if self._call is not None:
-            await self._call.progress(progress, total, message)
+        """Accept progress that increases; `Traffic` has limited its frequency."""
+        if progress > self._last_progress and len(self._messages) < MAX_WAITING_MESSAGES and not self._task.done():
+            self._last_progress = progress
+            text = message if message is None else label(message)
+            self._add_message(lambda call: call.progress(progress, total, text))
+
+    def _add_message(self, message: _Message) -> None:
+        self._messages.append(message)
+        self._changed.set()
+
+    async def _send_messages(self, call: ToolCall) -> None:
+        """Send the waiting messages, and at the end of the call the number of dropped ones."""
+        while self._messages:
+            await self._messages.popleft()(call)
+        if self._task.done() and (note := self._logs.dropped_note()):
+            await call.log(*note)
 
     async def _pass_on(self, question: _Question, call: ToolCall) -> None:
         """Send a question to the client, until it answers or the upstream withdraws the question."""
@@ -149,8 +201,14 @@ class RunningCall:
             return await question.send(call, question.key)
 
         sending = asyncio.create_task(send())
+        for future in (sending, question.answer):
+            future.add_done_callback(lambda _: self._changed.set())
         try:
-            await asyncio.wait({sending, question.answer}, return_when=asyncio.FIRST_COMPLETED)
+            while True:
+                await self._send_messages(call)
+                if sending.done() or question.answer.done():
+                    break
+                await self._change()
             if not question.answer.done():
                 self._settle(question, sending)
         finally:

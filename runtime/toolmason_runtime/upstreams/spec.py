@@ -14,7 +14,8 @@ class Upstream:
     """`[upstreams.NAME]`: another MCP server, with either a `command` or a `url`.
 
     Its program receives the variables in `env`, those of our server in `pass_env`, and a minimal base environment.
-    `headers` are those of every request to `url`. `timeout_s` limits a call.
+    `headers` are those of every request to `url`. `timeout_s` limits a call. `allow` lists what it may ask of the
+    client besides forms: `sampling`, `url`, and `context` in requests for sampling.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Upstream:
     pass_env: tuple[str, ...] = ()
     working_dir: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    allow: tuple[str, ...] = ()
     timeout_s: float = 60.0
 
 
@@ -31,8 +33,9 @@ class Upstream:
 class UpstreamTool:
     """A tool with `upstream`.
 
-    `original` is its name in the upstream. `risk` is the effect of a call by the manifest's hints; the annotations of
-    the upstream do not count. A tool that `is_repeatable` can be called again after a crash without a further effect.
+    `original` is its name in the upstream. `risk` is the effect of a call by the manifest's hints, the worst without
+    them; the annotations of the upstream do not count. A tool that `is_repeatable` can be called again after a crash
+    without a further effect.
     """
 
     name: str

@@ -60,7 +60,8 @@ async def test_a_question_of_an_upstream_reaches_the_person(
         result = await client.call_tool(tool, {})
 
     assert answer in text_of(result)
-    assert [text[: len(question)] for text in person.questions] == [question]
+    (text,) = person.questions
+    assert text.startswith(f'The MCP server "{tool.removeprefix("ask_")}" asks:\n> {question}')
 
 
 async def test_a_declined_question_is_declined_for_the_upstream(talking: Talk) -> None:
@@ -149,5 +150,5 @@ async def test_log_messages_of_an_upstream_are_passed_on(talking: Talk) -> None:
         await client.call_tool("log_something", {})
 
     assert [(message.level, message.logger, message.data) for message in messages] == [
-        ("warning", "printer", "low paper")
+        ("warning", "modern/printer", "low paper")
     ]

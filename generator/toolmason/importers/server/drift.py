@@ -17,6 +17,7 @@ from toolmason.diagnostics.terminal import Progress
 from toolmason.importers.names import one_line
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.server.address import Address, ask_server
+from toolmason.importers.server.hints import accepted_hints, declared_annotations
 from toolmason.importers.server.schemas import as_2020_12, fingerprint, without_texts
 from toolmason.importers.server.tools import is_task_only
 from toolmason.manifest.document import Document
@@ -85,10 +86,20 @@ class DriftCheck:
             self._report(
                 ARGUMENTS_CHANGED, f"the arguments of {quoted(original)} changed: {change}", tool.at, hint=hint
             )
+        elif table.get("hints_source") == "upstream" and table["hints"] != accepted_hints(current):
+            self._report_other_hints(tool, current)
         elif (recorded := table.get("upstream_hash")) and recorded != (new := fingerprint(current)):
             message = f"a text, a hint or the result of {quoted(original)} changed after the import"
             hint = f'compare them, then set `upstream_hash = "{new}"`'
             self._report(TEXT_CHANGED, message, (*tool.at, "upstream_hash"), hint=hint, is_warning=True)
+
+    def _report_other_hints(self, tool: Tool, current: Mapping[str, Any]) -> None:
+        """Report hints that were accepted with `--trust-hints`, but that the upstream does not declare."""
+        declared = declared_annotations(current)
+        text = ", ".join(f"{name} = {str(value).lower()}" for name, value in declared.items()) or "none"
+        message = f"`hints` of `{tool.name}` are not those that the upstream declares, which are: {text}"
+        hint = "review them; remove `hints_source` once they are your own"
+        self._report(TEXT_CHANGED, message, (*tool.at, "hints"), hint=hint, is_warning=True)
 
     def _report_added(self, name: str, found: Mapping[str, Mapping[str, Any]], tools: list[Tool]) -> None:
         unused = self._document.data["upstreams"][name].get("unused_tools", ())

@@ -14,7 +14,7 @@ MAX_NAMES: Final = 8
 _MESSAGES: Final = {
     "renamed": "renamed, since names consist of a-z, 0-9 and single _",
     "task_only": "left out, since these tools can be called only as tasks",
-    "no_hints": "tools without hints, imported as destructive so that a person approves each call",
+    "no_hints": "tools that declare no hints: a person approves each call",
     "outputSchema": "output schemas are not advertised; structured results still pass",
     "icons": "icons of tools are not imported",
     "_meta": "`_meta` of tools is not imported",

@@ -16,6 +16,7 @@ from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, snake
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.server.address import Address
+from toolmason.importers.server.hints import is_unasked
 from toolmason.importers.server.layout import manifest_text
 from toolmason.importers.server.losses import Losses
 from toolmason.importers.server.tools import ToolTables, clean_text, is_task_only, schema_file, select_tools
@@ -24,7 +25,7 @@ from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import MAX_NAME_LENGTH
 
 MAX_INSTRUCTIONS: Final = 4096
-"""Maximum characters of `[server].instructions`."""
+"""Maximum characters of a server's instructions in a manifest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +37,21 @@ class ImportOptions:
     prefix: str = ""
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
+    trust_hints: bool = False
+    """Whether to accept the hints that the server declares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedServer:
-    """A manifest as TOML, the schema files that it names by their paths in the project, and the number of its tools."""
+    """A manifest as TOML, the schema files that it names by their paths in the project, and the number of its tools.
+
+    `unasked` are the tools that run without approval.
+    """
 
     text: str
     schemas: Mapping[str, str]
     tools: int
+    unasked: list[str]
 
 
 def import_server(
@@ -58,7 +65,9 @@ def import_server(
     name = _checked_name(options.name) if options.name else server_name(server.name)
     upstream = snake(name, "upstream")
     losses = Losses(name, notes)
-    tools = ToolTables(server=name, upstream=upstream, prefix=options.prefix, losses=losses)
+    tools = ToolTables(
+        server=name, upstream=upstream, prefix=options.prefix, trusts_hints=options.trust_hints, losses=losses
+    )
     selected = select_tools(server.tools, include=options.include, exclude=options.exclude)
     for tool in selected:
         if is_task_only(tool):
@@ -75,13 +84,27 @@ def import_server(
     unused = [tool["name"] for tool in server.tools if tool["name"] not in originals]
     if unused:
         data["upstreams"][upstream]["unused_tools"] = unused
-    if "instructions" in data["server"] and (unused or any("upstream_tool" in table for table in imported.values())):
-        losses.note("instructions", "they may name tools that were renamed or left out: check them")
+    quotation = _quoted_instructions(server, upstream)
+    if quotation:
+        losses.note("instructions", "quoted as a comment: copy those that you have reviewed to `instructions`")
     used = {table["input_schema"] for table in imported.values() if isinstance(table["input_schema"], str)}
-    text = manifest_text(data, f"Imported from {server.name} {server.version}".rstrip() + ".")
+    head = one_line(clean_text(f"Imported from {server.name} {server.version}")) + "."
+    text = manifest_text(data, head, *quotation, comments=tools.comments)
     return ImportedServer(
-        text=text, schemas={path: schemas[path] for path in schemas if path in used}, tools=len(imported)
+        text=text,
+        schemas={path: schemas[path] for path in schemas if path in used},
+        tools=len(imported),
+        unasked=[tool for tool, table in imported.items() if is_unasked(table.get("hints"))],
     )
+
+
+def _quoted_instructions(server: ServerDescription, upstream: str) -> list[str]:
+    """Return the server's instructions as lines of a comment. They are not served: models would take them for ours."""
+    text = cut(clean_text(server.instructions), MAX_INSTRUCTIONS)
+    if not text:
+        return []
+    head = f"The MCP server {upstream} says of itself, which is not served to models:"
+    return [head, *(f"> {line}" for line in text.split("\n"))]
 
 
 def server_name(text: str) -> str:
@@ -104,9 +127,8 @@ def _tables(
     server: ServerDescription, address: Address, name: str, category: str, tools: Mapping[str, dict[str, Any]]
 ) -> dict[str, Any]:
     upstream = snake(name, "upstream")
-    title = cut(one_line(server.title), MAX_SUMMARY_LENGTH)
+    title = cut(one_line(clean_text(server.title)), MAX_SUMMARY_LENGTH)
     about = {"name": name, "title": title, "package": f"{upstream}_server"}
-    about["instructions"] = cut(clean_text(server.instructions), MAX_INSTRUCTIONS)
     category = category or (f"{upstream}_tools" if upstream in RESERVED_MODULES else upstream)
     return {
         "edition": 1,

@@ -24,7 +24,7 @@ def fingerprint(tool: Mapping[str, Any]) -> str:
 
 def without_texts(schema: Any) -> Any:
     """Return a copy of a JSON Schema without descriptions and other texts."""
-    return _changed(schema, lambda node: {key: value for key, value in node.items() if key not in _TEXTS})
+    return changed_schemas(schema, lambda node: {key: value for key, value in node.items() if key not in _TEXTS})
 
 
 def as_2020_12(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def as_2020_12(schema: Mapping[str, Any]) -> dict[str, Any]:
 
     Tuples are the only frequent difference: draft 7, which zod generates, has them in `items`.
     """
-    changed = _changed(schema, _modern_tuple)
+    changed = changed_schemas(schema, _modern_tuple)
     return {key: value for key, value in changed.items() if key != "$schema"}
 
 
@@ -43,10 +43,10 @@ def _modern_tuple(node: dict[str, Any]) -> dict[str, Any]:
     return {names.get(key, key): value for key, value in node.items()}
 
 
-def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+def changed_schemas(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
     """Return a copy of a JSON Schema with each of its schemas changed, the innermost first."""
     if isinstance(schema, list):
-        return [_changed(item, change) for item in schema]
+        return [changed_schemas(item, change) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
     node: dict[str, Any] = {}
@@ -54,7 +54,7 @@ def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
         if key in _VALUES:
             node[key] = value
         elif key in _NAMED and isinstance(value, dict):
-            node[key] = {name: _changed(inner, change) for name, inner in value.items()}
+            node[key] = {name: changed_schemas(inner, change) for name, inner in value.items()}
         else:
-            node[key] = _changed(value, change)
+            node[key] = changed_schemas(value, change)
     return change(node)

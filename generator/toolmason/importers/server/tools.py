@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.upstreams.foreign_text import visible_text
 
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
@@ -21,11 +22,14 @@ from toolmason.importers.names import (
     summary_of,
 )
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.server.hints import accepted_hints, hints_comment
 from toolmason.importers.server.losses import Losses
-from toolmason.importers.server.schemas import as_2020_12, fingerprint
+from toolmason.importers.server.schemas import as_2020_12, changed_schemas, fingerprint
 
 MAX_INLINE_CHARACTERS: Final = 1_500
 """Maximum length of a schema as JSON in the manifest. A longer one has its own file."""
+_TEXTS: Final = ("title", "description", "$comment")
+"""Keywords whose values are texts for models and people."""
 
 
 def select_tools(
@@ -55,8 +59,11 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 class ToolTables:
     """The tables of the tools of one upstream, by their names in the manifest."""
 
-    def __init__(self, *, server: str, upstream: str, prefix: str, losses: Losses) -> None:
+    def __init__(self, *, server: str, upstream: str, prefix: str, trusts_hints: bool, losses: Losses) -> None:
         self.tables: dict[str, dict[str, Any]] = {}
+        self.comments: dict[str, str] = {}
+        """Comments for the author, by the names of tools."""
+        self._trusts_hints = trusts_hints
         self._names = ToolNames(server)
         self._upstream = upstream
         self._prefix = prefix
@@ -74,13 +81,13 @@ class ToolTables:
         table: dict[str, Any] = {**self._texts(tool, name), "upstream": self._upstream}
         if name != original:
             table["upstream_tool"] = original
-        table |= {"upstream_hash": fingerprint(tool), "hints": self._hints(tool)}
-        table["input_schema"] = as_2020_12(tool["inputSchema"])
+        table |= {"upstream_hash": fingerprint(tool), **self._hints(tool, name)}
+        table["input_schema"] = neutral_texts(as_2020_12(tool["inputSchema"]))
         self._record_losses(tool)
         self.tables[name] = table
 
     def _texts(self, tool: Mapping[str, Any], name: str) -> dict[str, Any]:
-        title = one_line(tool.get("title") or (tool.get("annotations") or {}).get("title") or "")
+        title = one_line(clean_text(tool.get("title") or (tool.get("annotations") or {}).get("title") or ""))
         description = clean_text(tool.get("description") or "")
         if not description:
             self._losses.note(tool["name"], "it has no description: write one")
@@ -93,18 +100,17 @@ class ToolTables:
             texts["description"] = description
         return {key: text for key, text in texts.items() if text}
 
-    def _hints(self, tool: Mapping[str, Any]) -> dict[str, bool]:
-        """Return the hints of a tool; without annotations, those that MCP assumes: destructive and open world."""
-        annotations = tool.get("annotations") or {}
-        read_only = bool(annotations.get("readOnlyHint"))
-        if not read_only and annotations.get("destructiveHint") is None:
+    def _hints(self, tool: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """Return the keys of a tool for its hints. Untrusted ones become a comment, and each call needs approval."""
+        if not self._trusts_hints:
+            if text := hints_comment(tool):
+                self.comments[name] = f"The server declares, untrusted: {text}"
+            return {}
+        if (hints := accepted_hints(tool)) is None:
             self._losses.add("no_hints", tool["name"])
-        return {
-            "read_only": read_only,
-            "destructive": not read_only and annotations.get("destructiveHint") is not False,
-            "idempotent": read_only or bool(annotations.get("idempotentHint")),
-            "open_world": annotations.get("openWorldHint") is not False,
-        }
+            return {}
+        self.comments[name] = "These hints are those that the server declares, accepted with --trust-hints."
+        return {"hints": hints, "hints_source": "upstream"}
 
     def _record_losses(self, tool: Mapping[str, Any]) -> None:
         for key in ("outputSchema", "icons", "_meta"):
@@ -142,7 +148,21 @@ def _has_null(value: Any) -> bool:
 
 
 def clean_text(text: str) -> str:
-    """Return a text without control characters except line feeds, and without spaces at the ends of lines."""
+    """Return a text of another server with escaped control and invisible characters, except line feeds.
+
+    Spaces at the ends of lines are removed.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).split("\n")
-    printable = ("".join(char if char.isprintable() else " " for char in line).rstrip() for line in lines)
-    return "\n".join(printable).strip()
+    return "\n".join(visible_text(line).rstrip() for line in lines).strip()
+
+
+def neutral_texts(schema: Any) -> Any:
+    """Return a copy of a JSON Schema whose titles and descriptions are neutral and bounded."""
+    return changed_schemas(schema, _neutral_node)
+
+
+def _neutral_node(node: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: cut(clean_text(value), MAX_DESCRIPTION_LENGTH) if key in _TEXTS and isinstance(value, str) else value
+        for key, value in node.items()
+    }

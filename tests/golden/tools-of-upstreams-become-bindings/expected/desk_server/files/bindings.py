@@ -17,6 +17,7 @@ FILES_UPSTREAM: Final = Upstream(
     env={"NODE_ENV": "production"},
     pass_env=("NODE_OPTIONS",),
     working_dir="~",
+    allow=("sampling", "url"),
     timeout_s=20,
 )
 
@@ -36,4 +37,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 c6560907894e2d36dbba0b2dedb8f3a9
+# toolmason: sha256 99c0ff3a40d487faced553f6f57dd1f5

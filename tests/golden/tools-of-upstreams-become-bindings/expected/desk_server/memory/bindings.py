@@ -27,9 +27,17 @@ DELETE_ENTITIES: Final = UpstreamTool(
     timeout_s=5,
 )
 
+READ_GRAPH: Final = UpstreamTool(
+    name="read_graph",
+    upstream=MEMORY_UPSTREAM,
+    original="read_graph",
+    risk=Risk.DESTRUCTIVE,
+)
+
 BINDINGS: Final[Mapping[str, Binding]] = {
     "delete_entities": upstream(DELETE_ENTITIES),
+    "read_graph": upstream(READ_GRAPH),
 }
 
 
-# toolmason: sha256 f1871bc511b17a70a1615ebce8c651e2
+# toolmason: sha256 1d6f67620cd31ed403015e06cf541270
