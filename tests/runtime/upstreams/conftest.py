@@ -46,6 +46,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "DESK_TOKEN": "t0ken-of-the-desk",
         "DESK_SECRET": "passed",
         "DESK_PRIVATE": "not passed",
+        "XDG_STATE_HOME": str(tmp_path / "state"),
     }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
