@@ -39,6 +39,9 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
 @click.option(
     "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
 )
+@click.option("--reads", metavar="PATH", multiple=True, help="Path that COMMAND may read. Repeatable.")
+@click.option("--writes", metavar="PATH", multiple=True, help="Path that COMMAND may read and change. Repeatable.")
+@click.option("--no-network", is_flag=True, help="Run COMMAND without network.")
 @click.option(
     "--header",
     "headers",
@@ -60,6 +63,9 @@ def server(
     *,
     output: Path | None,
     pass_env: tuple[str, ...],
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+    no_network: bool,
     headers: tuple[str, ...],
     timeout: int,
     force: bool,
@@ -68,11 +74,14 @@ def server(
     """Create a manifest that serves the tools of an MCP server.
 
     Example: `toolmason import server -o manifest/notes.toml -- npx -y some-server ~/notes`. The server is started
-    without a shell, or reached at its URL. It gets only basic variables and those of --pass-env, as later from the
-    generated server. No tool is called. Parts that cannot be imported are listed on stderr.
+    without a shell, or reached at its URL. As later from the generated server, COMMAND gets only basic variables and
+    those of --pass-env, and may use only its own files, the paths of its command line, --reads and --writes. No tool is
+    called. Parts that cannot be imported are listed on stderr.
 
     Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
+    from toolmason_runtime.programs.spec import Permissions
+
     from toolmason.diagnostics.terminal import progress
     from toolmason.importers.notes import ImporterError, Notes
     from toolmason.importers.server.address import ask_server, parse_address
@@ -83,7 +92,8 @@ def server(
         refuse_existing((output,), force=force)
     notes = Notes()
     try:
-        parsed = parse_address(address, headers=sent, pass_env=pass_env)
+        permissions = Permissions(reads=reads, writes=writes, network=not no_network)
+        parsed = parse_address(address, headers=sent, pass_env=pass_env, permissions=permissions)
         with progress() as show:
             show("listing the server's tools")
             described = ask_server(parsed, timeout_s=timeout)

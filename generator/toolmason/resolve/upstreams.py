@@ -88,7 +88,7 @@ def _describe_access(table: UpstreamTable) -> tuple[str, ...]:
     if not table.command:
         return ()
     lists = {"reads": table.reads, "writes": table.writes, "starts": table.executes}
-    declared = (f"{verb} {', '.join(paths)}" for verb, paths in lists.items() if paths)
+    declared = (f"{verb} {', '.join(f'`{path}`' for path in paths)}" for verb, paths in lists.items() if paths)
     return (*declared, "network" if table.network else "no network")
 
 

@@ -35,8 +35,12 @@ _MAX_PARENTS: Final = 6
 _SCRIPTS: Final = frozenset({".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".pyz", ".rb", ".jar", ".sh", ".php", ".pl"})
 
 _DENIED: Final = re.compile(
-    r"EACCES|EPERM|\[Errno 13\]|os error 13|permission denied|operation not permitted", re.IGNORECASE | re.ASCII
+    r"EACCES|EPERM|EROFS|\[Errno (?:13|30)\]|os error 13|permission denied|operation not permitted"
+    r"|read-only file system|unable to open database file",
+    re.IGNORECASE | re.ASCII,
 )
+_MISSING: Final = re.compile(r"ENOENT|\[Errno 2\]|os error 2|no such file or directory", re.IGNORECASE | re.ASCII)
+"""The errors for a hidden file in `bwrap`."""
 _UNREACHABLE: Final = re.compile(
     r"EAI_AGAIN|ENOTFOUND|ENETUNREACH|network is unreachable|name resolution|\bconnect\b|\bdial tcp\b|urlopen",
     re.IGNORECASE | re.ASCII,
@@ -113,12 +117,16 @@ def _packages(command: Command) -> Iterable[str]:
     """Yield the packages of the paths on a command line: `node /opt/notes/build/index.js` needs `/opt/notes`."""
     for word in command.argv[1:]:
         path = Path(word) if os.path.isabs(word) else Path(command.cwd or os.curdir, word)  # noqa: PTH117  a text
-        try:
-            is_script = path.is_file() and path.suffix in _SCRIPTS
-        except (OSError, ValueError):
-            continue
-        if is_script:
+        if is_script(path):
             yield str(_package(Path(os.path.realpath(path))))
+
+
+def is_script(path: Path) -> bool:
+    """Return whether a path of a command line is a file of source code."""
+    try:
+        return path.suffix in _SCRIPTS and path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _package(script: Path) -> Path:
@@ -148,9 +156,9 @@ def sandbox_advice(upstream: Upstream, output: str) -> str:
     table = f"[upstreams.{upstream.name}]"
     if upstream.memory_mb and _NO_MEMORY.search(output):
         return f"Each of its processes has {upstream.memory_mb:,} MiB of memory: `memory_mb` of {table} sets the limit."
-    if not isolation():
+    if not (sandbox := isolation()):
         return ""
-    denied = _DENIED.search(output)
+    denied = _DENIED.search(output) or (_MISSING.search(output) if sandbox == "bwrap" else None)
     if not upstream.permissions.network and _UNREACHABLE.search(output):
         return f"It runs in a sandbox without network: `network = true` in {table} allows it."
     if denied is None:

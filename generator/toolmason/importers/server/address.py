@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
@@ -17,7 +17,7 @@ from toolmason_runtime.programs.execute import base_environment
 from toolmason_runtime.programs.spec import Permissions
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.toml.problems import quoted
-from toolmason_runtime.upstreams.confinement import Confinement
+from toolmason_runtime.upstreams.confinement import Confinement, is_script
 from toolmason_runtime.upstreams.spec import DEFAULT_PERMISSIONS, Upstream
 
 from toolmason.audit.mcp_client import Launch, describe_server
@@ -101,8 +101,14 @@ class Address:
         return Launch(environ=base_environment(os.environ) | passed | own, cwd=cwd, confinement=confinement)
 
 
-def parse_address(words: Sequence[str], *, headers: Mapping[str, str], pass_env: Sequence[str]) -> Address:
-    """Return the address of a command line or a URL.
+def parse_address(
+    words: Sequence[str],
+    *,
+    headers: Mapping[str, str],
+    pass_env: Sequence[str],
+    permissions: Permissions = DEFAULT_PERMISSIONS,
+) -> Address:
+    """Return the address of a command line or a URL. The program may also read the paths of its command line.
 
     Raises:
         ImporterError: it contains a secret, or an option that belongs to the other kind of address.
@@ -112,6 +118,8 @@ def parse_address(words: Sequence[str], *, headers: Mapping[str, str], pass_env:
             raise ImporterError(f"write one URL or one command line, not {quoted(words[1])} after a URL")
         if pass_env:
             raise ImporterError("--pass-env requires a command line: a server at a URL has its own environment")
+        if permissions != DEFAULT_PERMISSIONS:
+            raise ImporterError("--reads, --writes and --no-network require a command line")
         _refuse_secret_url(words[0])
         for name, value in headers.items():
             if is_secret_name(name) and not _VARIABLE.search(value):
@@ -124,7 +132,20 @@ def parse_address(words: Sequence[str], *, headers: Mapping[str, str], pass_env:
     for word in secret_words(words):
         if not _VARIABLE.search(word):
             raise ImporterError(f"argument {words.index(word)} of the command contains a secret; {_HINT}")
-    return Address(command=tuple(words), pass_env=tuple(pass_env))
+    for path in (*permissions.reads, *permissions.writes):
+        if not re.match(r"/|~(?:/|\Z)|\$\w|\$\{\w+\}|\{roots\}\Z|\{cwd\}\Z", path):
+            raise ImporterError(f"write an absolute path for --reads and --writes, not {quoted(path)}")
+    named = [word for word in words[1:] if _is_path(word) and word not in permissions.writes]
+    reads = tuple(dict.fromkeys([*permissions.reads, *named]))
+    return Address(command=tuple(words), pass_env=tuple(pass_env), permissions=replace(permissions, reads=reads))
+
+
+def _is_path(word: str) -> bool:
+    """Return whether a word of a command line is an absolute path that exists, but no script: it may be read anyway."""
+    try:
+        return word.startswith("/") and Path(word).exists() and not is_script(Path(word))
+    except (OSError, ValueError):
+        return False
 
 
 def ask_server(address: Address, *, timeout_s: float) -> ServerDescription:

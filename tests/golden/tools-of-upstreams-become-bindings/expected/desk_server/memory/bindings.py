@@ -16,6 +16,9 @@ MEMORY_UPSTREAM: Final = Upstream(
     url="https://memory.example/mcp",
     headers={"Authorization": "Bearer $MEMORY_TOKEN"},
     timeout_s=60,
+    pins={
+        "delete_entities": "0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c",
+    },
 )
 
 DELETE_ENTITIES: Final = UpstreamTool(
@@ -32,4 +35,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 f1871bc511b17a70a1615ebce8c651e2
+# toolmason: sha256 328e93ca07f3a8ca782d43698692a3ab
