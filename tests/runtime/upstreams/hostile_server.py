@@ -197,7 +197,7 @@ def answer(message: dict[str, Any], state: Path) -> Any:
                 text, failed = "denied: MemoryError", True
             except Exception as error:  # noqa: BLE001  it is the result
                 text, failed = f"denied: {type(error).__name__}: {error}", True
-            return {"content": [{"type": "text", "text": text}], "isError": failed}
+            return {"content": [{"type": "text", "text": text}], "structuredContent": {}, "isError": failed}
         case "ping":
             return {}
     return None
