@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,13 @@ def server(
     Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
     from toolmason_runtime.programs.spec import Permissions
+    from toolmason_runtime.toml.positions import Position
 
     from toolmason.diagnostics.terminal import progress
     from toolmason.importers.notes import ImporterError, Notes
-    from toolmason.importers.server.address import ask_server, parse_address
+    from toolmason.importers.server.address import ask_server, parse_address, temporary_home
     from toolmason.importers.server.manifest import ImportOptions, import_server
+    from toolmason.importers.server.versions import unpinned, with_exact_versions
 
     sent = parse_headers(headers)
     if output:
@@ -94,9 +97,10 @@ def server(
     try:
         permissions = Permissions(reads=reads, writes=writes, network=not no_network)
         parsed = parse_address(address, headers=sent, pass_env=pass_env, permissions=permissions)
-        with progress() as show:
+        with progress() as show, temporary_home() as home:
             show("listing the server's tools")
-            described = ask_server(parsed, timeout_s=timeout)
+            described = ask_server(replace(parsed, home=home), timeout_s=timeout)
+            parsed = with_exact_versions(parsed, home)
         imported = import_server(described, parsed, notes, options=ImportOptions(**options), output=output)
     except ImporterError as error:
         fail_import(error, notes, is_json=False)
@@ -104,6 +108,9 @@ def server(
         root = output.parent.parent if output.absolute().parent.name == MANIFESTS else output.parent
         schemas = {Path(os.path.normpath(root / path)): text for path, text in imported.schemas.items()}
         write_all({output: imported.text, **schemas}, force=force)
+    for package in unpinned(parsed):
+        problem = f"`{package.spec}` has no exact version, so each start may run another one"
+        notes.add(described.name, Position(0, 0), "command", f"{problem}: write one such as `{package.example}`")
     print_lines(str(note) for note in notes)
     click.echo(
         f"{imported.tools} of {len(described.tools)} tools imported; review their `hints` before you serve them.",

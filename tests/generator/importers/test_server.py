@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from toolmason_runtime.upstreams.pins import fingerprint
 
 from toolmason.audit.mcp_client import list_tools
 from toolmason.audit.server_lists import ServerDescription
@@ -27,7 +28,7 @@ from toolmason.importers.server.address import Address
 from toolmason.importers.server.drift import schema_change
 from toolmason.importers.server.layout import manifest_text
 from toolmason.importers.server.manifest import ImportOptions, import_server, server_name
-from toolmason.importers.server.schemas import as_2020_12, fingerprint, without_texts
+from toolmason.importers.server.schemas import as_2020_12, without_texts
 
 HERE = Path(__file__).parent
 PACKAGES = HERE.parents[1] / "node_modules" / "@modelcontextprotocol"

@@ -156,7 +156,7 @@ def ask_server(address: Address, *, timeout_s: float) -> ServerDescription:
     """
     shown = address.url or address.command[0]
     try:
-        with nullcontext(address.home) if address.home else _temporary_home() as home:
+        with nullcontext(address.home) if address.home else temporary_home() as home:
             launch = address.launch(home)
             return describe_server(address.server, headers=address.sent_headers, timeout_s=timeout_s, launch=launch)
     except ServerError as error:
@@ -168,7 +168,8 @@ def ask_server(address: Address, *, timeout_s: float) -> ServerDescription:
 
 
 @contextmanager
-def _temporary_home() -> Iterator[Path]:
+def temporary_home() -> Iterator[Path]:
+    """Yield a new directory for the program of a server, which is removed afterwards."""
     # Errors are ignored: caches of package runners have files that cannot be written.
     with tempfile.TemporaryDirectory(prefix="toolmason-", ignore_cleanup_errors=True) as directory:
         yield Path(directory)
