@@ -91,14 +91,13 @@ async def test_a_change_that_the_upstream_reports_counts_from_the_next_call(talk
     person = Person()
     async with talking(elicitation_callback=person) as client:
         assert text_of(await client.call_tool("plain", {})) == "done: fine"
-        change(desk, {**PLAIN, "description": "Now a different tool"}, HOME)
+        change(desk, {**PLAIN, "description": "Now a different tool"}, HOME, notify=True)
         assert text_of(await client.call_tool("plain", {})) == "done: fine"
         assert len(person.questions) == 1
         change(desk)
-        await client.call_tool("plain", {})
-        await client.call_tool("plain", {})
+        assert text_of(await client.call_tool("plain", {})) == "done: fine"
 
-    assert len(person.questions) == 2  # the third call was made before the list was read again
+    assert len(person.questions) == 1
 
 
 @pytest.mark.anyio
