@@ -110,7 +110,10 @@ def _system_programs() -> tuple[str, ...]:
 def _installation(command: Command) -> tuple[str, ...]:
     """Return the directories of the program's installation: `uvx` starts `uv`, and a version manager its programs."""
     executable = shutil.which(command.argv[0], path=command.env.get("PATH"))
-    return installation(os.path.abspath(executable)) if executable else ()  # noqa: PTH100  links are kept
+    if not executable:
+        return ()
+    real = Path(os.path.realpath(executable))  # of `node_modules/.bin/notes`, a script in its package
+    return (*installation(os.path.abspath(executable)), *([str(_package(real))] if is_script(real) else []))  # noqa: PTH100  links are kept
 
 
 def _packages(command: Command) -> Iterable[str]:
