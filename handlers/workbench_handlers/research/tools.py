@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError
+from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError, upstream_warnings
 from toolmason_runtime.programs import ProgramSettings
-from toolmason_runtime.upstreams.report import upstream_warnings
 
 from workbench_handlers.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
 from workbench_handlers.model_backends.detect import find_program
