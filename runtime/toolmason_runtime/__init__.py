@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.suggestions import MAX_CHARS as MAX_CHARS
     from toolmason_runtime.suggestions import closest_matches as closest_matches
     from toolmason_runtime.suggestions import did_you_mean as did_you_mean
+    from toolmason_runtime.upstreams.report import upstream_warnings as upstream_warnings
 
 EXPORTS = {
     "toolmason_runtime.chunks.cutting": ("truncated",),
@@ -64,6 +65,7 @@ EXPORTS = {
     "toolmason_runtime.server.logging": ("FIELDS", "LogLines"),
     "toolmason_runtime.server.package_files": ("server_files",),
     "toolmason_runtime.suggestions": ("MAX_CHARS", "closest_matches", "did_you_mean"),
+    "toolmason_runtime.upstreams.report": ("upstream_warnings",),
 }
 
 

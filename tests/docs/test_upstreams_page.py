@@ -46,7 +46,9 @@ def is_part(part: Any, whole: Any) -> bool:
 
 def test_the_manifest_of_the_page_is_that_of_the_import(project: Path) -> None:
     shown = tomllib.loads(IMPORTED.block("toml"))
-    assert shown["upstreams"]["memory"].pop("command") == ["npx", "-y", "@modelcontextprotocol/server-memory"]
+    installed = json.loads((NODE / "@modelcontextprotocol" / "server-memory" / "package.json").read_text("utf-8"))
+    package = f"@modelcontextprotocol/server-memory@{installed['version']}"
+    assert shown["upstreams"]["memory"].pop("command") == ["npx", "-y", package]
 
     assert is_part(shown, tables(project))
 

@@ -20,6 +20,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
 from toolmason_runtime.remote.budget import MESSAGE
+from toolmason_runtime.upstreams.confinement import Confinement, sandbox_advice
 from toolmason_runtime.upstreams.limits import LimitedTransport
 
 from toolmason.audit.server_failures import DisconnectedError, cause_of, describe_failure
@@ -44,10 +45,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """The environment and the working directory of a server that is started. Default: those of this process."""
+    """The environment, the working directory and the sandbox of a server that is started.
+
+    Default: those of this process, and no sandbox.
+    """
 
     environ: Mapping[str, str] | None = None
     cwd: str | None = None
+    confinement: Confinement | None = None
 
 
 def list_tools(server: str | Sequence[str], *, headers: Mapping[str, str], timeout_s: float) -> list[Any]:
@@ -106,13 +111,15 @@ def _ask(
             stderr = bytearray()
 
             async def converse() -> Answer:
-                process = AuditedProcess(command, environ, launch.cwd or "", stderr)
+                process = AuditedProcess(command, environ, launch.cwd or "", stderr, launch.confinement)
                 return await _converse(process.streams(), question, mode, callbacks)
 
             try:
                 return _run(converse, timeout_s)
             except ServerError as error:
                 error.stderr_tail = "\n".join(stderr.decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:])
+                if launch.confinement is not None:
+                    error.advice = sandbox_advice(launch.confinement.upstream, error.stderr_tail)
                 raise
 
         try:

@@ -25,11 +25,15 @@ MAX_TOOLS: Final = 10_000
 
 
 class ServerError(Exception):
-    """The server returned no valid tool list. `stderr_tail` is the end of its stderr."""
+    """The server returned no valid tool list.
+
+    `stderr_tail` is the end of its stderr, `advice` the key of a manifest that may help.
+    """
 
     def __init__(self, message: str, stderr_tail: str = "") -> None:
         super().__init__(message)
         self.stderr_tail = stderr_tail
+        self.advice = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from mcp.shared.message import SessionMessage
-from toolmason_runtime.programs.launcher_client import Execution, Limits
+from toolmason_runtime.programs.execute import Command
+from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.transports.framing import error_message
 from toolmason_runtime.transports.messages import MalformedError
+from toolmason_runtime.upstreams.confinement import Confinement
 from toolmason_runtime.upstreams.process import UpstreamProcess, receive_limited
 from toolmason_runtime.upstreams.spec import Upstream
 
@@ -26,22 +28,23 @@ class AuditedProcess(UpstreamProcess):
     of its stderr are in `stderr`.
     """
 
-    def __init__(self, command: Sequence[str], environ: Mapping[str, str], cwd: str, stderr: bytearray) -> None:
-        super().__init__(Upstream(name=command[0], command=tuple(command)))
+    def __init__(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        cwd: str,
+        stderr: bytearray,
+        confinement: Confinement | None = None,
+    ) -> None:
+        super().__init__(Upstream(name=command[0], command=tuple(command)), confinement)
         self._argv, self._environ, self._cwd = tuple(command), environ, cwd
         self._errors_tail = stderr
 
-    async def _start(self, process: RunningProcess) -> None:
-        await process.start(
-            Execution(
-                argv=self._argv,
-                executable=self._executable(),
-                env=self._environ,
-                cwd=self._cwd,
-                limits=Limits(memory_mb=0, file_bytes=0),
-            ),
-            None,
-        )
+    async def _start(self, process: RunningProcess, temp_dir: str) -> None:
+        unlimited = Limits(memory_mb=0, file_bytes=0)
+        command = Command(argv=self._argv, env=self._environ, cwd=self._cwd, limits=unlimited)
+        command = await self._confined(command, temp_dir)
+        await process.start(command.execution(self._executable(), command.env), None)
 
     def _executable(self) -> str:
         name = self._argv[0]

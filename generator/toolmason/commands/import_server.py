@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,9 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
 @click.option(
     "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
 )
+@click.option("--reads", metavar="PATH", multiple=True, help="Path that COMMAND may read. Repeatable.")
+@click.option("--writes", metavar="PATH", multiple=True, help="Path that COMMAND may read and change. Repeatable.")
+@click.option("--no-network", is_flag=True, help="Run COMMAND without network.")
 @click.option(
     "--header",
     "headers",
@@ -65,6 +69,9 @@ def server(
     *,
     output: Path | None,
     pass_env: tuple[str, ...],
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+    no_network: bool,
     headers: tuple[str, ...],
     timeout: int,
     force: bool,
@@ -73,26 +80,33 @@ def server(
     """Create a manifest that serves the tools of an MCP server.
 
     Example: `toolmason import server -o manifest/notes.toml -- npx -y some-server ~/notes`. The server is started
-    without a shell, or reached at its URL. It gets only basic variables and those of --pass-env, as later from the
-    generated server. No tool is called. Parts that cannot be imported are listed on stderr.
+    without a shell, or reached at its URL. As later from the generated server, COMMAND gets only basic variables and
+    those of --pass-env, and may use only its own files, the paths of its command line, --reads and --writes. No tool is
+    called. Parts that cannot be imported are listed on stderr.
 
     Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
+    from toolmason_runtime.programs.spec import Permissions
+    from toolmason_runtime.toml.positions import Position
+
     from toolmason.diagnostics.terminal import progress
     from toolmason.importers.notes import ImporterError, Notes
-    from toolmason.importers.server.address import ask_server, parse_address
+    from toolmason.importers.server.address import ask_server, parse_address, temporary_home
     from toolmason.importers.server.hints import unasked_text
     from toolmason.importers.server.manifest import ImportOptions, import_server
+    from toolmason.importers.server.versions import unpinned, with_exact_versions
 
     sent = parse_headers(headers)
     if output:
         refuse_existing((output,), force=force)
     notes = Notes()
     try:
-        parsed = parse_address(address, headers=sent, pass_env=pass_env)
-        with progress() as show:
+        permissions = Permissions(reads=reads, writes=writes, network=not no_network)
+        parsed = parse_address(address, headers=sent, pass_env=pass_env, permissions=permissions)
+        with progress() as show, temporary_home() as home:
             show("listing the server's tools")
-            described = ask_server(parsed, timeout_s=timeout)
+            described = ask_server(replace(parsed, home=home), timeout_s=timeout)
+            parsed = with_exact_versions(parsed, home)
         imported = import_server(described, parsed, notes, options=ImportOptions(**options), output=output)
     except ImporterError as error:
         fail_import(error, notes, is_json=False)
@@ -100,6 +114,9 @@ def server(
         root = output.parent.parent if output.absolute().parent.name == MANIFESTS else output.parent
         schemas = {Path(os.path.normpath(root / path)): text for path, text in imported.schemas.items()}
         write_all({output: imported.text, **schemas}, force=force)
+    for package in unpinned(parsed):
+        problem = f"`{package.spec}` has no exact version, so each start may run another one"
+        notes.add(described.name, Position(0, 0), "command", f"{problem}: write one such as `{package.example}`")
     print_lines(str(note) for note in notes)
     next_step = (
         "review the `hints` that the server declares before you serve them."

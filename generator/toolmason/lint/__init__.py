@@ -26,6 +26,7 @@ from toolmason.lint.names import (
     check_prefixes,
     check_tool_count,
 )
+from toolmason.lint.packages import check_package_versions, check_tool_hashes
 from toolmason.lint.parameters import (
     check_injected_parameter,
     check_parameter_description_length,
@@ -44,7 +45,7 @@ from toolmason.model.tool import Tool
 from toolmason.schema.providers import providers
 
 _ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519", "TM541"})
-_NOTES: Final = frozenset({"TM513", "TM527"})
+_NOTES: Final = frozenset({"TM513", "TM527", "TM532"})
 DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
     code: Severity.ERROR if code in _ERRORS else Severity.NOTE if code in _NOTES else Severity.WARNING
     for code in (
@@ -55,6 +56,8 @@ DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
         "TM527",
         "TM528",
         "TM529",
+        "TM531",
+        "TM532",
         "TM541",
         "TM542",
         "TM543",
@@ -273,6 +276,8 @@ RULES: Final[tuple[Rule, ...]] = (
     check_command_is_installed,
     check_metadata_addresses,
     check_plain_credentials,
+    check_package_versions,
+    check_tool_hashes,
     check_postings,
     check_prefixes,
     check_prompt_commands,

@@ -506,7 +506,17 @@ class UpstreamTable(PartialTable):
     pass_env: tuple[str, ...] = ()
     """Variables passed to its program from our server's environment, besides the few that every program needs."""
     working_dir: str = ""
-    """Working directory of its program. Default: that of our server. `~` and `$VAR` are expanded."""
+    """Working directory of its program, which it may read. Default: that of our server. `~` and `$VAR` are expanded."""
+    memory_mb: int = key({"minimum": 64}, default=1024)
+    """Maximum memory of each of its processes in MiB. Linux only."""
+    reads: tuple[str, ...] = ()
+    """Files and directories that it may read: absolute, `~/...`, `$VAR/...`, `{roots}` or `{cwd}`."""
+    writes: tuple[str, ...] = ()
+    """Files and directories that it may read and change."""
+    executes: tuple[str, ...] = ()
+    """Programs outside of the system's directories that it may start: paths, or names that are looked up."""
+    network: bool = True
+    """Whether its program may use the network."""
     unused_tools: tuple[str, ...] = ()
     """Tools of the server that are left out on purpose: `check --upstreams` does not report them as new."""
     headers: Mapping[str, str] = key(default={})
@@ -719,7 +729,9 @@ class ToolTable(PartialTable):
     """Server of `[upstreams]` that implements the tool, instead of a handler."""
     upstream_tool: str = ""
     """Name of the tool in that server. Default: the tool's own name."""
-    upstream_hash: str = key(matching(r"[0-9a-f]{16}", "the 16 digits that `import server` writes"), default="")
+    upstream_hash: str = key(
+        matching(r"[0-9a-f]{16}|[0-9a-f]{64}", "the 64 digits that `import server` writes"), default=""
+    )
     """Hash of the tool's texts, hints and schemas at its import: `check --upstreams` reports changes."""
     hints_source: Literal["author", "upstream"] = "author"
     """Origin of `hints`: `upstream` if `import server --trust-hints` copied them from the server's annotations."""

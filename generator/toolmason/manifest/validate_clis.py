@@ -241,6 +241,11 @@ def check_cli(context: TableContext) -> None:
         context.error("TM209", f"`command` in {table_name(context.at)} names no program", "command", hint=hint)
     check_words(context, "command")
     check_environment(context)
+    check_access(context)
+
+
+def check_access(context: TableContext) -> None:
+    """Report invalid paths in `reads`, `writes` and `executes`."""
     for key in ("reads", "writes", "executes"):
         _check_paths(context, key)
 

@@ -8,9 +8,15 @@ from typing import Final
 from toolmason_runtime.toml.problems import either, quoted, table_name, unprintable
 from toolmason_runtime.toml.reader import TableContext
 
-from toolmason.manifest.validate_clis import check_environment, check_hints, check_provider, check_words
+from toolmason.manifest.validate_clis import (
+    check_access,
+    check_environment,
+    check_hints,
+    check_provider,
+    check_words,
+)
 
-_PROCESS_KEYS: Final = ("env", "pass_env", "working_dir")
+_PROCESS_KEYS: Final = ("env", "pass_env", "working_dir", "memory_mb", "reads", "writes", "executes", "network")
 """Keys that only an upstream with a `command` has."""
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """Name of an HTTP header (RFC 9110, token)."""
@@ -34,6 +40,7 @@ def check_upstream(context: TableContext) -> None:
                 context.error("TM235", message, key, hint="remove it", value=False)
     check_words(context, "command")
     check_environment(context)
+    check_access(context)
     check_headers(context)
 
 

@@ -102,7 +102,9 @@ class Category:
             functions.append("upstream")
         if any(command.tool.placements or command.tool.program.placements for command in self.commands):
             classes |= {"ArgumentPlacement", "PlacementKind"}
-        if any(command.tool.program.permissions for command in self.commands):
+        if any(command.tool.program.permissions for command in self.commands) or any(
+            upstream.has_own_permissions for _, upstream in self.upstreams
+        ):
             classes.add("Permissions")
         return (*sorted(classes), *functions)
 
@@ -152,6 +154,8 @@ class UpstreamServer:
     address: str
     variables: tuple[str, ...]
     """Environment variables of our server that it receives, or that its command line and headers use."""
+    access: tuple[str, ...] = ()
+    """The files and the network that its program may use; empty for a URL."""
 
 
 _SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.programs.spec import Risk
+from toolmason_runtime.programs.spec import Permissions, Risk
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
 
@@ -47,7 +47,24 @@ def _upstream(context: ResolveContext, name: str, table: UpstreamTable) -> Upstr
         headers=dict(table.headers),
         allow=table.allow,
         timeout_s=table.timeout,
+        memory_mb=table.memory_mb,
+        permissions=Permissions(reads=table.reads, writes=table.writes, executes=table.executes, network=table.network),
+        pins=_pins(context, name),
+        unused_tools=table.unused_tools,
     )
+
+
+def _pins(context: ResolveContext, name: str) -> dict[str, str]:
+    """Return the hash of each tool of an upstream, by its original name; empty for a tool without one.
+
+    Several tools of the manifest may call the same tool of the upstream; the first hash counts.
+    """
+    pins: dict[str, str] = {}
+    for tool_name, tool in context.tables.tools.items():
+        if tool.upstream == name:
+            original = tool.upstream_tool or tool_name
+            pins[original] = pins.get(original) or tool.upstream_hash
+    return pins
 
 
 def upstream_servers(context: ResolveContext) -> tuple[UpstreamServer, ...]:
@@ -60,14 +77,25 @@ def upstream_servers(context: ResolveContext) -> tuple[UpstreamServer, ...]:
             tags=table.tags,
             address=table.url or " ".join(table.command),
             variables=_variables(table),
+            access=_describe_access(table),
         )
         for name, table in context.tables.upstreams.items()
         if name in used
     )
 
 
+def _describe_access(table: UpstreamTable) -> tuple[str, ...]:
+    """Return the access of an upstream's program as declared, such as `reads ~/notes`; empty for a URL."""
+    if not table.command:
+        return ()
+    lists = {"reads": table.reads, "writes": table.writes, "starts": table.executes}
+    declared = (f"{verb} {', '.join(f'`{path}`' for path in paths)}" for verb, paths in lists.items() if paths)
+    return (*declared, "network" if table.network else "no network")
+
+
 def _variables(table: UpstreamTable) -> tuple[str, ...]:
-    texts = (*table.command, table.url, table.working_dir, *table.env.values(), *table.headers.values())
+    paths = (*table.reads, *table.writes, *table.executes)
+    texts = (*table.command, table.url, table.working_dir, *table.env.values(), *table.headers.values(), *paths)
     return tuple(dict.fromkeys([*used_variables(texts), *table.pass_env]))
 
 

@@ -55,7 +55,8 @@ class HealthParts:
 
     `find` runs the program for its version, `read_only` checks its restriction to reading, `store` asks the store for a
     sign of life, and `retry` reads the retry settings. `models` are the names to try in order for each kind of tool,
-    `operations` the running ones as JSON, and `unconfined` the programs that declare no access.
+    `operations` the running ones as JSON, and `unconfined` the programs that declare no access. `upstreams` are
+    warnings about MCP servers whose tools changed.
     """
 
     server_name: str
@@ -70,6 +71,7 @@ class HealthParts:
     models: Mapping[str, Sequence[str]]
     operations: Sequence[Mapping[str, Any]] = ()
     unconfined: Sequence[str] = ()
+    upstreams: Sequence[str] = ()
     check_timeout_s: float = CHECK_TIMEOUT_S
     probe_timeout_s: float = PROBE_TIMEOUT_S
 
@@ -185,6 +187,7 @@ async def _diagnostics(
                 *([git_ignore.message] if git_ignore else ()),
                 *([f"{remark[0].upper()}{remark[1:]}."] if remark else ()),
                 *isolation_warnings(parts.unconfined),
+                *parts.upstreams,
                 *(read_only.notes if read_only else ()),
             ],
         }

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError
+from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError, upstream_warnings
 from toolmason_runtime.programs import ProgramSettings
 
 from workbench_handlers.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
@@ -130,6 +130,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         models={kind: models(kind, environ) for kind in MODELS},
         operations=[_operation_data(running, has_progress=call.is_local) for running in shared.operations.running()],
         unconfined=call.state(ProgramSettings).unconfined,
+        upstreams=upstream_warnings(call),
     )
     report = await health(include_diagnostics=bool(params.includeDiagnostics), parts=parts)
     if problems:

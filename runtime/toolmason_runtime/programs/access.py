@@ -41,7 +41,8 @@ MAX_INTERPRETERS: Final = 4
 
 _OPEN_NETWORK: Final = "TCP fast open, MPTCP, UDP and everything else are not covered, so a program may still send data"
 _HEAD: Final = 4096
-_PROGRAM_FOLDERS: Final = frozenset({"bin", "sbin", "libexec"})
+_PROGRAM_FOLDERS: Final = frozenset({"bin", "sbin", "libexec", "shims"})
+"""Names of directories of programs; version managers such as pyenv and asdf have `shims`."""
 _VARIABLE = re.compile(r"\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", re.ASCII)
 
 Locate = Callable[[str], str]
@@ -143,13 +144,20 @@ def _paths(entry: str, roots: Sequence[str], cwd: str, environ: Mapping[str, str
 @asynccontextmanager
 async def confined(invocation: Invocation, access: Access) -> AsyncIterator[Invocation]:
     """Yield `invocation` with its access and a temporary directory, which is removed afterwards."""
-    directory = _make_temp_dir()
-    try:
+    async with temporary_directory() as directory:
         yield replace(
             invocation,
             env={**invocation.env, "TMPDIR": directory},
             access=replace(access, writes=(*access.writes, directory)),
         )
+
+
+@asynccontextmanager
+async def temporary_directory() -> AsyncIterator[str]:
+    """Yield the real path of a new temporary directory, which is removed afterwards."""
+    directory = _make_temp_dir()
+    try:
+        yield directory
     finally:
         try:
             os.rmdir(directory)  # noqa: PTH106  nearly always empty
@@ -175,10 +183,17 @@ def with_program(access: Access, executable: str, locate: Locate) -> Access:
             real = os.path.realpath(path)
             if real not in executes:
                 executes.append(real)
+                if os.path.isdir(real):  # noqa: PTH112  a text
+                    continue
                 reads += [*_prefix(path), *_prefix(real)]
                 programs += _interpreters(real, _modified(real))
         waiting = programs
     return replace(access, reads=tuple(dict.fromkeys(reads)), executes=tuple(executes))
+
+
+def installation(executable: str) -> tuple[str, ...]:
+    """Return the installation directories of a program; empty for a program of the system."""
+    return tuple(dict.fromkeys([*_prefix(executable), *_prefix(os.path.realpath(executable))]))
 
 
 def _located(name: str, locate: Locate) -> str:

@@ -59,7 +59,14 @@ async def approve(
 
 
 async def approve_handler(
-    call: ToolCall, *, tool: str, risk: Risk = Risk.WRITE, question: str, key: str, advice: str = "Send less text"
+    call: ToolCall,
+    *,
+    tool: str,
+    risk: Risk = Risk.WRITE,
+    question: str,
+    key: str,
+    advice: str = "Send less text",
+    always: bool = False,
 ) -> None:
     """Request approval of what a handler is about to do, if the policy requires it for `tool` and `risk`.
 
@@ -75,6 +82,7 @@ async def approve_handler(
         question: text for the user. Invisible characters are escaped, except line breaks and tabs.
         key: identity of this effect, such as a digest of the path and the content: an answer is valid for it alone.
         advice: what the model can do if the question is too long to show.
+        always: whether to ask whatever the policy says.
 
     Raises:
         ToolError: the user refused, the question is too long, or the client cannot prompt the user.
@@ -91,17 +99,24 @@ async def approve_handler(
             raise ToolError(message, code="NOT_APPROVED")
         return text
 
-    await _request_approval(call, commands, tool, risk, key=key, question=shown)
+    await _request_approval(call, commands, tool, risk, key=key, question=shown, always=always)
 
 
 async def _request_approval(
-    call: ToolCall, commands: ProgramSettings, tool: str, risk: Risk, *, key: str, question: Callable[[], str]
+    call: ToolCall,
+    commands: ProgramSettings,
+    tool: str,
+    risk: Risk,
+    *,
+    key: str,
+    question: Callable[[], str],
+    always: bool = False,
 ) -> None:
-    if not commands.policy.needs_approval(tool, risk):
+    if not always and not commands.policy.needs_approval(tool, risk):
         events.note(approval="not needed")
         return
     if not call.can_elicit("form"):
-        if commands.approves_headless:
+        if commands.approves_headless and not always:
             _record(call, risk, key, "approved", "headless")
             return
         _record(call, risk, key, "unavailable", "client")

@@ -67,7 +67,7 @@ def own_token(program: str) -> tuple[str, Path]:
         AccessError: the file cannot be created or read, or other users can read it.
     """
     try:
-        path = _state_directory() / program / "http-token"
+        path = state_directory() / program / "http-token"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _create_token(path) or _read_own(path), path
     except (OSError, RuntimeError) as error:
@@ -106,7 +106,7 @@ def _parse_token(text: bytes, path: Path) -> str:
     return token
 
 
-def _state_directory() -> Path:
+def state_directory() -> Path:
     """Return the directory for the user's state of programs.
 
     A relative `XDG_STATE_HOME` is invalid, and one within the working directory may be part of a project.

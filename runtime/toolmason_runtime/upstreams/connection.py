@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -30,7 +31,9 @@ from toolmason_runtime.protocol.call import ServerInfo, ToolCall, can_elicit
 from toolmason_runtime.protocol.errors import MethodError, ToolError
 from toolmason_runtime.protocol.results import compact_json
 from toolmason_runtime.remote.budget import MESSAGE
-from toolmason_runtime.upstreams.limits import MAX_ENTRIES, LimitedTransport
+from toolmason_runtime.upstreams.confinement import Confinement, home_directory
+from toolmason_runtime.upstreams.limits import LimitedTransport
+from toolmason_runtime.upstreams.pins import Listing, compare
 from toolmason_runtime.upstreams.process import UpstreamProcess
 from toolmason_runtime.upstreams.questions import QuestionRefusedError, form_question, sampling_request, url_question
 from toolmason_runtime.upstreams.spec import Upstream
@@ -41,7 +44,10 @@ START_S: Final = 60.0
 UNAVAILABLE: Final = "UPSTREAM_UNAVAILABLE"
 _HTTP_TIMEOUTS_S: Final = (30.0, None, 30.0, 30.0)
 """Seconds to connect, read, write and wait for a connection; each call has its own limit."""
+MAX_LISTING_AGE_S: Final = 300.0
+"""Seconds after which the tools are listed again before a call: not every upstream reports changes."""
 _MAX_PAGES: Final = 50
+_MAX_TOOLS: Final = 10_000
 
 Send = Callable[[ToolCall, str], Awaitable[dict[str, Any]]]
 """Sends a question to the client of a call, under a key; returns its result."""
@@ -72,19 +78,22 @@ _Result = TypeVar("_Result", bound=types.Result)
 class Connection:
     """The connection to an upstream. It declares the capabilities of the client that made the first call."""
 
-    def __init__(self, upstream: Upstream, call: ToolCall) -> None:
+    def __init__(self, upstream: Upstream, call: ToolCall, roots: tuple[str, ...] = ()) -> None:
         self.upstream = upstream
         self.calls: list[Caller] = []
         """The calls that use it, in the order of their start."""
         self.is_over = False
         self._is_local = call.is_local
-        self._process = UpstreamProcess(upstream) if upstream.command else None
+        self._process = UpstreamProcess(upstream, _confinement(upstream, call, roots)) if upstream.command else None
         self._traffic = Traffic(
             upstream.name,
             capabilities=_capabilities(upstream, call),
             find_call=self._call_of,
+            note_change=self._note_change,
             end=self.leave,
         )
+        self._listing = Listing()
+        self._listed_at = -math.inf
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._task = asyncio.create_task(self._live(self._callbacks(call)), context=Context())
@@ -132,8 +141,47 @@ class Connection:
 
     async def has_tool(self, name: str) -> bool:
         """Return whether the upstream lists a tool now."""
+        return name in (await self._list(await self.client())).hashes
+
+    async def listing(self) -> Listing:
+        """Return the tools that the upstream lists, and their differences from the manifest.
+
+        They are listed again if the upstream reports a change, and after `MAX_LISTING_AGE_S`.
+
+        Raises:
+            ToolError: the upstream did not start, or did not list its tools in time.
+        """
         client = await self.client()
-        return name in await _tool_names(client)
+        if asyncio.get_running_loop().time() - self._listed_at > MAX_LISTING_AGE_S:
+            try:
+                async with asyncio.timeout(START_S):
+                    return await self._list(client)
+            except TimeoutError:
+                message = f"The MCP server '{self.upstream.name}' did not list its tools within {START_S:g} seconds. "
+                raise ToolError(f"{message}Tell the user.", code=UNAVAILABLE) from None
+        return self._listing
+
+    async def _list(self, client: Client) -> Listing:
+        """List the tools and log their differences from the manifest. The SDK keeps their output schemas."""
+        self._listed_at = asyncio.get_running_loop().time()
+        listing = await list_tools(client, self.upstream)
+        if listing.problems != self._listing.problems:
+            for problem in listing.problems:
+                _log.warning("upstream %s: %s", self.upstream.name, problem)
+            if (running := self._running_call()) is not None and listing.problems:
+                text = "; ".join(listing.problems)
+                await running.log("warning", f"the MCP server has other tools than at its import: {text}", "upstreams")
+        self._listing = listing
+        return listing
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The differences of its tools from the manifest, when they were last listed."""
+        return self._listing.problems
+
+    def _note_change(self) -> None:
+        """List the tools again before the next call: the upstream has reported a change."""
+        self._listed_at = -math.inf
 
     async def _live(self, callbacks: dict[str, Any]) -> None:
         try:
@@ -143,7 +191,7 @@ class Connection:
                 Client(self._traffic.limited(transport), cache=None, log_level="debug", **callbacks) as client,
             ):
                 _skip_long_structures(client)
-                await _tool_names(client)
+                await self._list(client)
                 start.reschedule(None)
                 self._ready.set_result(client)
                 await self._wait_for_end()
@@ -300,19 +348,26 @@ def _capabilities(upstream: Upstream, call: ToolCall) -> dict[str, Any]:
     }
 
 
-async def _tool_names(client: Client) -> set[str]:
-    """Return the names of the upstream's tools. The SDK keeps their output schemas for its check of results."""
-    names: set[str] = set()
+async def list_tools(client: Client, upstream: Upstream) -> Listing:
+    """Return the tools that an upstream lists, and their differences from its pins; a list without end is cut."""
+    tools: list[dict[str, Any]] = []
+    cursors: set[str] = set()
     cursor = None
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        names |= {tool.name for tool in page.tools}
+        tools += [tool.model_dump(mode="json", by_alias=True, exclude_unset=True) for tool in page.tools]
         cursor = page.next_cursor
         if not cursor:
+            return compare(upstream, tools)
+        if cursor in cursors or len(tools) > _MAX_TOOLS:
             break
-        if len(names) > MAX_ENTRIES:
-            raise ToolError(f"it lists more than {MAX_ENTRIES:,} tools", code=UNAVAILABLE)
-    return names
+        cursors.add(cursor)
+    return compare(upstream, tools[:_MAX_TOOLS], is_cut=True)
+
+
+def _confinement(upstream: Upstream, call: ToolCall, roots: tuple[str, ...]) -> Confinement:
+    info = call.find_state(ServerInfo)
+    return Confinement(upstream=upstream, home=home_directory(info.name if info else "", upstream.name), roots=roots)
 
 
 def _skip_long_structures(client: Client) -> None:

@@ -16,14 +16,15 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage
+from toolmason_runtime.programs.access import temporary_directory
 from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.programs.execute import Command, base_environment, start
-from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.process_group import Process
 from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.remote.budget import LARGE_BYTES, MESSAGE
 from toolmason_runtime.transports.framing import encode_message, error_message, receive
 from toolmason_runtime.transports.messages import LineBuffer, MalformedError, unread
+from toolmason_runtime.upstreams.confinement import Confinement, sandbox_advice
 from toolmason_runtime.upstreams.limits import find_excess
 from toolmason_runtime.upstreams.spec import Upstream
 
@@ -54,10 +55,11 @@ def receive_limited(line: bytes) -> JSONRPCMessage:
 
 
 class UpstreamProcess:
-    """The program of an upstream, with all of its descendants."""
+    """The program of an upstream, with all of its descendants, in the sandbox of `confinement`; None: in none."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: Upstream, confinement: Confinement | None) -> None:
         self._upstream = upstream
+        self._confinement = confinement
         self._output = asyncio.StreamReader()
         self._errors = LineBuffer(_MAX_STDERR_CHARS)
         self._stderr: deque[str] = deque(maxlen=_MAX_STDERR_LINES)
@@ -77,29 +79,42 @@ class UpstreamProcess:
         received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
         tasks: list[asyncio.Task[None]] = []
-        try:
-            await self._start(self._process)
-            tasks = [
-                asyncio.create_task(work)
-                for work in (self._read(received), self._write(to_send), self._watch(received))
-            ]
-            yield incoming, outgoing
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._end()
-            for task in tasks:
-                task.cancel()
-            for stream in (received, incoming, outgoing, to_send):
-                stream.close()
+        async with temporary_directory() as temp_dir:
+            try:
+                await self._start(self._process, temp_dir)
+                tasks = [
+                    asyncio.create_task(work)
+                    for work in (self._read(received), self._write(to_send), self._watch(received))
+                ]
+                yield incoming, outgoing
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._end()
+                for task in tasks:
+                    task.cancel()
+                for stream in (received, incoming, outgoing, to_send):
+                    stream.close()
 
     def why_it_ended(self) -> str:
-        """Return the exit code and the last line of standard error, for an error message."""
+        """Return the exit code, the last line of standard error and the key that may help, for an error message."""
         code = self._process.exit_code
         status = "" if code is None else f" with exit code {code}" if code >= 0 else f" by signal {-code}"
-        return f"{status}; its last line on stderr: {self._stderr[-1]}" if self._stderr else status
+        last = next((line for line in reversed(self._stderr) if line), "")
+        advice = sandbox_advice(self._upstream, "\n".join(self._stderr)) if self._confinement else ""
+        return f"{status}{f'; its last line on stderr: {last}' if last else ''}{f'. {advice[:-1]}' if advice else ''}"
 
-    async def _start(self, process: RunningProcess) -> None:
-        await start(process, self._command(os.environ), None)
+    async def _start(self, process: RunningProcess, temp_dir: str) -> None:
+        await start(process, await self._confined(self._command(os.environ), temp_dir), None)
+
+    async def _confined(self, command: Command, temp_dir: str) -> Command:
+        if self._confinement is None:
+            return command
+        # In a thread: it looks at files, which may be on a file system that does not respond.
+        return await anyio.to_thread.run_sync(self._apply, self._confinement, command, temp_dir, abandon_on_cancel=True)
+
+    @staticmethod
+    def _apply(confinement: Confinement, command: Command, temp_dir: str) -> Command:
+        return confinement.apply(command, temp_dir=temp_dir, environ=os.environ)
 
     def _command(self, environ: Mapping[str, str]) -> Command:
         upstream, name = self._upstream, self._upstream.name
@@ -115,7 +130,6 @@ class UpstreamProcess:
             argv=tuple(words),
             env={**base_environment(environ), **passed, **own},
             cwd=expand_variables(upstream.working_dir, environ, where=f"working_dir of the upstream {name}"),
-            limits=Limits(memory_mb=0, file_bytes=0),
         )
 
     async def _watch(self, received: MemoryObjectSendStream[SessionMessage | Exception]) -> None:

@@ -20,12 +20,24 @@ class Upstreams:
         self._waiting: dict[str, RunningCall] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def connection(self, upstream: Upstream, call: ToolCall) -> Connection:
-        """Return the open connection to an upstream; start it for `call` if there is none."""
+    def connection(self, upstream: Upstream, call: ToolCall, roots: tuple[str, ...] = ()) -> Connection:
+        """Return the open connection to an upstream; start it for `call` if there is none.
+
+        `roots` are the project directories of the call, for `{roots}` in the permissions of the upstream.
+        """
         connection = self._connections.get(upstream.name)
         if connection is None or connection.is_over:
-            connection = self._connections[upstream.name] = Connection(upstream, call)
+            connection = self._connections[upstream.name] = Connection(upstream, call, roots)
         return connection
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The differences of the tools of the running upstreams from the manifest, as sentences."""
+        return tuple(
+            f"Upstream `{name}`: {problem}."
+            for name, connection in self._connections.items()
+            for problem in connection.problems
+        )
 
     def run(self, tool: UpstreamTool, arguments: Mapping[str, Any], call: ToolCall) -> RunningCall:
         """Return the call that waits for the answers of `call` (2026-07-28), else a new one."""

@@ -25,8 +25,10 @@ from uuid import uuid4
 
 import anyio
 from mcp import MCPError, types
+from toolmason_runtime.programs.search_path import project_directories
 from toolmason_runtime.protocol.call import InputRequired, ToolCall
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.upstreams.changed_tools import approve_change
 from toolmason_runtime.upstreams.connection import Connection, Send, current, error_text, first_error
 from toolmason_runtime.upstreams.foreign_text import label
 from toolmason_runtime.upstreams.log_budget import LogBudget
@@ -50,7 +52,7 @@ _log = logging.getLogger(__name__)
 class Registry(Protocol):
     """The upstreams of the server; see `registry.Upstreams`."""
 
-    def connection(self, upstream: Upstream, call: ToolCall) -> Connection:
+    def connection(self, upstream: Upstream, call: ToolCall, roots: tuple[str, ...] = ()) -> Connection:
         """Return the open connection to an upstream."""
         ...
 
@@ -232,8 +234,10 @@ class RunningCall:
 
     async def _run(self, call: ToolCall) -> types.CallToolResult:
         current.set(self)
+        # Over HTTP, several clients share the upstream: the roots of one must not become those of all.
+        roots = await project_directories(call) if call.is_local and self.tool.upstream.uses_roots else ()
         for is_last in (False, True):
-            connection = self._upstreams.connection(self.tool.upstream, call)
+            connection = self._upstreams.connection(self.tool.upstream, call, roots)
             connection.calls.append(self)
             try:
                 return await self._call_tool(connection)
@@ -247,6 +251,7 @@ class RunningCall:
 
     async def _call_tool(self, connection: Connection) -> types.CallToolResult:
         client = await connection.client()
+        await approve_change(self.tool, self.arguments, connection, self.ask)
         limit_s = self.tool.timeout_s or self.tool.upstream.timeout_s
         while self._questions:  # such as that for the roots, which some servers need before a call
             await self._change()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from toolmason_runtime.programs.spec import Risk
+from toolmason_runtime.programs.spec import Permissions, Risk
+
+DEFAULT_PERMISSIONS: Final = Permissions(network=True)
+"""Permissions of a program whose manifest declares none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +18,9 @@ class Upstream:
 
     Its program receives the variables in `env`, those of our server in `pass_env`, and a minimal base environment.
     `headers` are those of every request to `url`. `timeout_s` limits a call. `allow` lists what it may ask of the
-    client besides forms: `sampling`, `url`, and `context` in requests for sampling.
+    client besides forms: `sampling`, `url`, and `context` in requests for sampling. `permissions` are the files and the
+    network of the program beyond those that any program needs, and `memory_mb` limits each of its processes, in
+    mebibytes. `pins` are the hashes of its tools at the import, by their original names; see `pins`.
     """
 
     name: str
@@ -27,6 +32,22 @@ class Upstream:
     headers: Mapping[str, str] = field(default_factory=dict)
     allow: tuple[str, ...] = ()
     timeout_s: float = 60.0
+    memory_mb: int = 1024
+    permissions: Permissions = DEFAULT_PERMISSIONS
+    pins: Mapping[str, str] = field(default_factory=dict)
+    unused_tools: tuple[str, ...] = ()
+    """Tools that it may list although the manifest has no table for them."""
+
+    @property
+    def has_own_permissions(self) -> bool:
+        """Whether the manifest declares permissions."""
+        return self.permissions != DEFAULT_PERMISSIONS
+
+    @property
+    def uses_roots(self) -> bool:
+        """Whether its permissions contain the project directories of the client."""
+        permissions = self.permissions
+        return "{roots}" in (*permissions.reads, *permissions.writes, *permissions.executes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

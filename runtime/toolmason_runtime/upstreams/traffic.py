@@ -84,15 +84,23 @@ class Traffic:
         name: name of the upstream, for our log.
         capabilities: capabilities to declare to the upstream; None removes the SDK's.
         find_call: see `FindCall`.
+        note_change: is called when the upstream reports another list of tools.
         end: ends the connection.
     """
 
     def __init__(
-        self, name: str, *, capabilities: Mapping[str, Any], find_call: FindCall, end: Callable[[], None]
+        self,
+        name: str,
+        *,
+        capabilities: Mapping[str, Any],
+        find_call: FindCall,
+        note_change: Callable[[], None],
+        end: Callable[[], None],
     ) -> None:
         self._name = name
         self._capabilities = capabilities
         self._find_call = find_call
+        self._note_change = note_change
         self._end = end
         self._progress: dict[str, Allowance] = {}
         """The allowances of our requests that wait for their answer, by the id of the request."""
@@ -138,7 +146,7 @@ class Traffic:
             await asyncio.sleep(delay)
 
     async def _admits_notification(self, notification: JSONRPCNotification, sender: Context | None) -> bool:
-        """Return whether the SDK needs a notification. Log messages go to their call; we use no others of MCP."""
+        """Return whether the SDK needs a notification. Log messages and changes of the list of tools end here."""
         params = notification.params or {}
         match notification.method:
             case "notifications/message":
@@ -146,6 +154,8 @@ class Traffic:
             case "notifications/progress":
                 allowance = self._progress.get(str(params.get("progressToken")))
                 return allowance is not None and allowance.try_take(asyncio.get_running_loop().time())
+            case "notifications/tools/list_changed":
+                self._note_change()
             case "notifications/cancelled":
                 await self._pause()
                 return self._is_settled(str(params.get("requestId")))

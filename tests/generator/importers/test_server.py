@@ -18,6 +18,8 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from toolmason_runtime.programs.access import SANDBOX, isolation
+from toolmason_runtime.upstreams.pins import fingerprint
 
 from toolmason.audit.mcp_client import list_tools
 from toolmason.audit.server_lists import ServerDescription
@@ -28,7 +30,7 @@ from toolmason.importers.server.drift import schema_change
 from toolmason.importers.server.hints import accepted_hints
 from toolmason.importers.server.layout import manifest_text
 from toolmason.importers.server.manifest import ImportOptions, import_server, server_name
-from toolmason.importers.server.schemas import as_2020_12, fingerprint, without_texts
+from toolmason.importers.server.schemas import as_2020_12, without_texts
 
 HERE = Path(__file__).parent
 PACKAGES = HERE.parents[1] / "node_modules" / "@modelcontextprotocol"
@@ -78,7 +80,8 @@ class Listing:
 
 
 @pytest.fixture
-def listing(tmp_path: Path) -> Listing:
+def listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Listing:
+    monkeypatch.setenv(SANDBOX, "off")  # its server writes a log; the sandbox has tests of its own
     return Listing(tmp_path)
 
 
@@ -659,6 +662,26 @@ def test_texts_are_removed_once(value: Any) -> None:
     assert without_texts(without_texts(value)) == without_texts(value)
 
 
+@pytest.mark.skipif(not isolation(), reason="this system has neither Landlock nor bwrap")
+def test_an_imported_server_is_confined_to_the_declared_files(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(SANDBOX)
+    directory = listing.manifest.parents[1]
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory / "state"))
+
+    refused = listing.import_()
+    imported = listing.import_("--writes", str(directory), "--no-network")
+
+    assert refused.exit_code == 1
+    assert "add it to `reads` or `writes` of [upstreams.NAME]" in refused.stderr
+    assert imported.exit_code == 0, imported.stderr
+    [upstream] = listing.tables()["upstreams"].values()
+    assert (upstream["writes"], upstream["network"]) == ([str(directory)], False)
+    assert str(directory / "parts.json") in upstream["reads"]
+    assert listing.check().exit_code == 0
+
+
 def test_a_fingerprint_ignores_order_and_covers_texts_hints_and_schemas() -> None:
     changes: list[dict[str, Any]] = [
         {"description": "x"},
@@ -744,7 +767,8 @@ def test_options_about_generated_files_cannot_be_combined_with_upstreams(listing
 def test_a_server_that_does_not_answer_is_ended(tmp_path: Path) -> None:
     stubborn = HERE.parent / "audit" / "schema_sources" / "odd_server.py"
     pid_file = tmp_path / "pid"
-    command = [sys.executable, "-m", "toolmason", "import", "server", "--timeout", "1", "--"]
+    command = [sys.executable, "-m", "toolmason", "import", "server", "--timeout", "1"]
+    command += ["--writes", str(tmp_path), "--"]
     ran = subprocess.run(
         [*command, sys.executable, str(stubborn), "stubborn", str(pid_file)],
         capture_output=True,

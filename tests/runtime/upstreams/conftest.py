@@ -43,10 +43,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "DESK_DIR": str(directory),
         "PYTHON": sys.executable,
         "MODERN_SERVER": str(HERE / "modern_server.py"),
+        "HOSTILE_PROGRAM": str(HERE / "hostile_program.py"),
         "HOSTILE_SERVER": str(HERE / "hostile_server.py"),
         "DESK_TOKEN": "t0ken-of-the-desk",
         "DESK_SECRET": "passed",
         "DESK_PRIVATE": "not passed",
+        "XDG_STATE_HOME": str(tmp_path / "state"),
     }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

@@ -84,7 +84,9 @@ async def test_an_error_with_the_code_of_a_closed_connection_ends_no_upstream(ta
 
 
 async def test_invalid_lines_of_an_upstream_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    process = UpstreamProcess(Upstream(name="chatty", command=(sys.executable, "-c", "print('hello\\n' * 1_000)")))
+    process = UpstreamProcess(
+        Upstream(name="chatty", command=(sys.executable, "-c", "print('hello\\n' * 1_000)")), None
+    )
     async with process.streams():
         await process.ended.wait()
 

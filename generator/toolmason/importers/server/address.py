@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.programs.execute import base_environment
+from toolmason_runtime.programs.spec import Permissions
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.upstreams.confinement import Confinement, is_script
+from toolmason_runtime.upstreams.spec import DEFAULT_PERMISSIONS, Upstream
 
 from toolmason.audit.mcp_client import Launch, describe_server
 from toolmason.audit.server_address import is_secret_name, is_url, secret_words
@@ -27,12 +33,18 @@ _HINT: Final = "a manifest is committed, so put it into an environment variable 
 class Address:
     """A command line or a URL, with `$VAR` in place of secrets."""
 
+    name: str = "NAME"
+    """Name of the upstream, for messages."""
     command: tuple[str, ...] = ()
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     working_dir: str = ""
+    memory_mb: int = 1024
+    permissions: Permissions = DEFAULT_PERMISSIONS
+    home: Path | None = None
+    """The own directory of the program; None for a temporary one."""
 
     @property
     def table(self) -> dict[str, object]:
@@ -42,8 +54,11 @@ class Address:
             "url": self.url,
             "headers": dict(self.headers),
             "pass_env": list(self.pass_env),
+            "reads": list(self.permissions.reads),
+            "writes": list(self.permissions.writes),
         }
-        return {key: value for key, value in keys.items() if value}
+        table: dict[str, object] = {key: value for key, value in keys.items() if value}
+        return {**table, "network": self.permissions.network} if self.command else table
 
     @property
     def server(self) -> str | list[str]:
@@ -63,9 +78,10 @@ class Address:
         """
         return {name: _expanded(value, f"the header {name}") for name, value in self.headers.items()}
 
-    @property
-    def launch(self) -> Launch:
-        """The environment and directory that the generated server will give to the server.
+    def launch(self, home: Path) -> Launch:
+        """Return the environment, directory and sandbox that the generated server will give to the server.
+
+        `home` is the own directory of the program.
 
         Raises:
             ImporterError: a variable is not set.
@@ -73,11 +89,26 @@ class Address:
         passed = {name: value for name in self.pass_env if (value := os.environ.get(name))}
         own = {name: _expanded(value, f"the variable {name}") for name, value in self.env.items()}
         cwd = _expanded(self.working_dir, "the working directory") or None
-        return Launch(environ=base_environment(os.environ) | passed | own, cwd=cwd)
+        upstream = Upstream(
+            name=self.name,
+            command=self.command,
+            env=self.env,
+            pass_env=self.pass_env,
+            memory_mb=self.memory_mb,
+            permissions=self.permissions,
+        )
+        confinement = Confinement(upstream=upstream, home=home) if self.command else None
+        return Launch(environ=base_environment(os.environ) | passed | own, cwd=cwd, confinement=confinement)
 
 
-def parse_address(words: Sequence[str], *, headers: Mapping[str, str], pass_env: Sequence[str]) -> Address:
-    """Return the address of a command line or a URL.
+def parse_address(
+    words: Sequence[str],
+    *,
+    headers: Mapping[str, str],
+    pass_env: Sequence[str],
+    permissions: Permissions = DEFAULT_PERMISSIONS,
+) -> Address:
+    """Return the address of a command line or a URL. The program may also read the paths of its command line.
 
     Raises:
         ImporterError: it contains a secret, or an option that belongs to the other kind of address.
@@ -87,6 +118,8 @@ def parse_address(words: Sequence[str], *, headers: Mapping[str, str], pass_env:
             raise ImporterError(f"write one URL or one command line, not {quoted(words[1])} after a URL")
         if pass_env:
             raise ImporterError("--pass-env requires a command line: a server at a URL has its own environment")
+        if permissions != DEFAULT_PERMISSIONS:
+            raise ImporterError("--reads, --writes and --no-network require a command line")
         _refuse_secret_url(words[0])
         for name, value in headers.items():
             if is_secret_name(name) and not _VARIABLE.search(value):
@@ -99,7 +132,20 @@ def parse_address(words: Sequence[str], *, headers: Mapping[str, str], pass_env:
     for word in secret_words(words):
         if not _VARIABLE.search(word):
             raise ImporterError(f"argument {words.index(word)} of the command contains a secret; {_HINT}")
-    return Address(command=tuple(words), pass_env=tuple(pass_env))
+    for path in (*permissions.reads, *permissions.writes):
+        if not re.match(r"/|~(?:/|\Z)|\$\w|\$\{\w+\}|\{roots\}\Z|\{cwd\}\Z", path):
+            raise ImporterError(f"write an absolute path for --reads and --writes, not {quoted(path)}")
+    named = [word for word in words[1:] if _is_path(word) and word not in permissions.writes]
+    reads = tuple(dict.fromkeys([*permissions.reads, *named]))
+    return Address(command=tuple(words), pass_env=tuple(pass_env), permissions=replace(permissions, reads=reads))
+
+
+def _is_path(word: str) -> bool:
+    """Return whether a word of a command line is an absolute path that exists, but no script: it may be read anyway."""
+    try:
+        return word.startswith("/") and Path(word).exists() and not is_script(Path(word))
+    except (OSError, ValueError):
+        return False
 
 
 def ask_server(address: Address, *, timeout_s: float) -> ServerDescription:
@@ -110,12 +156,23 @@ def ask_server(address: Address, *, timeout_s: float) -> ServerDescription:
     """
     shown = address.url or address.command[0]
     try:
-        return describe_server(address.server, headers=address.sent_headers, timeout_s=timeout_s, launch=address.launch)
+        with nullcontext(address.home) if address.home else temporary_home() as home:
+            launch = address.launch(home)
+            return describe_server(address.server, headers=address.sent_headers, timeout_s=timeout_s, launch=launch)
     except ServerError as error:
         output = "".join(f"\n  | {line}" for line in error.stderr_tail.splitlines())
         stderr = f"; its stderr:{output}" if output else ""
-        lines = f"server {quoted(shown)}: {' '.join(str(error).split())}{stderr}".split("\n")
+        advice = f"\n{error.advice}" if error.advice else ""
+        lines = f"server {quoted(shown)}: {' '.join(str(error).split())}{stderr}{advice}".split("\n")
         raise ImporterError(*lines) from error
+
+
+@contextmanager
+def temporary_home() -> Iterator[Path]:
+    """Yield a new directory for the program of a server, which is removed afterwards."""
+    # Errors are ignored: caches of package runners have files that cannot be written.
+    with tempfile.TemporaryDirectory(prefix="toolmason-", ignore_cleanup_errors=True) as directory:
+        yield Path(directory)
 
 
 def _refuse_secret_url(url: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.upstreams.confinement import home_directory
+from toolmason_runtime.upstreams.pins import fingerprint, is_pinned
 from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.diagnostics import Diagnostics, Severity
@@ -18,7 +20,7 @@ from toolmason.importers.names import one_line
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.server.address import Address, ask_server
 from toolmason.importers.server.hints import accepted_hints, declared_annotations
-from toolmason.importers.server.schemas import as_2020_12, fingerprint, without_texts
+from toolmason.importers.server.schemas import as_2020_12, without_texts
 from toolmason.importers.server.tools import is_task_only
 from toolmason.manifest.document import Document
 from toolmason.model.tool import Tool
@@ -58,7 +60,7 @@ class DriftCheck:
             progress(f"listing the tools of {name}")
             at = ("upstreams", name)
             try:
-                described = ask_server(_address(upstream), timeout_s=TIMEOUT_S)
+                described = ask_server(self._address(upstream), timeout_s=TIMEOUT_S)
             except ImporterError as error:
                 first, *stderr = error.mistakes
                 message = one_line(" ".join([first, *stderr[-1:]]))
@@ -81,14 +83,16 @@ class DriftCheck:
             return
         schema = read_raw_schema(table["input_schema"], self.root)
         pattern = shlex.quote(one_line(original))
-        hint = f"`toolmason import server --include {pattern}` prints the new table; copy `input_schema` from it"
+        new = fingerprint(current)
+        hint = f"`toolmason import server --include {pattern}` prints the new table; copy `input_schema` and "
+        hint += "`upstream_hash` from it"
         if change := schema_change(schema, as_2020_12(current["inputSchema"])):
             self._report(
                 ARGUMENTS_CHANGED, f"the arguments of {quoted(original)} changed: {change}", tool.at, hint=hint
             )
         elif table.get("hints_source") == "upstream" and table["hints"] != accepted_hints(current):
             self._report_other_hints(tool, current)
-        elif (recorded := table.get("upstream_hash")) and recorded != (new := fingerprint(current)):
+        elif (recorded := table.get("upstream_hash")) and not is_pinned(recorded, new):
             message = f"a text, a hint or the result of {quoted(original)} changed after the import"
             hint = f'compare them, then set `upstream_hash = "{new}"`'
             self._report(TEXT_CHANGED, message, (*tool.at, "upstream_hash"), hint=hint, is_warning=True)
@@ -109,6 +113,20 @@ class DriftCheck:
                 hint = "add it to [tools], or to `unused_tools` of the upstream"
                 message = f"the upstream has a further tool, {quoted(original)}"
                 self._report(ADDED, message, ("upstreams", name), hint=hint, is_warning=True)
+
+    def _address(self, upstream: Upstream) -> Address:
+        return Address(
+            name=upstream.name,
+            command=upstream.command,
+            url=upstream.url,
+            headers=upstream.headers,
+            env=upstream.env,
+            pass_env=upstream.pass_env,
+            working_dir=upstream.working_dir,
+            memory_mb=upstream.memory_mb,
+            permissions=upstream.permissions,
+            home=home_directory(self.manifest.server.name, upstream.name),
+        )
 
     @property
     def _document(self) -> Document:
@@ -137,14 +155,3 @@ def schema_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         if (name in new_required) != (name in old_required):
             changes.append(f"{quoted(name)} is now {'required' if name in new_required else 'optional'}")
     return "; ".join(changes) or "another rule of the schema differs"
-
-
-def _address(upstream: Upstream) -> Address:
-    return Address(
-        command=upstream.command,
-        url=upstream.url,
-        headers=upstream.headers,
-        env=upstream.env,
-        pass_env=upstream.pass_env,
-        working_dir=upstream.working_dir,
-    )

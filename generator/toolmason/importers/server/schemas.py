@@ -1,25 +1,15 @@
-"""Schemas of imported tools: fingerprints, the dialect of manifests, and the part that limits valid calls."""
+"""Schemas of imported tools: the dialect of manifests, and the part that limits valid calls."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-_PARTS: Final = ("title", "description", "annotations", "inputSchema", "outputSchema")
 _TEXTS: Final = frozenset({"$comment", "$schema", "description", "examples", "title"})
 """Keywords that accept and reject nothing."""
 _NAMED: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 """Keywords whose value has names as keys, not keywords."""
 _VALUES: Final = frozenset({"const", "default", "enum", "examples"})
-
-
-def fingerprint(tool: Mapping[str, Any]) -> str:
-    """Return 16 hexadecimal digits that change with the texts, hints or schemas of a tool."""
-    parts = {key: tool[key] for key in _PARTS if tool.get(key) is not None}
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def without_texts(schema: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.problems import quoted
 from toolmason_runtime.upstreams.foreign_text import visible_text
+from toolmason_runtime.upstreams.pins import fingerprint
 
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
@@ -24,7 +25,7 @@ from toolmason.importers.names import (
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.server.hints import accepted_hints, hints_comment
 from toolmason.importers.server.losses import Losses
-from toolmason.importers.server.schemas import as_2020_12, changed_schemas, fingerprint
+from toolmason.importers.server.schemas import as_2020_12, changed_schemas
 
 MAX_INLINE_CHARACTERS: Final = 1_500
 """Maximum length of a schema as JSON in the manifest. A longer one has its own file."""

@@ -8,17 +8,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, Risk, Upstream, UpstreamTool, upstream
+from toolmason_runtime.serving import Binding, Permissions, Risk, Upstream, UpstreamTool, upstream
 
 
 FILES_UPSTREAM: Final = Upstream(
     name="files",
-    command=("npx", "-y", "@modelcontextprotocol/server-filesystem", "$DESK_DIR"),
+    command=("npx", "-y", "@modelcontextprotocol/server-filesystem@2026.7.4", "$DESK_DIR"),
     env={"NODE_ENV": "production"},
     pass_env=("NODE_OPTIONS",),
     working_dir="~",
     allow=("sampling", "url"),
     timeout_s=20,
+    memory_mb=512,
+    permissions=Permissions(
+        reads=("~/letters", "{roots}"),
+        writes=("$DESK_DIR", "{cwd}"),
+        executes=("git", "/opt/tools/convert"),
+        network=False,
+    ),
+    pins={
+        "read_text_file": "64dc52cd0e7f11e1c1b1e4de3ae3a3aee5a3e1f4ac1a3f2c0bb1c9d8f5e5a6b7",
+    },
+    unused_tools=("write_file",),
 )
 
 READ_DOCUMENT: Final = UpstreamTool(
@@ -37,4 +48,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 99c0ff3a40d487faced553f6f57dd1f5
+# toolmason: sha256 e57898ecef510a653dd97ac8a2891824

@@ -16,6 +16,10 @@ MEMORY_UPSTREAM: Final = Upstream(
     url="https://memory.example/mcp",
     headers={"Authorization": "Bearer $MEMORY_TOKEN"},
     timeout_s=60,
+    pins={
+        "delete_entities": "0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c",
+        "read_graph": "1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d",
+    },
 )
 
 DELETE_ENTITIES: Final = UpstreamTool(
@@ -40,4 +44,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 1d6f67620cd31ed403015e06cf541270
+# toolmason: sha256 f4c5bf9f30bcd8eb83205a42ca193607
