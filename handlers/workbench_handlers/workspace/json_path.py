@@ -29,15 +29,15 @@ _ITEMS: Final = msgspec.json.Decoder(list[Raw])
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _NULL: Final = b"null"
 
-_KEY: Final = r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"'
+_KEY: Final = r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+"'
 _STEP: Final = re.compile(
     rf"""
-      \s*\.\s*(?P<name>[A-Za-z_][A-Za-z_0-9]*)
-    | \s*\.\s*(?P<quoted>{_KEY})
-    | \s*\.?\s*\[\s*(?P<key>{_KEY})\s*\]
-    | \s*\.?\s*\[\s*(?P<index>-?[0-9]{{1,15}})\s*\]
-    | \s*\.?\s*\[\s*(?P<first>-?[0-9]{{1,15}})?\s*(?P<colon>:)\s*(?P<end>-?[0-9]{{1,15}})?\s*\]
-    | \s*\.?\s*\[(?P<all>\s*)\]
+      \s*+\.\s*+(?P<name>[A-Za-z_][A-Za-z_0-9]*)
+    | \s*+\.\s*+(?P<quoted>{_KEY})
+    | \s*+(?:\.\s*+)?+\[\s*+(?P<key>{_KEY})\s*+\]
+    | \s*+(?:\.\s*+)?+\[\s*+(?P<index>-?[0-9]{{1,15}})\s*+\]
+    | \s*+(?:\.\s*+)?+\[\s*+(?P<first>-?[0-9]{{1,15}})?+\s*+(?P<colon>:)\s*+(?P<end>-?[0-9]{{1,15}})?+\s*+\]
+    | \s*+(?:\.\s*+)?+\[(?P<all>\s*)\]
     """,
     re.VERBOSE,
 )
