@@ -101,7 +101,8 @@ class _Parts:
             kind = tuple(test.fullmatch(character) is not None for test in tests.values())
             by_kind.setdefault(kind, character)
         self.foreign = by_kind.get((False,) * len(tests), "\0")
-        self.classes = list(by_kind.values())
+        lines = ["\n"] if self._flags & re.MULTILINE else []
+        self.classes = list(dict.fromkeys([*by_kind.values(), *lines]))
 
     def _compiled(self, nodes: list[Node]) -> re.Pattern[str]:
         state = _parser.State()

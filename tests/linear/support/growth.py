@@ -22,8 +22,8 @@ SIEVE_S = 0.001
 """An attack that takes less than this at `SIZE` is linear: quadratic code takes 3 ms and more."""
 MIN_S = 0.003
 """Below this, a measurement of the longer text says nothing."""
-MEASURED_S = 0.08
-CPU_S = 1
+MEASURED_S = 0.04
+CPU_S = 0.5
 """Processor time for the measurements of one attack."""
 
 Operation = Callable[[Any, Any], object]
