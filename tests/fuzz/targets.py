@@ -339,10 +339,10 @@ def patterns(data: bytes) -> object:
 def client_toml(data: bytes) -> object:
     """The TOML file of a client, edited in place."""
     from toolmason_runtime.install import toml_file
-    from toolmason_runtime.install.errors import FileSyntaxError
+    from toolmason_runtime.install.errors import InstallError
 
     text = _text(data)
-    with suppress(FileSyntaxError):
+    with suppress(InstallError):
         toml_file.load(text)
         toml_file.comments(text)
         merged = toml_file.merge(text, {"servers": {"one": {"command": "x"}}})

@@ -161,7 +161,7 @@ def _steps(program: str) -> tuple[list[Step], int]:
         if name := match["name"]:
             steps.append(name)
         elif key := match["quoted"] or match["key"]:
-            steps.append(json.loads(key))
+            steps.append(json.loads(key, strict=False))  # jq takes line breaks in strings
         elif match["index"]:
             steps.append(int(match["index"]))
         elif match["colon"]:
