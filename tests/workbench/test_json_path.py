@@ -38,6 +38,14 @@ def written(step: Step) -> str:
     return ".[]" if step is None else f".[{json.dumps(step)}]"
 
 
+@pytest.mark.parametrize("key", ["a\nb", "\t", "\x01", "a\r\nb", "\x1f\x7f", "a # x\n|  b."])
+def test_key_may_contain_control_characters_as_in_jq(key: str) -> None:
+    program = f'.["{key}"]'
+
+    assert parse_path(program) == ([key], ".")
+    assert jq.compile(program).input_value({key: 1}).first() == 1
+
+
 def found(text: str, program: str, small: int = 0) -> Any:
     """Return the results of a program that is a path, or its error; jq gets only parts of the text."""
     path, rest = parse_path(program)

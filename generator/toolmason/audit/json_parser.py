@@ -22,7 +22,7 @@ MAX_DEPTH: Final = 400
 """Maximum nesting of objects and arrays. Real schemas have up to about 30 levels."""
 
 # A string, a punctuation mark, or a number or literal. Possessive quantifiers keep it linear.
-_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
+_TOKEN: Final = re.compile(r'(?<!\\)"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
 # Windows shells write these byte order marks.
 _BOMS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 

@@ -15,7 +15,9 @@ _WORDS: Final = r"(?:key|token|secret|password|passwd|pwd|credentials?|auth|auth
 # Matches `--api-key` and `GITHUB_TOKEN`, but not `--keyboard` or `--tokens`.
 _SECRET_NAME: Final = re.compile(rf"[\w-]*{_WORDS}", re.IGNORECASE)
 # Matches `Authorization: Bearer abc`.
-_HEADER: Final = re.compile(rf"(?P<name>[\w-]*{_WORDS}[\w-]*)(?P<sign>:\s*)\S.*", re.IGNORECASE | re.DOTALL)
+_HEADER: Final = re.compile(
+    rf"(?P<name>(?<![\w-])(?=[\w-]*{_WORDS})[\w-]++)(?P<sign>:\s*)\S.*", re.IGNORECASE | re.DOTALL
+)
 
 
 class AddressError(ValueError):

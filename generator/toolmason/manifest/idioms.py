@@ -116,7 +116,7 @@ _OPTIONAL: Final = re.compile(r"optional\s*[\[<](.+)[\]>]|(.+)\?", re.IGNORECASE
 """`Optional[str]`, `string?`."""
 _UNION_OF: Final = re.compile(r"union\s*[\[<](.+)[\]>]", re.IGNORECASE)
 """`Union[int, str]`."""
-_LIST_OF: Final = re.compile(r"(?:list|array|set|sequence)\s*(?:[\[<](.+)[\]>]|\s+of\s+(\w+))", re.IGNORECASE)
+_LIST_OF: Final = re.compile(r"(?:list|array|set|sequence)\s*+(?:[\[<](.+)[\]>]|(?<=\s)of\s++(\w+))", re.IGNORECASE)
 """`list[str]`, `array<string>`, `list of strings`."""
 _MAP_OF: Final = re.compile(r"(?:dict|map|mapping|record)\s*[\[<]\s*\w+\s*,(.+)[\]>]", re.IGNORECASE)
 """`dict[str, int]`, `Record<string, number>`."""
@@ -144,7 +144,7 @@ def _text_hint(text: str) -> str:
         return ""
     if match := _OPTIONAL.fullmatch(text):
         return _union_hint([match[1] or match[2], "null"])
-    members = re.split(r"\s*\|\s*|\s+or\s+", text)
+    members = [member.strip() for member in re.split(r"\||\sor\s", text)]
     if match := _UNION_OF.fullmatch(text):
         members = match[1].split(",")
     if len(members) > 1:

@@ -36,7 +36,7 @@ def add_checksum(path: PurePosixPath, body: str) -> str:
     """
     ended = body if body.endswith("\n") or not body else body + "\n"
     # The check avoids a slow scan of large files.
-    text = re.sub(r"\r+\n", "\n", ended) if "\r" in ended else ended
+    text = re.sub(r"(?<!\r)\r++\n", "\n", ended) if "\r" in ended else ended
     if not is_signable(path):
         return text
     before, after = _split_for_checksum(path, text)

@@ -69,5 +69,5 @@ def _format_message(message: str, copies: Mapping[PurePosixPath, Path]) -> str:
     """Return ruff's message as `path:line:column: reason`, with the generated file instead of the temporary copy."""
     paths = {copy.name: path for path, copy in copies.items()}
     # Example: `error: Failed to parse /tmp/toolmason-x/12.py:3:7: Expected an expression`
-    failures = re.findall(r"Failed to parse .*?(\d+\.py):(\S+ .*)", message)
+    failures = re.findall(r"^(?:error: )?Failed to parse .*?(?<!\d)(\d{1,9}\.py):(\S++ .*)", message, re.MULTILINE)
     return "\n".join(f"{paths[name]}:{rest}" for name, rest in failures) or message.strip()

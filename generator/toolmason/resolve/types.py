@@ -213,7 +213,9 @@ def _check_bounds(context: ResolveContext, table: ValueTable) -> bool:
     return True
 
 
-_PATTERN_PARTS = re.compile(r"\[(?:\\.|[^\]\\])*\]|(?P<python>\\[AZ]|\(\?(?:P[<=>]|[#>(aiLmsux-]))|\\.", re.DOTALL)
+_PATTERN_PARTS = re.compile(
+    r"\[(?:\\.?|[^\]\\])*+(?:\]|\Z)|(?P<python>\\[AZ]|\(\?(?:P[<=>]|[#>(aiLmsux-]))|\\.", re.DOTALL
+)
 """Character classes, escapes, and the constructs of `re` that ECMA 262 lacks: `\\A`, `(?P<name>`, `(?#comment)`."""
 _UNCHECKED_HINTS = {
     "(?<": "the server cannot check named groups; remove the name, `(...)`",

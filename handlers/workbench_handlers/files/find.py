@@ -19,7 +19,7 @@ MAX_FOUND: Final = 500
 """Maximum paths in one result."""
 
 _MAX_ALTERNATIVES: Final = 64
-_BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES: Final = re.compile(r"\{([^{},]*+,[^{}]*+)\}")
 """Innermost alternatives: `{py,ts}`."""
 
 Item = TypeVar("Item")

@@ -18,9 +18,9 @@ _MAX_BYTES: Final = 256 * 1024
 _QUOTED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`]+)`")
 _PIECE: Final = re.compile(r"[\w+/=.~-]{16,}")
 """A token in a file that is not JSON: `ya29.a0AfB_byC...`."""
-_MEMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
+_MEMBER: Final = re.compile(r'(?<!\\)("(?:[^"\\]++|\\.)*+")\s*+:\s*+("(?:[^"\\]++|\\.)*+")')
 """A member with a text, also in a comment: `"apiKey": "..."`."""
-_STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))(\s*:)?', re.DOTALL)
+_STRING: Final = re.compile(r'("(?:[^"\\]++|\\.?)*+(?:"|\Z))(\s*+:)?', re.DOTALL)
 """A string; a colon follows the name of a member."""
 _REFERENCE: Final = re.compile(r"\$(?:\w+|\{[^}]*\})")
 """A variable in place of a value: `$API_KEY`, `${API_KEY}`."""

@@ -13,11 +13,14 @@ _MAX_CHARS: Final = 32 * 1024
 """Characters of a message that are searched."""
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_STACK_LINE: Final = re.compile(
+_MAX_END: Final = 100
+"""Characters at the end of a line that `_PLACE` is searched in."""
+_STACK_LINE: Final = re.compile(r"^[ \t]*+at [^\n]*+", re.MULTILINE)
+_PLACE: Final = re.compile(
     # at Object.run [as call] (file:///x.js:4:2), at node:internal/x:4:2, at async all (index 4)
-    r"^[ \t]*at [^\n]*(?::\d+:\d+|<anonymous>|native|unknown location|index \d+)\)?[ \t]*\{?[ \t]*$",
-    re.MULTILINE,
+    r"(?::\d{1,9}:\d{1,9}|<anonymous>|native|unknown location|index \d{1,9})\)?[ \t]{0,20}+\{?[ \t]{0,20}+\Z"
 )
+"""The end of a stack line."""
 _POSITION: Final = re.compile(
     r"(?:[^\s:]{1,80}:\d+:\d+\b"  # gaxios.js:404:11, and the time 10:40:404
     r"|[\w/\\.-]{1,80}\.[A-Za-z]{1,5}:\d+\b"  # worker.py:503
@@ -36,7 +39,7 @@ _FILE: Final = re.compile(
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _OBJECT_STATUS: Final = re.compile(
     r"\"(?:http_)?code\\*\"\s*:\s*(?P<json>[45]\d\d)\b"  # "code": 503, also with the escaped quotes of nested JSON
-    r"|^\s+(?:code|status): (?P<printed>[45]\d\d),?$",  # code: 503, in an error object that Node prints
+    r"|^[^\S\n]++(?:code|status): (?P<printed>[45]\d\d),?$",  # code: 503, in an error object that Node prints
     re.MULTILINE,
 )
 _NAMED_STATUS: Final = re.compile(
@@ -79,13 +82,17 @@ _DENIED: Final = re.compile(
 def without_stack(text: str) -> str:
     """Return a message without colours and stack lines; one that has nothing else keeps its stack lines."""
     text = _ANSI.sub("", text)
-    rest = _STACK_LINE.sub("", text)
+    rest = _without_stack_lines(text)
     return rest if rest.strip() else text
+
+
+def _without_stack_lines(text: str) -> str:
+    return _STACK_LINE.sub(lambda line: "" if _PLACE.search(line[0][-_MAX_END:]) else line[0], text)
 
 
 def without_files(text: str) -> str:
     """Return a message without stack lines, file names, ports, times and amounts."""
-    text = _STACK_LINE.sub("", _ANSI.sub("", text[:_MAX_CHARS]))
+    text = _without_stack_lines(_ANSI.sub("", text[:_MAX_CHARS]))
     return _FILE.sub(" ", _POSITION.sub(" ", text))
 
 

@@ -24,12 +24,12 @@ _SYSTEM_DIRECTORIES: Final = {
 SYSTEM_DIRECTORY: Final = Path(_SYSTEM_DIRECTORIES.get(sys.platform, "/etc/gemini-cli"))
 """The directory of an administrator's settings and policies."""
 
-_COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n\r]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_COMMENT: Final = re.compile(r'((?<!\\)"(?:\\.|[^"\\]++)*+")|//[^\n\r]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 """A comment, or a string (its only group), which may contain `//` and `/*`."""
 _ASSIGNMENT: Final = re.compile(
     # `[^\S\n]`: a blank line belongs to the next `^`. With `\s`, a run of blank lines would take quadratic time.
-    r"^[^\S\n]*(?:export\s+)?([A-Za-z0-9_.-]+)(?:\s*=\s*?|:\s+?)"
-    r"(\s*'(?:\\'|[^'])*'|\s*\"(?:\\\"|[^\"])*\"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$",
+    r"^[^\S\n]*+(?:export\s++)?([A-Za-z0-9_.-]++)(?:\s*+=|:\s)"
+    r"(\s*+(?:'(?:\\'|[^'])*'|\"(?:\\\"|[^\"])*\"|`(?:\\`|[^`])*`)|[^#\r\n]++)?[^\S\n]*+(?:#.*+)?$",
     re.MULTILINE,
 )
 """One variable of a `.env` file, as dotenv reads it: `export NAME = 'value' # comment`."""

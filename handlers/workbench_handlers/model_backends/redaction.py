@@ -39,7 +39,7 @@ _LOOKS_SECRET: Final = (
     re.compile(r"ya29\.[\w.-]{8,}"),
     re.compile(r"(?<![\w/])1//0[\w-]{20,}"),
     re.compile(r"GOCSPX-[\w-]{8,}"),
-    re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"),
+    re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,1000}+\.[\w-]{8,}(?:\.[\w-]*)?"),
     re.compile(r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|xox[abprs]-[\w-]{10,})"),
 )
 _AFTER_NAME: Final = (
@@ -152,7 +152,7 @@ def _url_secrets(value: str) -> Iterator[str]:
             yield from (password, unquote(password))
         elif not colon and len(user) >= MIN_ANSWER_SECRET_CHARS and "/" not in user:
             yield user
-    for match in re.finditer(r"[?&]([^=&#\s]+)=([^&#\s]+)", rest):
+    for match in re.finditer(r"[?&]([^=?&#\s]++)=([^&#\s]+)", rest):
         if is_secret_name(match[1]):
             yield from (match[2], unquote(match[2]))
 

@@ -51,12 +51,13 @@ _END: Final = " \t\n\r"
 
 _TRAILING: Final = "*_>|:~<=&…»“”’‘。，、；：！？）】」』》.,;!?)]}"  # noqa: RUF001  as they are typed
 """Characters that may follow a path without being part of it."""
-_POSITION: Final = re.compile(r"(?::{1,2}\w[\w:,-]*|#[\w-]+)$")
-"""A position in a file: `:12-14`, `::test_x`, `#L3-L5`."""
+_LAST_WORDS: Final = re.compile(r"(?<![\w:,-])[\w:,-]++\Z")
+_COLON: Final = re.compile(r"::?\w")
+_ANCHOR: Final = re.compile(r"#[\w-]++\Z")
 _OTHER_SCRIPT: Final = re.compile(r"[\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]")
 """The beginning of a sentence that follows a path without a space: `src/app.py的代码`."""
 _WILDCARD: Final = re.compile(r"[*?]")
-_GLOB: Final = re.compile(r"[*?\[\\]|[!+@]\(|\{.*(?:,|\.\.)")
+_GLOB: Final = re.compile(r"[*?\[\\]|[!+@]\(|\{[^{\n]*?(?:,|\.\.)")
 """Signs in a name that the CLI would expand: for `app/[id]/x` it sends `app/i/x` and `app/d/x`."""
 
 _SOURCE_SUFFIXES: Final = re.compile(
@@ -254,8 +255,15 @@ def _readings(bare: str) -> Iterator[str]:
     trimmed = bare.rstrip(_TRAILING)
     shortest = max(len(trimmed), len(bare) - MAX_TRAILING, 1)
     sentence = _OTHER_SCRIPT.split(trimmed, maxsplit=1)[0].rstrip(_TRAILING)
-    others = (trimmed, sentence, _POSITION.sub("", sentence or trimmed))
+    others = (trimmed, sentence, _without_position(sentence or trimmed))
     yield from dict.fromkeys(filter(None, (*(bare[:end] for end in range(len(bare), shortest - 1, -1)), *others)))
+
+
+def _without_position(path: str) -> str:
+    """Return a path without a position at its end: `:12-14`, `::test_x`, `#L3-L5`."""
+    if (words := _LAST_WORDS.search(path)) and (colon := _COLON.search(path, words.start())):
+        return path[: colon.start()]
+    return _ANCHOR.sub("", path)
 
 
 def _problem(located: Located) -> str:

@@ -26,9 +26,12 @@ MAX_PATH_CHARS: Final = 1_000
 
 _BULLET: Final = re.compile(r"^[\s>|]*(?:(?:[-*+•#]+|\d+[.)])\s+)?")
 """The beginning of a list item: `- `, `12. `, `> * `."""
-_SEPARATOR: Final = re.compile(r"(?<=[`*\"'])\s*:\s*|:\s+|:?\*\*:?\s+|\s+(?:[-–—]+|=>|->|→)\s+|\s*\|\s*|—|\t+")  # noqa: RUF001  as they are typed
+_SEPARATOR: Final = re.compile(
+    r"(?<=[`*\"'])\s*+:\s*+|:\s++|:?\*\*:?\s++"
+    r"|(?<!\s)\s++(?:[-–—]++|=>|->|→)\s++|(?:(?<!\s)\s++)?\|\s*+|—|\t++"  # noqa: RUF001  as they are typed
+)
 """The separator between path and summary: `a.py: x`, `**a.py** x`, `a.py - x`, `| a.py | x |`."""
-_PATH_LIKE: Final = re.compile(r"(?!\w+://)(?:\S*[\w)\]]/\S+|\S*\w\.[A-Za-z]\w{0,4})")
+_PATH_LIKE: Final = re.compile(r"(?!\w+://)(?:(?=\S*[\w)\]]/\S)\S++|\S*\w\.[A-Za-z]\w{0,4})")
 """A path: it contains a slash or a suffix, and is not a URL."""
 _PATHS: Final = ("path", "file", "filename", "name")
 _SUMMARIES: Final = ("summary", "description", "responsibility", "purpose")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -130,7 +131,11 @@ def _pattern(rule: str) -> GitIgnoreSpecPattern | None:
 
     try:
         regex, include = GitIgnoreSpecPattern.pattern_to_regex(rule)
-        return None if regex is None else GitIgnoreSpecPattern(re.compile(_without_backtracking(regex)), include)
+        if regex is None:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of `[[`, which begins a nested set in other languages
+            return GitIgnoreSpecPattern(re.compile(_without_backtracking(regex)), include)
     except (ValueError, re.error):  # such as a single `!`, or a reversed range: in git it matches nothing
         return None
 

@@ -29,15 +29,15 @@ _ITEMS: Final = msgspec.json.Decoder(list[Raw])
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _NULL: Final = b"null"
 
-_KEY: Final = r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"'
+_KEY: Final = r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+"'
 _STEP: Final = re.compile(
     rf"""
-      \s*\.\s*(?P<name>[A-Za-z_][A-Za-z_0-9]*)
-    | \s*\.\s*(?P<quoted>{_KEY})
-    | \s*\.?\s*\[\s*(?P<key>{_KEY})\s*\]
-    | \s*\.?\s*\[\s*(?P<index>-?[0-9]{{1,15}})\s*\]
-    | \s*\.?\s*\[\s*(?P<first>-?[0-9]{{1,15}})?\s*(?P<colon>:)\s*(?P<end>-?[0-9]{{1,15}})?\s*\]
-    | \s*\.?\s*\[(?P<all>\s*)\]
+      \s*+\.\s*+(?P<name>[A-Za-z_][A-Za-z_0-9]*)
+    | \s*+\.\s*+(?P<quoted>{_KEY})
+    | \s*+(?:\.\s*+)?+\[\s*+(?P<key>{_KEY})\s*+\]
+    | \s*+(?:\.\s*+)?+\[\s*+(?P<index>-?[0-9]{{1,15}})\s*+\]
+    | \s*+(?:\.\s*+)?+\[\s*+(?P<first>-?[0-9]{{1,15}})?+\s*+(?P<colon>:)\s*+(?P<end>-?[0-9]{{1,15}})?+\s*+\]
+    | \s*+(?:\.\s*+)?+\[(?P<all>\s*)\]
     """,
     re.VERBOSE,
 )
@@ -161,7 +161,7 @@ def _steps(program: str) -> tuple[list[Step], int]:
         if name := match["name"]:
             steps.append(name)
         elif key := match["quoted"] or match["key"]:
-            steps.append(json.loads(key))
+            steps.append(json.loads(key, strict=False))  # jq takes line breaks in strings
         elif match["index"]:
             steps.append(int(match["index"]))
         elif match["colon"]:

@@ -47,11 +47,11 @@ _FILLERS: Final = frozenset(
 _STATED_LIMITS: Final = re.compile(
     r"""(?:(?:^|(?<=[.!?:])\s)(?:
         (?:At\ least|At\ most|Exactly|-?[\d.e+]+\ to)\ -?[\d.e+]+(?:\ (?:characters?|items?|propert(?:y|ies)))?
-      | Must\ match\ `.*` | Must\ be\ empty | Format:\ \S+
-    )\.)+$""",
+      | Must\ match\ `.{0,1000}` | Must\ be\ empty | Format:\ \S+
+    )\.)++(?P<end>$)?""",
     re.VERBOSE,
 )
-"""The limits that the generator appends to a description; the type states them too."""
+"""The limits that the generator appends to a description, if `end` matches; the type states them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,8 @@ def _text(name: str, schema: Mapping[str, Any], known: AbstractSet[str]) -> str:
 
     Empty if all its words are in `known` or in the name of the parameter, as stems.
     """
-    text = " ".join(_STATED_LIMITS.sub("", str(schema.get("description", ""))).split())
+    description = str(schema.get("description", ""))
+    text = " ".join(_STATED_LIMITS.sub(lambda limits: limits[0] if limits["end"] is None else "", description).split())
     if _stems(text) <= known | _stems(name):
         return ""
     return f" {_json(truncate(text, MAX_TEXT_LENGTH).removesuffix('.'))}"

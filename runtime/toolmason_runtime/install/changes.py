@@ -8,12 +8,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-_HUNK: Final = re.compile(r"@@ -(\d+)(.*) \+(\d+)(.*) @@")
+_HUNK: Final = re.compile(r"@@ -(\d++)([^ ]*+) \+(\d++)([^ ]*+) @@")
 _CONTEXT: Final = 1
 """Unchanged lines before and after a change."""
 _STRING: Final = re.compile(
     r"""
-    (?: \"{3} [\s\S]*? \"{3} | '{3} [\s\S]*? '{3} | " (?:[^"\\\n]++ | \\.)*+ " | ' [^'"\n]*+ ' )
+    (?: (?<!\\) \"{3} [\s\S]*? \"{3} | '{3} [\s\S]*? '{3} | (?<!\\) " (?:[^"\\\n]++ | \\.)*+ " | ' [^'"\n]*+ ' )
     ([\ \t]*+[:=])?
     """,
     re.VERBOSE,

@@ -17,7 +17,7 @@ from toolmason_runtime.install.errors import InstallError
 USER: Final = "user"
 PROJECT: Final = "project"
 _VARIABLE: Final = re.compile(r"\$(\w+)")
-_DEFAULT: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_DEFAULT: Final = re.compile(r"\$\{(\w{1,200}+)(?::-([^}]{0,1000}+))?\}")
 """A variable in the `env` of an entry, with an optional default: `${TOKEN}`, `${TOKEN:-}`."""
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from toolmason_runtime.install.errors import FileSyntaxError
 
-_STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
-_COMMENT: Final = re.compile(rf"{_STRING}|(//[^\n]*+|/\*.*?\*/)", re.DOTALL)
+_STRING: Final = r'(?<!\\)"(?:[^"\\\n]++|\\.)*+"'
+_COMMENT: Final = re.compile(rf"{_STRING}|(//[^\n]*+|/\*.*?(?:\*/|\Z))", re.DOTALL)
 _TRAILING_COMMA: Final = re.compile(rf"{_STRING}|[\[{{,]\s*,|(,)(?=\s*[}}\]])", re.DOTALL)
 """A comma before a closing bracket, unless another comma or the opening bracket is before it."""
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -265,7 +265,10 @@ def _parse_or_empty(text: str) -> JsonText | None:
 
 
 def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[1]) if match[1] else match[0]
+    comment = match[1] or ""
+    if comment.startswith("/*") and (len(comment) < 4 or not comment.endswith("*/")):
+        return match[0]  # not closed
+    return re.sub(r"[^\n]", " ", comment) if comment else match[0]
 
 
 def _skip(text: str, at: int) -> int:

@@ -193,13 +193,13 @@ def argument_text(name: str, value: Any) -> str:
     Numbers are written without an exponent. `name` is the parameter, for the error.
 
     Raises:
-        ToolError: the value has no text, or the text contains NUL.
+        ToolError: the value has no text, or the text contains NUL or half of a surrogate pair.
     """
     match value:
         case bool():
             return "true" if value else "false"
         case str():
-            return _without_nul(name, str.__str__(value))
+            return _passable(name, str.__str__(value))
         case int():
             try:
                 return format(value, "d")
@@ -322,7 +322,7 @@ def _program_path(name: str, directory: str) -> str:
 def _element(name: str, value: Any, *, flag: str = "") -> str:
     """Return one argument: a value, joined to its flag if there is one."""
     element = flag + argument_text(name, value)
-    if len(element.encode()) > MAX_ELEMENT_LENGTH:
+    if len(element.encode(errors="surrogateescape")) > MAX_ELEMENT_LENGTH:
         raise UnsafeArgumentError(name, f"exceeds the limit of {MAX_ELEMENT_LENGTH} bytes for one argument")
     return element
 
@@ -339,8 +339,13 @@ def _one_line(name: str, text: str) -> str:
     return text
 
 
-def _without_nul(name: str, text: str) -> str:
+def _passable(name: str, text: str) -> str:
     if "\0" in text:
         position = text.index("\0") + 1
         raise UnsafeArgumentError(name, f"contains NUL at character {position}")
+    try:
+        text.encode(errors="surrogateescape")  # as a file name that is not UTF-8 is passed
+    except UnicodeEncodeError as error:
+        character = f"U+{ord(text[error.start]):04X}, half of a character,"
+        raise UnsafeArgumentError(name, f"contains {character} at character {error.start + 1}") from None
     return text

@@ -29,8 +29,9 @@ MAX_STEPS: Final = 20_000_000
 
 _REGEX_SYNTAX: Final = re.compile(
     r"""
-      \\N\{[^}]*\} | \\. | \(\?\#[^)]*\) | \{(?!\})\d*,?\d*\}  # escape, comment, numeric repeat: equal in both
-    | \[ (?P<set> \^?\]? (?:\\.|[^\]\\])* \] )
+      \\N\{[^}]*+(?:\}|\Z) | \\. | \(\?\#[^)]*+(?:\)|\Z)
+    | \{(?!\})\d*+,?+\d*+\}  # escape, comment, numeric repeat: equal in both
+    | \[ (?P<set> \^?+\]?+ (?:\\.?|[^\]\\])*+ (?:\]|\Z) )  # without its bracket, up to the end
     | (?P<brace> \{ )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,

@@ -16,7 +16,7 @@ _TOKEN: Final = re.compile(
     rf"""
       (?P<class>   \[\^?+\]?+(?:\\.|[^\]\\])*+\] )   # `[^a-z\\d]`; `]` is literal at the start
     | (?P<escape>  {_ESCAPE} )
-    | (?P<repeat>  (?:[*+?]|\{{(?!\}})(?P<minimum>\d*)(?P<comma>,)?(?P<maximum>\d*)\}})(?P<mode>[?+]?) )
+    | (?P<repeat>  (?:[*+?]|\{{(?!\}})(?P<minimum>\d*+)(?P<comma>,)?+(?P<maximum>\d*+)\}})(?P<mode>[?+]?) )
     | (?P<open>    \((?:\?:|\?P<(?P<name>[A-Za-z_]\w*)>|(?!\?)) )
     | (?P<close>   \) )
     | (?P<or>      \| )

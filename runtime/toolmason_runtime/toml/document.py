@@ -37,8 +37,8 @@ _DUPLICATE_KEY_ERRORS: Final = (
 )
 """The first words of the messages of `tomllib` for a duplicate key."""
 _TOKEN: Final = re.compile(
-    r'"""(?:[^"\\]++|\\.|"{1,2}(?!"))*+"{3,5}|\'\'\'(?:[^\']++|\'{1,2}(?!\'))*+\'{3,5}'
-    r'|"(?:[^"\\\n]++|\\.)*+"|\'[^\'\n]*+\'|#[^\n]*+|[\[\]{}]|[0-9][0-9_]*+',
+    r'(?<!\\)"""(?:[^"\\]++|\\.|"{1,2}(?!"))*+"{3,5}|\'\'\'(?:[^\']++|\'{1,2}(?!\'))*+\'{3,5}'
+    r'|(?<!\\)"(?:[^"\\\n]++|\\.)*+"|\'[^\'\n]*+\'|#[^\n]*+|[\[\]{}]|[0-9][0-9_]*+',
     re.DOTALL,
 )
 """Strings and comments, which are skipped, brackets and digits."""
@@ -153,7 +153,7 @@ def _reword(message: str) -> str:
         return "a string does not end on its line"
     if message == "Expected \"'''\"":
         return "a string does not end"
-    named = re.sub(r"'((?:[^'\\]|\\.)+)'", r"`\1`", message)
+    named = re.sub(r"(?<!\\)'((?:[^'\\]++|\\.)++)'", r"`\1`", message)
     return named[0].lower() + named[1:]
 
 

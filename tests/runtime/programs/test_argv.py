@@ -278,6 +278,26 @@ def test_item_of_a_list_is_refused_by_its_place(where: ArgumentPlacement) -> Non
     assert refusal(tool(where), {"path": ["a", "\0"]}).startswith("Argument 'path[1]' contains NUL")
 
 
+@pytest.mark.parametrize(
+    "place", [positional("file"), flag("file"), STDIN, CWD], ids=["positional", "flag", "stdin", "cwd"]
+)
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "caf\udce9\ud800", "\ude00\ud83d"])
+def test_half_of_a_character_is_refused_at_its_place(place: ArgumentPlacement, text: str) -> None:
+    index = next(
+        index
+        for index, character in enumerate(text)
+        if "\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff"
+    )
+
+    assert refusal(tool(place), {place.name: text}).endswith(
+        f"contains U+{ord(text[index]):04X}, half of a character, at character {index + 1}"
+    )
+
+
+def test_file_name_that_is_not_utf_8_is_passed() -> None:
+    assert line(tool(positional("file")), {"file": "caf\udce9"}) == "app|sub|caf\udce9"
+
+
 def test_longest_element_is_passed() -> None:
     assert built(tool(flag("a")), {"a": "x" * MAX_ELEMENT_LENGTH}).argv[-1] == "x" * MAX_ELEMENT_LENGTH
     assert built(tool(flag("a", "-a=")), {"a": "x" * (MAX_ELEMENT_LENGTH - 3)}).argv[-1].startswith("-a=xxx")

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Final
 
 _DIRECTORY: Final = Path(__file__).parent
-_EXAMPLE: Final = r"```toml\n(.*?)\n```\n"
-_RULE: Final = re.compile(rf"# (.+?)\n\n(.+?)\n\n## Bad\n\n{_EXAMPLE}\n## Good\n\n{_EXAMPLE}", re.DOTALL)
+_EXAMPLE: Final = r"```toml\n((?:(?!\n```\n).)*+)\n```\n"
+_RULE: Final = re.compile(
+    rf"# ([^\n]++)\n\n((?:(?!\n\n## Bad\n).)++)\n\n## Bad\n\n{_EXAMPLE}\n## Good\n\n{_EXAMPLE}", re.DOTALL
+)
 """A rule: `# Title`, the reason, and a fenced TOML block under each of `## Bad` and `## Good`."""
 
 

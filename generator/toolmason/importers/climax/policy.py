@@ -150,7 +150,7 @@ def _limits(fields: Fields) -> dict[str, Any]:
     return limits
 
 
-_PARTS: Final = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<unlike>\\[<>]|[*+?}]\+)|\\.", re.DOTALL)
+_PARTS: Final = re.compile(r"\[\^?+\]?+(?:\\.?|[^\]\\])*+(?:\]|\Z)|(?P<unlike>\\[<>]|[*+?}]\+)|\\.", re.DOTALL)
 """Character classes, escapes, and syntax with another meaning in Rust's `regex`: `\\<`, `\\>`, `a*+`, `a{2}+`."""
 
 

@@ -23,7 +23,7 @@ _DEPRECATED: Final = re.compile(
 )
 _SORTED: Final = 0.8
 """A list is sorted by name if this share of its neighbours is."""
-_SENTENCE: Final = re.compile(r".+?[.!?](?=\s|$)")
+_SENTENCE_END: Final = re.compile(r"(?<=.)[.!?](?=\s|$)")
 
 Measure = Callable[[], Mapping[str, WireTool]]
 """Returns the tools as they are sent to clients, by name."""
@@ -61,7 +61,7 @@ def shorten(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     whole = ""
-    for sentence in _SENTENCE.finditer(text):
+    for sentence in _SENTENCE_END.finditer(text, 0, length + 1):
         if sentence.end() > length:
             break
         whole = text[: sentence.end()]

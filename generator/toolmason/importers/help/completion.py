@@ -19,7 +19,7 @@ _SEEN: Final = re.compile(
     r"(?P<negated>not )?__fish_(?:\w+_)?(?:seen_subcommand_from|using_subcommand)(?P<words>(?: [\w:.-]+)+)"
 )
 """A condition: `__fish_seen_subcommand_from build`, `__fish_uv_using_subcommand pip`."""
-_WORD: Final = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s'"]+""", re.DOTALL)
+_WORD: Final = re.compile(r"""(?<!\\)'(?:[^'\\]++|\\.)*+'|(?<!\\)"(?:[^"\\]++|\\.)*+"|[^\s'"]++""", re.DOTALL)
 _COMMAND: Final = re.compile(rf"(?:(?:{_WORD.pattern})[ \t]*)+", re.DOTALL)
 """A command: words up to the end of a line outside quotes."""
 _VALUES: Final = re.compile(r"^(?P<value>[A-Za-z0-9_][\w.:+/-]*)(?:\\t.*|\t.*)?$")

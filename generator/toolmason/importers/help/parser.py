@@ -118,7 +118,7 @@ _METAVAR: Final = re.compile(
 _MORE_VALUES: Final = re.compile(r" \[[^\[\]]*\.\.\.\]")
 _INHERITED: Final = re.compile(r"(?:global|inherited|common) (?:options|flags)|options inherited", re.IGNORECASE)
 """The heading of options that all subcommands share."""
-_PFLAG_VALUE: Final = re.compile(r"=(?P<value>[^\s:]*):$")
+_PFLAG_VALUE: Final = re.compile(r"=(?P<value>[^\s:]{0,200}):$")
 """A default in older cobra programs such as kubectl: `--output='':`, `--all=false:`."""
 
 
@@ -263,7 +263,8 @@ def _expand_negation(option: Option) -> Iterator[Option]:
 # Descriptions of options
 
 _DEFAULT: Final = re.compile(
-    r"""[\[(;]\s*defaults?(?:\s+is|\s+to)?[:=]?\s+ (?P<value>"[^"]*"|'[^']*'|[^\];)]+?) \s*[\];)]""",
+    r"""[\[(;]\s{0,20}defaults?(?:\s{1,20}is|\s{1,20}to)?[:=]?\s{1,20}+
+    (?P<value>"[^"]{0,300}+"|'[^']{0,300}+'|[^\];)\s][^\];)]{0,300}+) \s{0,20}[\];)]""",
     re.VERBOSE | re.IGNORECASE,
 )
 """A default in brackets: `[default: 5]`, `(default is "x")`."""
@@ -293,7 +294,7 @@ def _add_description(option: Option, text: str) -> Option:
     return replace(
         option,
         description=text,
-        default=default["value"].strip("\"'") if default and "[" not in default["value"] else "",
+        default=default["value"].strip().strip("\"'") if default and "[" not in default["value"] else "",
         minimum=int(low) if low else None,
         maximum=int(high) if high else None,
         choices=option.choices or (_split_choices(listed["list"], r"[,|]") if listed else ()),

@@ -240,7 +240,7 @@ def _literals(tokens: Sequence[str]) -> Iterator[str]:
 
 def _is_placeholder(name: str) -> bool:
     """Return whether a word is a placeholder, such as `OPTIONS` or `command`."""
-    return any(pattern.fullmatch(name) for pattern in (_OPTIONS, _COMMAND, _ARGUMENTS))
+    return bool(_OPTIONS.fullmatch(name) or _COMMAND.fullmatch(name) or _ARGUMENTS.fullmatch(name))
 
 
 def _is_flag_or_sign(text: str) -> bool:

@@ -292,11 +292,22 @@ def sections(text: str) -> dict[Path_, tuple[int, int]]:
     found: dict[Path_, tuple[int, int]] = {}
     for index, (start, path) in enumerate(headers):
         end = headers[index + 1][0] if index + 1 < len(headers) else len(text)
-        tail = re.search(r"\n((?:[ \t]*(?:#[^\n]*)?\n)*)\Z", text[start:end])
-        end -= len(tail[1]) if tail and "#" in tail[1] else 0
+        tail = _comment_lines_at_end(text[start:end])
+        end -= len(tail) if "#" in tail else 0
         name = tuple(map(str, path))
         found[name] = (found[name][0] if name in found else start, end)
     return found
+
+
+def _comment_lines_at_end(text: str) -> str:
+    """Return the comments and empty lines at the end of a section, without its first line."""
+    position = len(text)
+    while text.endswith("\n", 0, position) and (start := text.rfind("\n", 0, position - 1) + 1):
+        line = text[start:position].strip(" \t\n")
+        if line and not line.startswith("#"):
+            break
+        position = start
+    return text[position:]
 
 
 def commented_sections(text: str) -> frozenset[Path_]:

@@ -29,7 +29,7 @@ from toolmason.importers.python_module.docstrings import Docstring, parse_docstr
 _SERVER_MODULES: Final = ("mcp.", "fastmcp.")
 _SERVER_CLASSES: Final = frozenset({"FastMCP", "MCPServer"})
 
-_CONTEXT: Final = re.compile(r"\b(?:fast)?mcp\.[\w.]*Context\b")
+_CONTEXT: Final = re.compile(r"\b(?:fast)?mcp\.[\w.]{0,200}Context\b")
 _FILLED: Final = "`{}` is filled by FastMCP, not by the caller; write this handler by hand"
 
 

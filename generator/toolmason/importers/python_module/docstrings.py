@@ -15,11 +15,13 @@ _SECTION: Final = re.compile(
 )
 """The title of a section in the styles of Google, with a colon, and NumPy, underlined."""
 _UNDERLINE: Final = re.compile(r"-{3,}|={3,}")
-_GOOGLE: Final = re.compile(r"\*{0,2}(?P<names>[A-Za-z_]\w*)\s*(?:\([^)]*\)|\[[^\]]*\])?\s*:\s*(?P<text>.*)$")
+_GOOGLE: Final = re.compile(
+    r"\*{0,2}(?P<names>[A-Za-z_]\w*+)\s*+(?:(?:\([^)]*+\)|\[[^\]]*+\])\s*+)?+:\s*+(?P<text>.*)$"
+)
 """A parameter: `title (str, optional): The title.`"""
 _NUMPY: Final = re.compile(r"(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::.*)?$")
 """One or several parameters with a type: `x, y : int, optional`."""
-_FIELD: Final = re.compile(r"[:@](?P<kind>[a-z]+)(?P<words>(?:\s+[^:]+?)?)\s*:(?:\s+(?P<text>.*))?$")
+_FIELD: Final = re.compile(r"[:@](?P<kind>[a-z]++)(?P<words>(?:\s[^:]*+)?+):(?:\s++(?P<text>.*))?$")
 """A field of Sphinx or Epydoc: `:param str title: The title.`"""
 _FIELD_PARAMS: Final = frozenset({"param", "parameter", "arg", "argument", "key", "keyword"})
 

@@ -18,8 +18,7 @@ from workbench_handlers.workspace.roots import RefusedPathError, Root
 MAX_PATTERN_CHARS: Final = 300
 """Maximum characters of one glob."""
 
-_COMMA: Final = re.compile(r",(?![^{}]*\})")
-"""A comma outside braces: the first one in `*.py,{a,b}.ts`."""
+_COMMA_OR_BRACE: Final = re.compile(r"[,{}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,19 @@ def parse_scope(
 
 def split_list(text: str | None) -> tuple[str, ...]:
     """Return the values of a comma-separated list; commas in braces are part of a glob."""
-    return tuple(value for part in _COMMA.split(text or "") if (value := part.strip()))
+    return tuple(value for part in _split(text or "") if (value := part.strip()))
+
+
+def _split(text: str) -> list[str]:
+    """Return the parts between commas; a comma before which a `}` comes next on the way from the end is in braces."""
+    parts, end, is_in_braces = [], len(text), False
+    for sign in reversed(list(_COMMA_OR_BRACE.finditer(text))):
+        if sign[0] != ",":
+            is_in_braces = sign[0] == "}"
+        elif not is_in_braces:
+            parts.append(text[sign.end() : end])
+            end = sign.start()
+    return [*reversed([*parts, text[:end]])]
 
 
 def _directory(root: Path, path: str) -> str:

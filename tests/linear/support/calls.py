@@ -1,0 +1,81 @@
+"""Calls of the functions that build patterns when they run, so that what they build is measured as well."""
+
+from __future__ import annotations
+
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Final, cast
+
+AUTHORS: Final = MappingProxyType(
+    {
+        "re.compile(self._pattern)": "an author's pattern is only compiled: `regex` matches it with a timeout",
+        "regex.compile(_for_regex(self._pattern))": "an author's pattern is matched with a timeout",
+        "re.compile(pattern)": "an author's pattern, or one of an OpenAPI document, is only compiled, to find mistakes",
+        "re.compile(table.pattern)": "an author's pattern is only compiled, to find mistakes",
+        "re.compile(''.join((python for _, python in tokens)))": "a translated pattern is only compiled",
+        "re.search(pattern, name, re.ASCII)": "one repetition, and at most 100 characters of pattern and name",
+        "re.compile(pattern, flags)": "the pattern of a call to `grep_content` is matched in a child with a timeout",
+    }
+)
+"""Expressions with patterns of others, and how their time is limited."""
+
+BOUNDED: Final = MappingProxyType(
+    {
+        "generator/toolmason/schema/patterns.py:_TOKEN": (2_000, "`_MAX_PATTERN_LENGTH`"),
+        "generator/toolmason/schema/patterns.py:_SIMPLE": (100, "`_MAX_MATCHED_LENGTH`"),
+    }
+)
+"""Patterns that are not linear: the maximum characters of their texts, and the constant that the code checks."""
+BOUNDED_S: Final = 0.1
+"""Time that such a pattern may take for the longest text."""
+
+
+def call_builders() -> None:
+    """Call each function that builds a pattern, with every form that it can build."""
+    from toolmason_runtime.install.clients import Client
+    from toolmason_runtime.protocol.secrets import protect
+    from toolmason_runtime.toml.reader import _is_quoted_literal
+
+    from toolmason.clients import clients
+    from toolmason.importers.help.completion import _unquote
+    from toolmason.importers.help.parser import _split_choices
+    from toolmason.resolve.client_names import full_name, tool_names
+    from toolmason.schema.providers import providers
+    from toolmason.schema.scan.values import is_described, is_number_text
+    from workbench_handlers.editing.text.folding import Positions
+    from workbench_handlers.model_backends.detect import _help_entry
+    from workbench_handlers.model_backends.error_text import contains
+    from workbench_handlers.workflows.command_file import _check_inert, check_runs_nothing
+    from workbench_handlers.workflows.data import hosts
+    from workbench_handlers.workspace.ignore import parse_gitignore
+    from workbench_handlers.workspace.worker_main import _yaml_loader
+
+    providers.__wrapped__()  # without its cache
+    for client in clients().values():
+        if client.live:
+            for effect in ("run", "read", "replace"):
+                list(client.live.texts(effect, "text"))
+        if client.withheld:
+            client.withheld.includes("NAME")
+            withheld: Any = {"pattern": client.withheld.pattern, "names": (), "passed_prefixes": ()}
+            Client._passes(cast("Client", SimpleNamespace(passed=(), withheld=withheld)), "NAME")
+    for names in tool_names():
+        full_name(names, "server", "tool")
+    for host in hosts().values():
+        _check_inert(host, "text")
+    check_runs_nothing("text")
+    protect(["a secret text 0123456789"])
+    for typography in (True, False):
+        Positions("a", typography=typography)
+    parse_gitignore("*.pyc\n/build/\n**/a/**/b/**/c\na*b*c\n[!a-z]?\n")
+    _yaml_loader()
+    for separator in (r"[,|]", r"\|"):
+        _split_choices("a,b", separator)
+    for word in ("'a'", '"a"'):
+        _unquote(word)
+    is_described(5, "up to 5")
+    for keyword in ("maxLength", "maximum"):
+        is_number_text(keyword, "1")
+    for expected in ("a boolean", "an integer", "a number"):
+        _is_quoted_literal("1", expected)
+    _help_entry("--model NAME", "model")
+    contains("not found", "not found")

@@ -1,0 +1,133 @@
+"""Time that a pattern takes on a text, compared with the time on four times the text."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from attack_strings import Attack, attacks
+
+SIZE = 2_500
+"""Characters of the shorter text."""
+FACTOR = 4
+MAX_GROWTH = 8.0
+"""Four times the text may take up to eight times as long: linear is 4, quadratic 16."""
+SIEVE_S = 0.001
+"""An attack that takes less than this at `SIZE` is linear: quadratic code takes 3 ms and more."""
+MIN_S = 0.003
+"""Below this, a measurement of the longer text says nothing."""
+MEASURED_S = 0.04
+CPU_S = 0.5
+"""Processor time for the measurements of one attack."""
+
+Operation = Callable[[Any, Any], object]
+
+
+def _tokens(pattern: re.Pattern[Any], text: Any) -> None:
+    """Match at the end of the last match, as a tokenizer does."""
+    place = 0
+    while (match := pattern.match(text, place)) and match.end() > place:
+        place = match.end()
+
+
+def _exhaust(pattern: re.Pattern[Any], text: Any) -> None:
+    for _ in pattern.finditer(text):
+        pass
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "match": lambda pattern, text: pattern.match(text),
+    "fullmatch": lambda pattern, text: pattern.fullmatch(text),
+    "search": lambda pattern, text: pattern.search(text),
+    "tokens": _tokens,
+    "finditer": _exhaust,
+    "sub": lambda pattern, text: pattern.sub("", text),
+    "split": lambda pattern, text: pattern.split(text),
+}
+
+
+def verdict(pattern: re.Pattern[Any], operations: Iterable[str]) -> str:
+    """Return why `pattern` is not linear, or an empty string.
+
+    The measurement runs in a child process that ends when an attack takes more than `CPU_S`, because an exponential
+    pattern does not end.
+    """
+    with mmap.mmap(-1, 16_384) as memory:  # shared with the child: the attack that runs, then the verdict
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # `fork` beside threads: the child only matches
+            child = os.fork()
+        if not child:
+            code = 1
+            try:
+                signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+                _note(memory, _slowest(pattern, tuple(operations), memory))
+                code = 0
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        said = memory[:].partition(b"\0")[0].decode()
+    if os.WIFSIGNALED(status):
+        return f"{said}: more than {CPU_S} s"
+    return said if not status else f"{said}: the measurement failed with status {status}"
+
+
+def _note(memory: mmap.mmap, text: str) -> None:
+    data = text.encode()[: len(memory) - 1] + b"\0"
+    memory[: len(data)] = data
+
+
+def _slowest(pattern: re.Pattern[Any], operations: tuple[str, ...], memory: mmap.mmap) -> str:
+    """Return the first attack on which the time of an operation grows faster than the text."""
+    is_bytes = isinstance(pattern.pattern, bytes)
+    for attack in attacks(pattern):
+        short = _encoded(attack.text(SIZE), is_bytes=is_bytes)
+        for name in operations:
+            signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
+            _note(memory, f"{name} on {attack}")
+            run = OPERATIONS[name]
+            if _seconds(run, pattern, short) < SIEVE_S:
+                continue
+            if reason := _growth(run, pattern, attack, is_bytes=is_bytes):
+                return f"{name} on {attack}: {reason}"
+    return ""
+
+
+def _growth(run: Operation, pattern: re.Pattern[Any], attack: Attack, *, is_bytes: bool) -> str:
+    """Return the two times if the second is too long, or an empty string."""
+    short, long = (_encoded(attack.text(size), is_bytes=is_bytes) for size in (SIZE, FACTOR * SIZE))
+    before = after = 60.0
+    for _ in range(4):
+        before = min(before, _seconds(run, pattern, short))
+        after = min(after, _seconds(run, pattern, long))
+        if after < MIN_S or after < MAX_GROWTH * before:
+            return ""
+    # Beside busy processes each run is interrupted. Their time does not count as processor time.
+    before, after = _cpu_seconds(run, pattern, short), _cpu_seconds(run, pattern, long)
+    if after < MIN_S or after < MAX_GROWTH * before:
+        return ""
+    return f"{before * 1000:.1f} ms for {len(short):,} characters, {after * 1000:.1f} ms for {len(long):,}"
+
+
+def _seconds(run: Operation, pattern: re.Pattern[Any], text: object) -> float:
+    start = time.perf_counter()
+    run(pattern, text)
+    return time.perf_counter() - start
+
+
+def _cpu_seconds(run: Operation, pattern: re.Pattern[Any], text: object) -> float:
+    """Return the mean of many runs, since some systems count processor time in units of 4 ms."""
+    start, count = time.process_time(), 0
+    while (elapsed := time.process_time() - start) < MEASURED_S:
+        run(pattern, text)
+        count += 1
+    return elapsed / count
+
+
+def _encoded(text: str, *, is_bytes: bool) -> str | bytes:
+    return text.encode("latin-1", "replace") if is_bytes else text
