@@ -60,7 +60,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--guided", nargs=2, help=argparse.SUPPRESS)  # the child of a coverage-guided run
     options = parser.parse_args(arguments)
     if options.guided:
-        _fuzz_guided(*options.guided, options)
+        name, directory = options.guided
+        _fuzz_guided(name, directory, options)
     if options.repeat:
         name, file = options.repeat
         return _report(name, examine(name, [Path(file).read_bytes()]), Path(file))

@@ -73,8 +73,11 @@ def _shorten(finding: Diagnostic) -> Diagnostic:
     """Return a finding whose texts have at most `MAX_TEXT` characters."""
     if len(finding.message) <= MAX_TEXT and len(finding.hint) <= MAX_TEXT:
         return finding
-    texts = {name: text for name in ("message", "hint") if len(text := getattr(finding, name)) > MAX_TEXT}
-    return replace(finding, **{name: f"{text[: MAX_TEXT - 1]}…" for name, text in texts.items()})
+    return replace(finding, message=_shorten_text(finding.message), hint=_shorten_text(finding.hint))
+
+
+def _shorten_text(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def _summary(findings: Iterable[Diagnostic], outcome: str) -> str:

@@ -170,7 +170,7 @@ class Connection:
                 _log.warning("upstream %s: %s", self.upstream.name, problem)
             if (running := self._running_call()) is not None and listing.problems:
                 text = "; ".join(listing.problems)
-                await running.log("warning", f"the MCP server has other tools than at its import: {text}", "upstreams")
+                running.log("warning", f"the MCP server has other tools than at its import: {text}", "upstreams")
         self._listing = listing
         return listing
 

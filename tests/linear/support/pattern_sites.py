@@ -66,7 +66,7 @@ class Recorder:
             self._record(sys._getframe(1), compiled)
             return compiled
 
-        regex.compile = recording_regex  # type: ignore[assignment]
+        regex.compile = recording_regex
 
     def _record(self, frame: FrameType | None, compiled: Any) -> None:
         name = frame.f_code.co_filename if frame else ""
@@ -187,7 +187,7 @@ def _evaluated(call: ast.Call, names: dict[str, Any]) -> re.Pattern[Any] | None:
     flags = next((keyword.value for keyword in call.keywords if keyword.arg == "flags"), None)
     if flags is None and len(call.args) > place:
         flags = call.args[place]
-    library: Callable[..., Any] = {"re": re, "regex": regex}[_name(function.value)].compile  # type: ignore[attr-defined]
+    library: Callable[..., Any] = {"re": re, "regex": regex}[_name(function.value)].compile
     try:
         pattern, value = (eval(ast.unparse(node), dict(names)) if node else 0 for node in (call.args[0], flags))
     except Exception:  # noqa: BLE001 - the expression needs what only the function knows

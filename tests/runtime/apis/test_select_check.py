@@ -52,7 +52,7 @@ async def test_a_server_refuses_the_same_modules(program: str, tmp_path: Path, m
     (tmp_path / "planted.json").write_text("1", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ToolError, match="compile error"):
-        await select(program.replace("FOLDER", str(tmp_path)), "{}")
+        await select(program.replace("FOLDER", str(tmp_path)), b"{}")
 
 
 async def test_the_metadata_of_a_module_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ async def test_the_metadata_of_a_module_is_not_read(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     for name in ("planted", "./planted", str(tmp_path / "planted")):
         with pytest.raises(ToolError) as caught:
-            await select(f'"{name}" | modulemeta', "{}")
+            await select(f'"{name}" | modulemeta', b"{}")
         assert "canary" not in str(caught.value)
 
 

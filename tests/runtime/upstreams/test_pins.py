@@ -146,13 +146,20 @@ async def test_lists_of_many_pages_are_read_within_limits(
     "tool",
     [
         pytest.param({**PLAIN, **parts}, id=about)
-        for about, parts in {
-            "another name": {"name": "other"},
-            "an icon": {"icons": [{"src": "https://x.example/i.png"}]},
-            "metadata": {"_meta": {"a": 1}},
-            "absent values as null": {"title": None, "description": None, "annotations": None, "outputSchema": None},
-            "empty hints": {"annotations": {"readOnlyHint": None}},
-        }.items()
+        for about, parts in dict[str, dict[str, Any]](
+            {
+                "another name": {"name": "other"},
+                "an icon": {"icons": [{"src": "https://x.example/i.png"}]},
+                "metadata": {"_meta": {"a": 1}},
+                "absent values as null": {
+                    "title": None,
+                    "description": None,
+                    "annotations": None,
+                    "outputSchema": None,
+                },
+                "empty hints": {"annotations": {"readOnlyHint": None}},
+            }
+        ).items()
     ],
 )
 def test_other_parts_do_not_change_the_hash(tool: dict[str, Any]) -> None:

@@ -93,7 +93,7 @@ def test_where_it_takes_turns_the_prompt_is_one(tmp_path: Path) -> None:
     assert "--input-format=stream-json" in command.argv
     assert "--print-timeout=70s" in command.argv
     assert json.loads(command.stdin or "") == {"event": "user", "message": {"content": "why? " * 3}}
-    assert (command.stdin or "").endswith("}\n")
+    assert str(command.stdin).endswith("}\n")
 
 
 @pytest.mark.parametrize("feature", ["plan", "stream-json", "add-dir"])
