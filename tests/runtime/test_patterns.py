@@ -177,6 +177,21 @@ def test_a_pattern_that_python_does_not_compile_is_refused(pattern: str) -> None
         is_found(pattern, "ab")
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?:(?:a{1000}){1000}){1000}(?=b)",
+        "(?:aww{1000}){1000}(?!b)",
+        "((?:[a-z]{1,2000}){0,2000})(?=x)",
+        r"(?<=\d)(?:(?:\w{500,}){500}){500,}",
+        "(?=a)(?:(?:(?:(?:x{99}){99}){99}){99}){99}",
+    ],
+)
+def test_pattern_with_too_many_copies_is_refused_before_it_is_compiled(pattern: str) -> None:
+    with pytest.raises(ValueError, match="its repeats are too large"):
+        is_found(pattern, "a")
+
+
 def test_linear_pattern_is_done_with_any_text() -> None:
     assert not is_found(SLUG, "a" * 1_000_000 + "!")
 

@@ -26,7 +26,18 @@ TIMEOUT_S: Final = 0.5
 """Seconds for all patterns of one call together, except those that Rust's engine matches."""
 MAX_STEPS: Final = 20_000_000
 """Maximum size of a pattern times length of a text for Rust's engine: about 0.2 s in the worst case."""
+MAX_COPIES: Final = 200_000
+"""Maximum size of a pattern with its counted repeats, whose content the package `regex` copies when it compiles."""
 
+_PIECE: Final = re.compile(
+    r"""
+      \\. | \[ \^?+\]?+ (?:\\.|[^\]\\])*+ \] | \(\?\#[^)]*+\)  # escape, class, comment
+    | (?P<open> \( ) | (?P<close> \) )
+    | \{ (?P<least>\d*+) ,?+ (?P<most>\d*+) \}
+    | .
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
 _REGEX_SYNTAX: Final = re.compile(
     r"""
       \\N\{[^}]*+(?:\}|\Z) | \\. | \(\?\#[^)]*+(?:\)|\Z)
@@ -125,11 +136,12 @@ class _Matcher:
         import regex  # takes 50 ms; few patterns need it
 
         try:
+            _check_copies(self._pattern)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
                 re.compile(self._pattern)  # `regex` accepts more, such as `[\w-z]`
             return regex.compile(_for_regex(self._pattern))
-        except (re.error, regex.error, OverflowError, RecursionError, MemoryError) as error:
+        except (ValueError, re.error, regex.error, OverflowError, RecursionError, MemoryError) as error:
             raise ValueError(f"`{self._pattern}` cannot be matched with a time limit: {error}") from error
 
     def _linear(self, *, is_ascii: bool) -> _Linear | None:
@@ -140,6 +152,35 @@ class _Matcher:
             return _Linear(compile_linear(rust.text), rust.size)
         except (ValueError, SchemaError):  # includes a repeat with more digits than `int` parses
             return None
+
+
+def _check_copies(pattern: str) -> None:
+    """Raise a ValueError if a pattern is too large to be compiled."""
+    if _copies(pattern) > MAX_COPIES:
+        raise ValueError("its repeats are too large")
+
+
+def _copies(pattern: str) -> int:
+    """Return at least the number of characters, classes and escapes with counted repeats: 6 for `(ab){3}`.
+
+    Raises:
+        ValueError: a count has more digits than `int` parses.
+    """
+    outer: list[int] = []
+    size = last = 0
+    for piece in _PIECE.finditer(pattern):
+        if piece["open"]:
+            outer.append(size)
+            size = last = 0
+        elif piece["close"]:
+            last, size = size, size + (outer.pop() if outer else 0)
+        elif count := piece["most"] or piece["least"]:
+            size += last * (max(int(count), 1) - 1)
+            last *= max(int(count), 1)
+        else:
+            last = 1
+            size += 1
+    return size
 
 
 def _for_regex(pattern: str) -> str:
