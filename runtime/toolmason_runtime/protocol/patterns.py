@@ -31,7 +31,7 @@ MAX_COPIES: Final = 200_000
 
 _PIECE: Final = re.compile(
     r"""
-      \\. | \[ \^?+\]?+ (?:\\.|[^\]\\])*+ \] | \(\?\#[^)]*+\)  # escape, class, comment
+      \\. | \[ \^?+\]?+ (?:\\.?|[^\]\\])*+ (?:\]|\Z) | \(\?\#[^)]*+ (?:\)|\Z)  # up to the end
     | (?P<open> \( ) | (?P<close> \) )
     | \{ (?P<least>\d*+) ,?+ (?P<most>\d*+) \}
     | .
