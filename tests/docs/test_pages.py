@@ -37,7 +37,7 @@ INSTALLING: Final = [session for session in WORKBENCH.sessions() if " install " 
 WRAPPING: Final = read("docs/wrap-a-program.md")
 IN_REPOSITORY: Final = [
     (page, *session)
-    for page in ("docs/check-schemas.md", "docs/commands.md", "docs/workbench.md")
+    for page in ("docs/audit-log.md", "docs/check-schemas.md", "docs/commands.md", "docs/workbench.md")
     for session in read(page).sessions()
     if session not in {*INSTALLING, *RESEARCH.sessions(), *REVIEWING.sessions()}
 ]
