@@ -38,7 +38,7 @@ def missing(tests: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(("attacker", "cannot", "tests"), ROWS, ids=[f"{row[0]}: {row[1][:50]}" for row in ROWS])
-def test_what_an_attacker_cannot_do_is_shown_by_tests_that_exist(attacker: str, cannot: str, tests: str) -> None:  # noqa: ARG001  its id
+def test_each_line_of_the_threat_model_names_existing_tests(attacker: str, cannot: str, tests: str) -> None:  # noqa: ARG001  its id
     assert quoted(tests)
     assert missing(quoted(tests)) == []
 
@@ -64,7 +64,7 @@ def test_a_name_without_a_test_is_found(test: str) -> None:
     assert missing([test, "tests/docs/test_threat_model.py::test_every_attacker_has_lines"]) == [test]
 
 
-def test_the_page_has_assets_boundaries_and_what_is_not_defended() -> None:
+def test_the_page_has_assets_boundaries_and_limits() -> None:
     for heading in ("Assets", "Trust boundaries", "Not defended"):
         assert len(PAGE.section(heading).text.split()) > 40, heading
 
@@ -74,7 +74,7 @@ def test_other_pages_lead_to_the_threat_model(page: str) -> None:
     assert "threat-model.md" in read(page).text
 
 
-def test_the_policy_says_how_to_report_what_is_supported_and_what_counts() -> None:
+def test_the_policy_explains_reports_versions_and_scope() -> None:
     policy: Text = read("SECURITY.md")
 
     assert "Report a vulnerability" in policy.section("Report a vulnerability").text

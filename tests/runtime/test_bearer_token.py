@@ -154,7 +154,7 @@ def test_links_are_followed_to_the_file_as_those_of_kubernetes(tmp_path: Path, t
         read_token(link)
 
 
-def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_special_files_are_refused_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe, 0o600)
     reader, writer = os.pipe()

@@ -165,7 +165,7 @@ serve(build_server, Shutdown(), port=0)
 """
 
 
-def test_one_client_with_all_sessions_does_not_close_the_door() -> None:
+def test_others_connect_while_one_client_has_all_sessions() -> None:
     with serving(command=["-c", FEW]) as (_, address):
         flood = [opened(address, "127.0.0.1") for _ in range(9)]
         others = [opened(address, f"127.0.0.{number}") for number in (2, 3)]
@@ -296,7 +296,7 @@ def test_client_that_reads_slowly_gets_its_whole_answer() -> None:
     assert time.monotonic() - start > 2
 
 
-def test_more_connections_than_descriptors_do_not_close_the_door() -> None:
+def test_server_accepts_clients_after_more_connections_than_descriptors() -> None:
     command = [
         "sh",
         "-c",

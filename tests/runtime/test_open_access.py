@@ -207,7 +207,7 @@ def direct() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("proxy", PROXIES)
-def test_direct_server_refuses_what_a_proxy_passes_on(proxy: str, direct: str) -> None:
+def test_direct_server_refuses_requests_of_proxies(proxy: str, direct: str) -> None:
     status, _, text = fetch(direct, "GET", "/mcp", **PROXIES[proxy])
 
     assert (status, text.partition(":")[0]) == (403, "A proxy passed this request on, and this server has no token")

@@ -65,13 +65,13 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_what_writing_needs_stays(text: str) -> None:
+def test_characters_of_scripts_and_emoji_are_kept(text: str) -> None:
     assert visible(text) == text
     assert "".join(visible_json([text.replace("\n", "").replace("\r", "")])) == text.replace("\n", "").replace("\r", "")
 
 
 @pytest.mark.parametrize(("text", "shown"), SHOWN.values(), ids=SHOWN)
-def test_what_hides_is_shown_once(text: str, shown: str) -> None:
+def test_hidden_characters_are_escaped_once(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible(shown) == shown
 

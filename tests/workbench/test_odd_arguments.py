@@ -96,7 +96,7 @@ def odd_room(room: Any) -> Any:
 
 @pytest.mark.skipif(os.name == "nt", reason="links and pipes of POSIX")
 @pytest.mark.parametrize("tool", sorted(CATALOGUE["tools"]))
-def test_odd_names_are_no_internal_errors(
+def test_odd_names_cause_no_internal_error(
     tool: str, odd_room: Any, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

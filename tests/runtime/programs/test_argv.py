@@ -282,7 +282,7 @@ def test_item_of_a_list_is_refused_by_its_place(where: ArgumentPlacement) -> Non
     "place", [positional("file"), flag("file"), STDIN, CWD], ids=["positional", "flag", "stdin", "cwd"]
 )
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "caf\udce9\ud800", "\ude00\ud83d"])
-def test_half_of_a_character_is_refused_at_its_place(place: ArgumentPlacement, text: str) -> None:
+def test_an_unpaired_surrogate_is_refused_at_its_place(place: ArgumentPlacement, text: str) -> None:
     index = next(
         index
         for index, character in enumerate(text)

@@ -33,7 +33,7 @@ def check(measured: Measured, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ROWS)
-def test_an_hostile_answer_of_an_api_is_bounded(hostile: HostilePeer, kind: str) -> None:
+def test_a_hostile_answer_of_an_api_is_bounded(hostile: HostilePeer, kind: str) -> None:
     check(hostile.call("pages" if kind.startswith("link") else "get", kind=kind), kind)
 
 

@@ -73,7 +73,7 @@ def test_text_beyond_the_budget_and_other_text_is_refused(text: str, reason: str
         parse(text, Budget(values=1_000 if "," in text else 500_000))
 
 
-def test_separators_inside_of_strings_are_no_values() -> None:
+def test_separators_inside_of_strings_are_not_counted() -> None:
     text = json.dumps([",[{" * 10_000, '\\",[{' * 1_000])
 
     assert parse(text, Budget(values=3)) == json.loads(text)
