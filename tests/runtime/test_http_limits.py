@@ -305,6 +305,7 @@ def test_server_accepts_clients_after_more_connections_than_descriptors() -> Non
         sys.executable,
         "-m",
         "sample_server",
+        "--classic",
         "--http",
         "--port",
         "0",

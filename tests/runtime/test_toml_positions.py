@@ -6,7 +6,7 @@ import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.toml.positions import MAX_KEY_PARTS, KeyPath, Position, key_positions, scan_keys
+from toolmason_runtime.toml.positions import MAX_KEY_PARTS, KeyPath, Position, find_long_key, key_positions, scan_keys
 
 KEYS = st.one_of(
     st.sampled_from(
@@ -139,10 +139,18 @@ def test_places_are_lines_and_columns(text: str, path: KeyPath, key: Position, v
     assert key_positions(text)[path] == (key, value)
 
 
-def test_keys_of_very_many_parts_are_noted_up_to_a_limit() -> None:
-    spans = key_positions(".".join("a" * 1000) + " = 1")
+def test_the_scan_ends_at_a_key_of_too_many_parts() -> None:
+    text = "first = 1\n" + ".".join("a" * (MAX_KEY_PARTS + 1)) + " = 1\nlast = 1\n"
 
-    assert max(map(len, spans)) == MAX_KEY_PARTS
+    assert set(key_positions(text)) == {("first",)}
+    assert find_long_key(text) == len("first = 1\n")
+    assert find_long_key(".".join("a" * MAX_KEY_PARTS) + " = 1") is None
+
+
+def test_paths_of_very_many_parts_are_noted_up_to_a_limit() -> None:
+    key = ".".join("a" * MAX_KEY_PARTS)
+
+    assert max(map(len, key_positions(f"[{key}]\n{key} = 1"))) == MAX_KEY_PARTS
 
 
 @pytest.mark.parametrize("text", ['"\\q" = 1', "a", "[a", "a = 'x", "= 1"])

@@ -199,7 +199,8 @@ async def test_select_keeps_every_character(tracker: Tracker, talking: Talk) -> 
 
     result = await call(talking, "titles")
 
-    assert result.structured_content == {"items": [{"number": 2, "title": title}, {"number": 2**53 + 1, "title": ""}]}
+    shown = "a\\u2028b\\u0085c\u241cd\ne"
+    assert result.structured_content == {"items": [{"number": 2, "title": shown}, {"number": 2**53 + 1, "title": ""}]}
 
 
 async def test_select_cannot_decode_a_secret(tracker: Tracker, talking: Talk) -> None:

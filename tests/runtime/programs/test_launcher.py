@@ -243,7 +243,7 @@ async def test_characters_that_change_the_direction_of_text_are_shown() -> None:
     answer = await reply(outcome, store)
     await store.aclose()
 
-    assert answer.content == "a\ufffdgpj.exe \ufffdb\ufffd \ufffd \u05d0"
+    assert answer.content == "a\\u202egpj.exe \\u2066b\\u2069 \\u200f \u05d0"
 
 
 async def test_control_characters_of_a_program_are_shown_and_not_obeyed() -> None:
@@ -252,7 +252,7 @@ async def test_control_characters_of_a_program_are_shown_and_not_obeyed() -> Non
     answer = await reply(outcome, store)
     await store.aclose()
 
-    assert answer.content == "\u241b]0;title\u2407 \ufffd a\tb\r\n\u2421end"
+    assert answer.content == "\u241b]0;title\u2407 \\u009b a\tb\r\n\u2421end"
 
 
 STRANGER = """
