@@ -24,6 +24,7 @@ DENIALS: Final = frozenset(
         *(INVALID_ARGUMENT, "UNKNOWN_TOOL", "DISABLED_TOOL", "NOT_READ_ONLY", "UNSAFE_ARGUMENT", UNAVAILABLE),
         *("INSUFFICIENT_SCOPE", "MISSING_CLAIM", "POLICY", "NOT_APPROVED", "APPROVAL_UNAVAILABLE", "NOT_ALLOWED"),
         *("PATH_NOT_ALLOWED", "HOST_NOT_ALLOWED", "NO_ROOTS", "AUDIT_LOG_EXPOSED", "API_ADDRESS", "LIVE_SYNTAX"),
+        "UPSTREAM_TOOL_CHANGED",
     }
 )
 """Codes of errors with which a rule refuses a call; the others are failures of an allowed one."""

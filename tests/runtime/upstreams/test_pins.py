@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from mcp import Client, types
 from mcp.types import CallToolResult, TextContent
+from toolmason_runtime.audit.calls import DENIALS
 from toolmason_runtime.serving import ProgramSettings
+from toolmason_runtime.upstreams.changed_tools import CHANGED
 from toolmason_runtime.upstreams.pins import compare, fingerprint, is_pinned
 from toolmason_runtime.upstreams.spec import Upstream
 
@@ -189,3 +191,7 @@ def test_a_manifest_without_hashes_reports_no_difference() -> None:
     upstream = Upstream(name="pinned", command=("x",), pins={"plain": "", "gone": ""})
 
     assert compare(upstream, [{**PLAIN, "title": "x"}, HOME]).problems == ()
+
+
+def test_the_audit_log_counts_a_call_of_a_changed_tool_as_refused() -> None:
+    assert CHANGED in DENIALS
