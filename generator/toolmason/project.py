@@ -9,7 +9,7 @@ from typing import Final
 
 MANIFESTS: Final = "manifest"
 """Directory of a project that contains its manifest and perhaps files that it includes."""
-_EDITION: Final = re.compile(rb"^\s*edition\s*=", re.MULTILINE)
+_EDITION: Final = re.compile(rb"^[ \t]*edition[ \t]*=", re.MULTILINE)
 """The key that only the main file of a manifest has."""
 
 

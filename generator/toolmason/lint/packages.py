@@ -49,7 +49,7 @@ class Package:
     @property
     def plain_name(self) -> str:
         """The package's name in its registry, without version and extras."""
-        return re.sub(r"\[[^\]]*\]", "", _name(self))
+        return re.sub(r"\[[^\[\]]*\]", "", _name(self))
 
 
 _COMMIT: Final = re.compile(r"[#@][0-9a-f]{40}(?:\Z|#)")
@@ -59,12 +59,12 @@ _EXACT: Final[dict[Kind, tuple[re.Pattern[str], ...]]] = {
     "python": (
         re.compile(r"[=]==?\s*v?\d[0-9A-Za-z.!+]*\Z"),
         re.compile(r"\A[\w.\-]+(?:\[[^\]]*\])?@v?\d[0-9A-Za-z.!+]*\Z"),
-        re.compile(r"#(?:.*&)?sha256=[0-9a-f]{64}"),
+        re.compile(r"#(?:[^#]*&)?sha256=[0-9a-f]{64}"),
         _COMMIT,
     ),
     "image": (re.compile(r"@sha256:[0-9a-f]{64}\Z"),),
-    "deno": (_SEMVER, re.compile(r"@v?\d+\.\d+\.\d+[^@]*\Z")),
-    "go": (re.compile(r"@v\d+\.\d+\.\d+[^@]*\Z"), re.compile(r"@[0-9a-f]{12,40}\Z")),
+    "deno": (_SEMVER, re.compile(r"@v?\d+\.\d+\.\d[^@]*\Z")),
+    "go": (re.compile(r"@v\d+\.\d+\.\d[^@]*\Z"), re.compile(r"@[0-9a-f]{12,40}\Z")),
 }
 
 
@@ -248,7 +248,7 @@ def _name(package: Package) -> str:
     """Return the part of a specification before its version."""
     spec = package.spec
     if package.kind == "python":
-        return re.split(r"\s*(?:[=<>!~;@]|\s@\s)", spec, maxsplit=1)[0]
+        return re.split("[=<>!~;@]", spec, maxsplit=1)[0].rstrip()
     if package.kind == "image":
         head, slash, last = spec.partition("@")[0].rpartition("/")
         return f"{head}{slash}{last.partition(':')[0]}"

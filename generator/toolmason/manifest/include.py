@@ -13,7 +13,7 @@ from toolmason.manifest.input_files import read_input
 
 PATTERN: Final = r"(?!/)(?!.*(?:^|/)\.{1,2}/)[^\\\0\n]*[^\\\0\n/]\.toml"
 """A path or a glob inside the directory of the manifest: `tools/*.toml`."""
-_HEAD: Final = re.compile(rb"^\s*\[", re.MULTILINE)
+_HEAD: Final = re.compile(rb"^[ \t]*\[", re.MULTILINE)
 """The first table. The keys of the top level are before it."""
 
 

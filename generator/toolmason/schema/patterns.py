@@ -18,7 +18,7 @@ _TOKEN: Final = re.compile(
     | (?P<again>   (?:\(\?P=|\\k<)(?P<of>[A-Za-z_]\w*)[)>] )
     | (?P<behind>  \(\?<(?=[=!]) )
     | (?P<any>     \[\^\] )
-    | (?P<class>   \[(?:\\.|[^\]\\])*\] )
+    | (?P<class>   \[[^\]\\]*+(?:\\.[^\]\\]*+)*+\] )
     | (?P<escape>  {_ANY_ESCAPE} )
     | (?P<repeat>  \{{\d+(?:,\d*)?\}} )
     | (?P<open>    \[ )

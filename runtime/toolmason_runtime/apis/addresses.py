@@ -53,7 +53,7 @@ _LOCAL_ENDS: Final = (
 )
 _QUAD: Final = re.compile(r"(?<![0-9])([0-9]{1,3}(?:[.-][0-9]{1,3}){3})(?![0-9])")
 _HEXADECIMAL: Final = re.compile(r"(?<![0-9a-f])([0-9a-f]{8})(?=\.(?:nip\.io|sslip\.io|xip\.io|nip\.dev)\Z)")
-_DASHED_IPV6: Final = re.compile(r"(?:[.-]|\A)([0-9a-f-]*--[0-9a-f-]*|(?:[0-9a-f]{1,4}-){7}[0-9a-f]{1,4})\.sslip\.io\Z")
+_DASHED_IPV6_SERVICE: Final = ".sslip.io"
 """Addresses in names of services such as nip.io, which resolve a name to the address that it contains."""
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
@@ -139,9 +139,18 @@ def _embedded(name: str) -> Iterator[IPAddress]:
             yield ipaddress.IPv4Address(".".join(str(int(part)) for part in re.split("[.-]", found[1])))
     if number := _HEXADECIMAL.search(name):
         yield ipaddress.IPv4Address(int(number[1], 16))
-    if dashed := _DASHED_IPV6.search(name):
+    if name.endswith(_DASHED_IPV6_SERVICE):
         with suppress(ValueError):
-            yield innermost(ipaddress.IPv6Address(dashed[1].replace("-", ":")))
+            yield innermost(ipaddress.IPv6Address(_dashed_ipv6(name).replace("-", ":")))
+
+
+def _dashed_ipv6(name: str) -> str:
+    """Return the part of a name that can be an IPv6 address: `2a01--1` of `www-2a01--1.sslip.io`."""
+    label = name.removesuffix(_DASHED_IPV6_SERVICE).rpartition(".")[2]
+    end = label[len(label.rstrip("0123456789abcdef-")) :]
+    if end != label:
+        end = end.partition("-")[2]
+    return end if "--" in end else "-".join(end.split("-")[-8:])
 
 
 def _number(text: str) -> int:

@@ -41,10 +41,11 @@ def _max_length_check(rules: Mapping[str, Any]) -> ValueCheck:
 
 
 def _pattern_check(rules: Mapping[str, Any]) -> ValueCheck:
-    pattern, words = re.compile(rules["pattern"]), rules["words"]
+    value_form = re.compile(rules["pattern"])
+    words = rules["words"]
     return ValueCheck(
         Kind.PATTERN,
-        lambda text: pattern.fullmatch(text) is not None,
+        lambda text: value_form.fullmatch(text) is not None,
         lambda text, name: f"{quoted(text)} does not fit {name}: expected {words}",
     )
 

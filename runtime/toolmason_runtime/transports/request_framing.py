@@ -19,7 +19,7 @@ _MAX_TRAILER_BYTES: Final = 8192
 _MAX_TRAILERS: Final = 100
 _MAX_LENGTH_DIGITS: Final = 18
 
-_FIELD: Final = re.compile(rb"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?P<value>[^\x00-\x08\x0a-\x1f\x7f]*)")
+_FIELD: Final = re.compile(rb"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):(?P<value>[^\x00-\x08\x0a-\x1f\x7f]*)")
 """A header: no white space before the colon, no control character, no continuation of the header before it."""
 _REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [\x21-\x7e\x80-\xff]+ HTTP/(?P<version>\d\.\d)")
 _BAD_LINE_END: Final = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\x00")
@@ -156,7 +156,7 @@ def _body(head: bytes) -> tuple[bool, int]:
         field = _FIELD.fullmatch(line)
         if not field:
             raise FramingError("a header is invalid")
-        name, value = field["name"].lower(), field["value"].rstrip(b" \t")
+        name, value = field["name"].lower(), field["value"].strip(b" \t")
         if name == b"content-length":
             lengths.append(value)
         elif name == b"transfer-encoding":

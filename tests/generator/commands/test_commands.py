@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from toolmason.__main__ import EXTRA, main
 from toolmason.commands import toolmason
-from toolmason.commands.pipeline_run import CODES, INTERRUPTED, PATH_HINTS
+from toolmason.commands.pipeline_run import CODES, INTERRUPTED, PATH_HINTS, TIME_LIMIT
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.rules import RULES
 from toolmason.diagnostics.terminal import paint, progress, supports_colour
@@ -539,7 +539,7 @@ def test_every_code_of_drift_is_registered_and_shown(run: Toolmason, project: Pr
 
     registered = {code for code in RULES if code.startswith("TM6")}
     shown = {code for code, _word in CODES.values()}
-    assert shown | {INTERRUPTED, *PATH_HINTS, *drift.CODES} == registered
+    assert shown | {INTERRUPTED, TIME_LIMIT, *PATH_HINTS, *drift.CODES} == registered
     assert {code for code in registered if f"  {code} " in result.stderr} == shown
 
 

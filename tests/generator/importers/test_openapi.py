@@ -157,7 +157,16 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         (f"a: {'[' * 100_000}", "nests more than 200 levels"),
         (f"a: {'{a: ' * 100_000}", "nests more than 200 levels"),
         (f"a0: &a0 [1, 1]\n{_aliases('a{0}: &a{0} [{2}]', 'a')}", "has more than 5,000,000 values, with its aliases"),
-        (f"m0: &m0 {{a: 1}}\n{_aliases('m{0}: &m{0} {{<<: [{2}]}}', 'm')}", "merge keys give an object more than 10,"),
+        (
+            f"m0: &m0 {{a: 1}}\n{_aliases('m{0}: &m{0} {{<<: [{2}]}}', 'm')}",
+            "document.yaml: ",
+        ),
+        (f'{{"openapi": "3.1.0", "paths": {{}}, "x": {"9" * 400}}}', "an integer of more than 308 digits"),
+        (f"openapi: 3.1.0\npaths: {{}}\ninfo: {{version: 0x{'f' * 5_000}}}", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\nx: 0x{'f' * 300}", "an integer of more than 308 digits"),
+        (f"openapi: 3.1.0\npaths: {{}}\nx: 1{':1' * 60_000}", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\nx: 1{':1' * 200}.0", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "a number has more than 308 characters"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!set {a}}}}", "a value is of the type set"),
         ("openapi: 3.1\npaths: {/a: {get: {}}}", ""),
@@ -264,6 +273,11 @@ def test_the_password_of_a_url_is_not_written(tmp_path: Path, address: str) -> N
 
 class _Documents(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
+            self.end_headers()
+            return
         is_known = self.path == "/docs/notes.json" and self.headers["x-key"] == "k"
         self.send_response(200 if is_known else 404)
         self.end_headers()
@@ -296,6 +310,32 @@ def test_a_url_is_fetched_and_completes_relative_servers(address: str) -> None:
     }
     assert missing.exit_code == 1
     assert "404" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("http://169.254.169.254/latest/meta-data/", "a metadata or link-local address"),
+        ("http://[fe80::1]/", "a metadata or link-local address"),
+        ("http://2852039166/", "a metadata or link-local address"),
+        ("http://metadata.google.internal/", "a metadata or link-local address"),
+        ("http://127.0.0.2:1/openapi.json", "127.0.0.2, which is a loopback address"),
+        ("http://10.0.0.1/openapi.json", "10.0.0.1, which is a private address"),
+        ("file:///etc/passwd", "an address that is not http or https"),
+    ],
+)
+def test_a_redirect_to_an_internal_address_is_refused(address: str, target: str, problem: str) -> None:
+    result = run(f"{address}/to/{target}")
+
+    assert result.exit_code == 1
+    assert problem.lower() in result.stderr.lower()
+
+
+def test_redirects_are_limited(address: str) -> None:
+    result = run(address + "/to/" * 9)
+
+    assert result.exit_code == 1
+    assert "more than 5 redirects" in result.stderr
 
 
 Edit = Callable[[str], str]

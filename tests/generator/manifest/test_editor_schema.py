@@ -273,7 +273,8 @@ def test_descriptions_and_limits_are_those_of_the_tables() -> None:
         "pattern": r"^(?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*)$(?!\n)",
     }
     assert tool["properties"]["hints"] == {
-        "description": "Effects of the tool. Tools with `cli` or `api` have `risk` instead.",
+        "description": "Effects of the tool. Tools with `cli` or `api` have `risk` instead.\n\n"
+        "Without them, each call of a tool with `upstream` needs approval.",
         "allOf": [{"$ref": "#/definitions/HintsTable"}],
     }
     assert tool["properties"]["tier"]["default"] == "core"

@@ -116,7 +116,7 @@ def _raw(node: nodes.Node) -> list[str]:
             return _raw(left) + _raw(right)
         case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts"))):
             return []
-        case nodes.Call(node=nodes.Name(name="super" | "caller" | "_placements")):
+        case nodes.Call(node=nodes.Name(name="super" | "caller" | "_permissions" | "_placements")):
             return []
         case nodes.Name() | nodes.Getattr():
             return [] if _dotted(node) in CHECKED else [_dotted(node)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final, cast
 
@@ -33,7 +34,10 @@ def call_builders() -> None:
     """Call each function that builds a pattern, with every form that it can build."""
     from toolmason_runtime.install.clients import Client
     from toolmason_runtime.protocol.secrets import protect
+    from toolmason_runtime.remote.parse import _escaped_secrets
     from toolmason_runtime.toml.reader import _is_quoted_literal
+    from toolmason_runtime.toml.rules import _pattern_check
+    from toolmason_runtime.toml.tables import Table, keys_of
 
     from toolmason.clients import clients
     from toolmason.importers.help.completion import _unquote
@@ -64,6 +68,11 @@ def call_builders() -> None:
         _check_inert(host, "text")
     check_runs_nothing("text")
     protect(["a secret text 0123456789"])
+    _escaped_secrets(("a secret text", "\U0001f511"))
+    for table in _subclasses(Table):
+        for field in keys_of(table).values():
+            if "pattern" in field.metadata:
+                _pattern_check(field.metadata)
     for typography in (True, False):
         Positions("a", typography=typography)
     parse_gitignore("*.pyc\n/build/\n**/a/**/b/**/c\na*b*c\n[!a-z]?\n")
@@ -79,3 +88,9 @@ def call_builders() -> None:
         _is_quoted_literal("1", expected)
     _help_entry("--model NAME", "model")
     contains("not found", "not found")
+
+
+def _subclasses(table: type[Any]) -> Iterator[type[Any]]:
+    for each in table.__subclasses__():
+        yield each
+        yield from _subclasses(each)

@@ -128,7 +128,7 @@ def run_app(path: str) -> str:
     }
     ended = subprocess.run(
         [sys.executable, "-c", APP, json.dumps([message, headers])],
-        env={**os.environ, "SAMPLE_AUDIT": path},
+        env={**os.environ, "SAMPLE_AUDIT": path, "SAMPLE_OPEN": "1"},
         capture_output=True,
         encoding="utf-8",
         timeout=PATIENCE_S,

@@ -506,13 +506,14 @@ def test_auto_approval_covers_its_globs_and_never_passes_the_policy(
     }
 
 
-def test_the_state_directory_itself_cannot_be_proposed(place: Place) -> None:
+def test_nothing_is_proposed_while_the_state_directory_is_in_the_project(place: Place) -> None:
     inside = Place(place.project, place.project / "state")
     with inside.server(LEGACY) as client:
-        client.propose("new.txt", "", "text")
         error = client.error(PROPOSE, path="state/reviews/x/decision.json", match_text="", new_string="{}")
 
-    assert "cannot be changed by tools" in error
+    assert "WORKBENCH_STATE is `" in error
+    assert "inside the allowed directory" in error
+    assert list(place.project.rglob("decision.json")) == []
 
 
 def test_a_scripted_editor_approves_by_saving_and_leaves_pending_by_closing(place: Place, tmp_path: Path) -> None:

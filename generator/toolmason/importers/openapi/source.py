@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from toolmason_runtime.apis.addresses import is_metadata_host, private_reason
 from toolmason_runtime.remote.budget import DESCRIPTION
 from toolmason_runtime.remote.parse import RemoteDataError, TooDeepError, TooManyValuesError, parse
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.importers.notes import ImporterError
+
+if TYPE_CHECKING:
+    import httpx2
 
 MAX_BYTES: Final = DESCRIPTION.bytes
 """Maximum size of a document."""
@@ -23,7 +28,12 @@ MAX_PARTS: Final = DESCRIPTION.values
 MAX_MERGED: Final = 10_000
 """Maximum number of members that merge keys (`<<`) of YAML give to one object."""
 TIMEOUT_S: Final = 60.0
-"""Seconds to fetch a document."""
+"""Seconds to fetch a document, with its redirects."""
+MAX_REDIRECTS: Final = 5
+MAX_DIGITS: Final = 308
+"""Maximum digits of a number. Python's floats have no more, and it writes no integer of more than 4,300."""
+MAX_BITS: Final = 1023
+"""Maximum bits of an integer: about `MAX_DIGITS`."""
 
 
 def read_document(source: str, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -70,18 +80,49 @@ def _read(path: Path) -> bytes:
 def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
     import httpx2  # Slow to import.
 
+    deadline = time.monotonic() + TIMEOUT_S
+    address = httpx2.URL(url)
     try:
-        with httpx2.stream(
-            "GET", url, headers=dict(headers), timeout=TIMEOUT_S, follow_redirects=not headers
-        ) as answer:
-            answer.raise_for_status()
-            data = bytearray()
-            for part in answer.iter_bytes():
-                data += part
-                _limited(data, url)
-            return bytes(data)
+        with httpx2.Client(timeout=TIMEOUT_S) as client:
+            for _ in range(MAX_REDIRECTS + 1):
+                with client.stream("GET", address, headers=dict(headers)) as answer:
+                    if headers or answer.next_request is None:
+                        answer.raise_for_status()  # also for a redirect
+                        return _body(answer.iter_bytes(), url, deadline)
+                    target = answer.next_request.url
+                _check_redirect(address, target, url)
+                address = target
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ImporterError(f"{url}: cannot fetch: {error}") from error
+    raise ImporterError(f"{url}: cannot fetch: more than {MAX_REDIRECTS} redirects")
+
+
+def _body(parts: Iterable[bytes], url: str, deadline: float) -> bytes:
+    """Return a body. `deadline` is a time of `time.monotonic`: the client's timeout is for each part."""
+    data = bytearray()
+    for part in parts:
+        data += part
+        _limited(data, url)
+        if time.monotonic() > deadline:
+            raise ImporterError(f"{url}: cannot fetch: it takes more than {TIMEOUT_S:g} seconds")
+    return bytes(data)
+
+
+def _check_redirect(address: httpx2.URL, target: httpx2.URL, url: str) -> None:
+    """Refuse a redirect to an address that the user has not chosen and that others cannot reach."""
+    reason = private_reason(target.host)
+    if is_metadata_host(target.host):
+        problem = "a metadata or link-local address"
+    elif reason and target.host != address.host:
+        problem = f"{target.host}, which {reason}"
+    elif (address.scheme, target.scheme) == ("https", "http"):
+        problem = "an address without encryption"
+    elif target.scheme not in {"http", "https"}:
+        problem = "an address that is not http or https"
+    else:
+        return
+    hint = "if you trust it, import the document from there"
+    raise ImporterError(f"{url}: cannot fetch: the server redirects to {problem}; {hint}")
 
 
 def _limited(data: bytes | bytearray, source: str) -> bytes:
@@ -135,13 +176,23 @@ def _parse_yaml(text: str, source: str) -> Any:
             if len(node.value) > MAX_MERGED:
                 raise yaml.YAMLError(f"merge keys give an object more than {MAX_MERGED:,} members")
 
+        def construct_number(self, node: yaml.ScalarNode) -> Any:
+            """Return a number. PyYAML takes quadratic time for `1:1:1...`, a number to the base 60."""
+            if len(node.value) > MAX_DIGITS:
+                raise yaml.YAMLError(f"a number has more than {MAX_DIGITS} characters")
+            return self.construct_yaml_int(node) if node.tag.endswith(":int") else self.construct_yaml_float(node)
+
+    for kind in ("int", "float"):
+        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", Loader.construct_number)
     Loader.yaml_implicit_resolvers = {
         first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
         for first, rules in Loader.yaml_implicit_resolvers.items()
     }
     try:
         return _as_json(yaml.load(text, Loader), {})  # noqa: S506  a safe loader
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, OverflowError) as error:
+        if "nesting depth" in str(error):  # the limit of libyaml
+            raise RecursionError from None
         raise ImporterError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
 
 
@@ -173,10 +224,12 @@ def _measure(value: Any, source: str, level: int, known: dict[int, tuple[int, in
     """Return the number of values and levels of a document, with each alias of YAML replaced by its value.
 
     Raises:
-        ImporterError: there are too many values.
+        ImporterError: there are too many values, or an integer is too large.
         RecursionError: there are too many levels, or an alias is inside its own anchor.
     """
     if not isinstance(value, dict | list):
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise ImporterError(f"{source}: the document has an integer of more than {MAX_DIGITS} digits")
         return 1, 0
     if id(value) not in known:
         known[id(value)] = (0, MAX_DEPTH)  # while it is open

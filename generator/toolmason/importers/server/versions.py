@@ -13,7 +13,7 @@ from toolmason.importers.server.address import Address
 from toolmason.lint.packages import Package, packages
 
 _MAX_FILES: Final = 2_000
-_VERSION: Final = re.compile(r"v?\d+[0-9A-Za-z.!+-]*")
+_VERSION: Final = re.compile(r"v?\d[0-9A-Za-z.!+-]*")
 
 
 def with_exact_versions(address: Address, home: Path) -> Address:

@@ -168,4 +168,4 @@ def test_a_line_with_too_many_values_is_skipped_before_it_is_parsed() -> None:
 
     events = reader.feed(b'{"type":"tool_use","parameters":[' + b"{}," * 500_001 + b"{}]}\n")
 
-    assert events == [WarningEvent("the program wrote a line of over 500,000 values, which was skipped")]
+    assert events == [WarningEvent("the program wrote a line of more than 500,000 values, which was skipped")]
