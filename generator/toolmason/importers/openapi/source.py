@@ -6,13 +6,18 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
+from toolmason_runtime.apis.addresses import is_metadata_host, private_reason
 from toolmason_runtime.remote.budget import DESCRIPTION
 from toolmason_runtime.remote.parse import RemoteDataError, TooDeepError, TooManyValuesError, parse
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.importers.notes import ImporterError
+
+if TYPE_CHECKING:
+    import httpx2
 
 MAX_BYTES: Final = DESCRIPTION.bytes
 """Maximum size of a document."""
@@ -70,10 +75,19 @@ def _read(path: Path) -> bytes:
 def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
     import httpx2  # Slow to import.
 
+    def check(request: httpx2.Request) -> None:
+        check_redirect(url, request)
+
     try:
-        with httpx2.stream(
-            "GET", url, headers=dict(headers), timeout=TIMEOUT_S, follow_redirects=not headers
-        ) as answer:
+        with (
+            httpx2.Client(
+                headers=dict(headers),
+                timeout=TIMEOUT_S,
+                follow_redirects=not headers,
+                event_hooks={"request": [check]},
+            ) as client,
+            client.stream("GET", url) as answer,
+        ):
             answer.raise_for_status()
             data = bytearray()
             for part in answer.iter_bytes():
@@ -82,6 +96,20 @@ def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
             return bytes(data)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ImporterError(f"{url}: cannot fetch: {error}") from error
+
+
+def check_redirect(url: str, request: httpx2.Request) -> None:
+    """Check the host of a request to `url`, or to the address to which its host has redirected.
+
+    Raises:
+        ImporterError: only the host, not the user, has chosen an address of a private network or a metadata service.
+    """
+    first, host = urlsplit(url).hostname or "", request.url.host
+    if is_metadata_host(host) and not is_metadata_host(first):
+        raise ImporterError(f"{url}: redirects to {request.url}, which may be a metadata service")
+    if (reason := private_reason(host)) and not private_reason(first):
+        hint = "if you trust it, import that address itself"
+        raise ImporterError(f"{url}: redirects to {request.url}, whose host {reason}; {hint}")
 
 
 def _limited(data: bytes | bytearray, source: str) -> bytes:
