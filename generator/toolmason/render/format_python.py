@@ -28,7 +28,8 @@ def format_python(files: Mapping[PurePosixPath, str], *, timeout_s: float | None
         for path, text in files.items():
             copies[path].write_text(text, encoding="utf-8", newline="\n")
         settings = ["--isolated", "--no-cache", "--line-length", str(LINE_LENGTH), "--target-version", "py311"]
-        command = [find_ruff_bin(), "format", *settings]
+        # Otherwise a `.ignore` of a parent directory, which others may write, decides which files are formatted.
+        command = [find_ruff_bin(), "format", "--no-respect-gitignore", *settings]
         try:
             process = _run([*command, directory], timeout_s)
         except _RuffError as error:

@@ -36,6 +36,9 @@ _LINES_AT_ONCE: Final = 64
 _READ_BYTES: Final = 65_536
 _MAX_INVALID_LINES: Final = 20
 """Invalid lines in the log: some programs print their own log to stdout."""
+_MAX_USELESS_LINES: Final = 10_000
+_MAX_USELESS_BYTES: Final = 4 * MAX_MESSAGE_BYTES
+"""Invalid lines, and bytes, between two messages: a program that writes more ends, because reading costs time."""
 _MAX_STDERR_LINES: Final = 20
 _MAX_STDERR_CHARS: Final = 500
 
@@ -140,12 +143,20 @@ class UpstreamProcess:
 
     async def _read(self, received: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         lines = LineBuffer(MAX_MESSAGE_BYTES)
+        useless_bytes = useless_lines = 0
         try:
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 while data := await self._output.read(_READ_BYTES):
+                    useless_bytes += len(data)
                     for line in lines.feed(data):
                         if (message := await self._parsed(line)) is not None:
                             await received.send(message)
+                            useless_bytes = useless_lines = 0
+                        else:
+                            useless_lines += 1
+                    if useless_lines > _MAX_USELESS_LINES or useless_bytes > _MAX_USELESS_BYTES:
+                        _log.warning("upstream %s: ended, because it writes no messages", self._upstream.name)
+                        break
         finally:
             self.ended.set()
             received.close()

@@ -315,13 +315,11 @@ def test_a_url_is_fetched_and_completes_relative_servers(address: str) -> None:
 @pytest.mark.parametrize(
     ("target", "problem"),
     [
-        ("http://169.254.169.254/latest/meta-data/", "a metadata or link-local address"),
-        ("http://[fe80::1]/", "a metadata or link-local address"),
-        ("http://2852039166/", "a metadata or link-local address"),
-        ("http://metadata.google.internal/", "a metadata or link-local address"),
-        ("http://127.0.0.2:1/openapi.json", "127.0.0.2, which is a loopback address"),
-        ("http://10.0.0.1/openapi.json", "10.0.0.1, which is a private address"),
-        ("file:///etc/passwd", "an address that is not http or https"),
+        ("http://169.254.169.254/latest/meta-data/", "which may be a metadata service"),
+        ("http://[fe80::1]/", "which may be a metadata service"),
+        ("http://2852039166/", "which may be a metadata service"),
+        ("http://metadata.google.internal/", "which may be a metadata service"),
+        ("file:///etc/passwd", "which is not encrypted"),
     ],
 )
 def test_a_redirect_to_an_internal_address_is_refused(address: str, target: str, problem: str) -> None:

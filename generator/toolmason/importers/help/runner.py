@@ -1,4 +1,9 @@
-"""Run a program only with `--help` or `-h` after its subcommand, or `man` for its page, without a shell."""
+"""Run a program only with `--help` or `-h` after its subcommand, or `man` for its page, without a shell.
+
+It runs in an empty directory. Many programs read settings of the working directory even for `--help`, and these can
+name commands: `git log --help` starts a browser of `.git/config`, `mvn` takes Java agents from `.mvn/jvm.config`, and
+`python -m` imports modules that are there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,8 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import anyio
@@ -101,14 +107,15 @@ def program_help(command: Sequence[str], *, runs: Runs, is_subcommand: bool = Fa
         manual = _manual_page(command, runs)
     better = _better(best, manual)
     if better is None or not (better.help.weight or (is_subcommand and better.help.usage.lines)):
-        raise ImporterError(f"{quoted(' '.join(command))} shows no options with --help or -h")
+        note = "; it runs in an empty directory: install the module first" if "-m" in command[1:2] else ""
+        raise ImporterError(f"{quoted(' '.join(command))} shows no options with --help or -h{note}")
     return better
 
 
 def _manual_page(command: Sequence[str], runs: Runs) -> Answer | None:
     """Return the manual page of a program or subcommand, such as `git-log`; None if there is none."""
     name = "-".join(PurePath(word).name for word in command)
-    if shutil.which("man") is None or command[1:2] == ["-m"] or not _WORD.fullmatch(name):
+    if shutil.which("man") is None or "-m" in command[1:2] or not _WORD.fullmatch(name):
         return None
     argv = ("man", "-P", "cat", name)
     text = _run(argv, runs)
@@ -140,11 +147,15 @@ def _check_words(command: Sequence[str]) -> None:
 
 def _run(argv: tuple[str, ...], runs: Runs) -> str:
     runs.take()
-    invocation = Invocation(argv=argv, env=_ENVIRONMENT, timeout_s=runs.timeout_s)
-    try:
-        return anyio.run(_output, invocation, backend="asyncio")
-    except ToolError as error:
-        raise ImporterError(error.message) from error
+    program, *arguments = argv
+    if PurePath(program).name != program:
+        program = str(Path(program).absolute())
+    with TemporaryDirectory(prefix="toolmason-", ignore_cleanup_errors=True) as directory:
+        invocation = Invocation(argv=(program, *arguments), env=_ENVIRONMENT, cwd=directory, timeout_s=runs.timeout_s)
+        try:
+            return anyio.run(_output, invocation, backend="asyncio")
+        except ToolError as error:
+            raise ImporterError(error.message) from error
 
 
 def _is_text(output: str) -> bool:

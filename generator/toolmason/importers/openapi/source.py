@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from toolmason_runtime.apis.addresses import is_metadata_host, private_reason
 from toolmason_runtime.remote.budget import DESCRIPTION
@@ -89,9 +90,8 @@ def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
                     if headers or answer.next_request is None:
                         answer.raise_for_status()  # also for a redirect
                         return _body(answer.iter_bytes(), url, deadline)
-                    target = answer.next_request.url
-                _check_redirect(address, target, url)
-                address = target
+                    check_redirect(url, answer.next_request)
+                    address = answer.next_request.url
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ImporterError(f"{url}: cannot fetch: {error}") from error
     raise ImporterError(f"{url}: cannot fetch: more than {MAX_REDIRECTS} redirects")
@@ -108,21 +108,20 @@ def _body(parts: Iterable[bytes], url: str, deadline: float) -> bytes:
     return bytes(data)
 
 
-def _check_redirect(address: httpx2.URL, target: httpx2.URL, url: str) -> None:
-    """Refuse a redirect to an address that the user has not chosen and that others cannot reach."""
-    reason = private_reason(target.host)
-    if is_metadata_host(target.host):
-        problem = "a metadata or link-local address"
-    elif reason and target.host != address.host:
-        problem = f"{target.host}, which {reason}"
-    elif (address.scheme, target.scheme) == ("https", "http"):
-        problem = "an address without encryption"
-    elif target.scheme not in {"http", "https"}:
-        problem = "an address that is not http or https"
-    else:
-        return
-    hint = "if you trust it, import the document from there"
-    raise ImporterError(f"{url}: cannot fetch: the server redirects to {problem}; {hint}")
+def check_redirect(url: str, request: httpx2.Request) -> None:
+    """Check the host of a request to `url`, or to the address to which its host has redirected.
+
+    Raises:
+        ImporterError: only the host, not the user, has chosen an address of a private network or a metadata service.
+    """
+    first, host = urlsplit(url).hostname or "", request.url.host
+    hint = "if you trust it, import that address itself"
+    if is_metadata_host(host) and not is_metadata_host(first):
+        raise ImporterError(f"{url}: redirects to {request.url}, which may be a metadata service")
+    if (reason := private_reason(host)) and not private_reason(first):
+        raise ImporterError(f"{url}: redirects to {request.url}, whose host {reason}; {hint}")
+    if request.url.scheme not in {"http", "https"} or (url.startswith("https:") and request.url.scheme == "http"):
+        raise ImporterError(f"{url}: redirects to {request.url}, which is not encrypted; {hint}")
 
 
 def _limited(data: bytes | bytearray, source: str) -> bytes:
