@@ -199,10 +199,9 @@ def jq_programs(data: bytes) -> object:
 @target
 def selects(data: bytes) -> object:
     """The check of `select`, the jq program of a tool."""
-    from toolmason.resolve.apis import _check_select
+    from toolmason.resolve.select_programs import select_errors
 
-    context = SimpleNamespace(error=lambda *_: None)
-    return _check_select(context, SimpleNamespace(select=_text(data), at=("tools", "x")))  # type: ignore[arg-type]
+    return select_errors({"x": SimpleNamespace(select=_text(data))}, None)  # type: ignore[dict-item]
 
 
 @target

@@ -35,6 +35,9 @@ CONNECT_TIMEOUT_S: Final = 10.0
 BACKOFF_S: Final = 0.5
 """Seconds before the first retry; each further one waits twice as long."""
 MAX_BACKOFF_S: Final = 8.0
+_SMALL_CHUNK_BYTES: Final = 64
+_MAX_SMALL_CHUNKS: Final = 50_000
+"""Chunks of an answer besides one for each `_SMALL_CHUNK_BYTES`: each costs as much time as some kilobytes."""
 _CHUNKS_AT_ONCE: Final = 64
 _MAX_RETRY_AFTER: Final = 64
 """Characters of `Retry-After`; a date has 29."""
@@ -188,6 +191,9 @@ class ApiClient:
             chunks += 1
             if chunks % _CHUNKS_AT_ONCE == 0:  # chunks of one byte arrive by thousands without a wait between them
                 await anyio.lowlevel.checkpoint()
+            if chunks > _MAX_SMALL_CHUNKS + len(body) // _SMALL_CHUNK_BYTES:
+                message = f"The API {self.settings.name} sent its answer in too many small chunks"
+                raise ToolError(message, code="API_ANSWER")
             left = MAX_BODY_BYTES - len(body) + 1
             try:
                 body += decoder.decompress(chunk, left) if decoder else chunk

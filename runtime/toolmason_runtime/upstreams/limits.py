@@ -20,6 +20,7 @@ from toolmason_runtime.remote.parse import count_values
 MAX_ENTRIES: Final = 10_000
 """Tools, prompts, resources or blocks of content in one message."""
 _LISTS: Final = ("tools", "prompts", "resources", "resourceTemplates", "content")
+_FIELD: Final = re.compile(rb"[\r\n][a-z]")
 _END_OF_EVENT: Final = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _OVERLAP: Final = 4
 """Bytes of the longest end of an event."""
@@ -111,6 +112,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
     async def _events(self) -> AsyncIterator[bytes]:
         pending = bytearray()
+        empty_bytes = 0
         async for chunk in self._inner:
             start = max(0, len(pending) - _OVERLAP)
             pending += chunk
@@ -126,7 +128,13 @@ class _LimitedStream(httpx2.AsyncByteStream):
             if excess := await find_excess_in_thread(complete[: ends[0]]):
                 yield self._event(excess)
                 return
-            yield complete
+            if b"data:" in complete:
+                empty_bytes = 0
+            elif (empty_bytes := empty_bytes + len(complete)) > MESSAGE.bytes:
+                yield self._event(f"{MESSAGE.bytes:,} bytes of events without data")
+                return
+            if not complete.startswith(b":") or _FIELD.search(complete):
+                yield complete  # else only comments, which keep a connection open
         yield bytes(pending)
 
     def _event(self, reason: str) -> bytes:
