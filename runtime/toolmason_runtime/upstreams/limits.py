@@ -122,7 +122,8 @@ class _LimitedStream(httpx2.AsyncByteStream):
                     continue
                 yield self._event(find_excess(bytes(pending)))
                 return
-            complete = bytes(pending[: ends[-1]])
+            with memoryview(pending) as view:
+                complete = bytes(view[: ends[-1]])
             del pending[: ends[-1]]
             # All events but the first are inside of one chunk, and so small.
             if excess := await find_excess_in_thread(complete[: ends[0]]):
