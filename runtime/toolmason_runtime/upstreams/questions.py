@@ -79,17 +79,17 @@ def form_question(upstream: Upstream, message: str, schema: Mapping[str, Any]) -
         raise QuestionRefusedError(f"its form has more than {MAX_FIELDS} fields")
     names = _shown([*properties])
     fields = {shown: _Field(properties[original]) for shown, original in names.items()}
-    texts = [message[:MAX_QUOTED_LENGTH], *(text for part in fields.values() for text in part.texts)]
-    if any(part.is_open for part in fields.values()):
-        texts += [text for part in fields.values() for text in part.choice_texts]
-    if (word := find_secret_word(texts, names.values())) or any(part.is_secret for part in fields.values()):
-        raise QuestionRefusedError(f"it asks for a secret ({word or 'a field for passwords'})")
     wire: dict[str, Any] = {"type": "object", "properties": {name: part.wire for name, part in fields.items()}}
     required = schema.get("required")
     if isinstance(required, list):
         wire["required"] = [shown for shown, original in names.items() if original in required]
     if len(compact_json(wire)) > MAX_FORM_CHARS:
         raise QuestionRefusedError("its form is too large")
+    texts = [message[:MAX_QUOTED_LENGTH], *(text for part in fields.values() for text in part.texts)]
+    if any(part.is_open for part in fields.values()):
+        texts += [text for part in fields.values() for text in part.choice_texts]
+    if (word := find_secret_word(texts, names.values())) or any(part.is_secret for part in fields.values()):
+        raise QuestionRefusedError(f"it asks for a secret ({word or 'a field for passwords'})")
     choices = {name: part.choices for name, part in fields.items() if part.choices}
     return Form(f"{heading(upstream.name)}\n{quotation(message)}", wire, names, choices)
 
