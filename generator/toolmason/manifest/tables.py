@@ -147,8 +147,8 @@ class ServerTable(PartialTable):
 
     Client files use it if `[project.scripts]` of pyproject.toml declares it, else `toolmason run MANIFEST`.
     """
-    website: str = ""
-    """URL of a page about the server."""
+    website_url: str = ""
+    """URL of a page about the server: `websiteUrl` in MCP."""
     repository: str = key(matching(r"https://\S+", "an `https:` URL"), default="")
     """URL of the source code, for plugins and registries."""
     author: str = key(_TITLE, default="")

@@ -51,10 +51,10 @@ class ServerEntry(TypedDict):
     package: str
     """Import name of the generated package, which contains the `module` of each category."""
     instructions: str
-    website: str
     page_size: int
     lifespan: str
     """`absolute.module:function`, or empty."""
+    website_url: NotRequired[str]
     icons: NotRequired[list[dict[str, Any]]]
     """Pictures of the server, as `Icon` of the MCP schema; absent without any."""
     command_prefix_env: NotRequired[str]

@@ -130,7 +130,7 @@ CATALOGUE: Final[Catalogue] = {
         "version": "1.2.3",
         "package": "sample_server",
         "instructions": "Count before you shout.",
-        "website": "https://example.org/sample",
+        "website_url": "https://example.org/sample",
         "page_size": 7,
         "lifespan": "sample_server.handlers:lifespan",
         "tool_timeouts": {"patient": 300, "hasty": 30, "gone": 5},
