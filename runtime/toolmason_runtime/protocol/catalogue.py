@@ -54,6 +54,7 @@ class ServerEntry(TypedDict):
     page_size: int
     lifespan: str
     """`absolute.module:function`, or empty."""
+    description: NotRequired[str]
     website_url: NotRequired[str]
     icons: NotRequired[list[dict[str, Any]]]
     """Pictures of the server, as `Icon` of the MCP schema; absent without any."""

@@ -7,7 +7,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-MEMBERS: Final[Mapping[str, str]] = {"title": "title", "website_url": "websiteUrl", "icons": "icons"}
+MEMBERS: Final[Mapping[str, str]] = {
+    "title": "title",
+    "description": "description",
+    "website_url": "websiteUrl",
+    "icons": "icons",
+}
 """Optional keys of `[server]` -> members of `Implementation`."""
 
 

@@ -130,6 +130,7 @@ CATALOGUE: Final[Catalogue] = {
         "version": "1.2.3",
         "package": "sample_server",
         "instructions": "Count before you shout.",
+        "description": "A server for tests.",
         "website_url": "https://example.org/sample",
         "page_size": 7,
         "lifespan": "sample_server.handlers:lifespan",
