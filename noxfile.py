@@ -115,7 +115,7 @@ def versions(session: nox.Session) -> None:
         session.install(*requirements)
         # CI=true ignores the record of an earlier run, so that everything is rendered.
         session.run("toolmason", "check", env={"CI": "true"})
-        hashes.append(set(str(session.run("python", "tests/output_hashes.py", silent=True)).splitlines()))
+        hashes.append(set(str(session.run("python", GOLDEN, silent=True)).splitlines()))
     if different := sorted({line.split(" ", 1)[1] for line in hashes[0] ^ hashes[1]}):
         session.error(f"the lowest and highest versions generate different files: {', '.join(different)}")
 

@@ -6,6 +6,8 @@ it. `nox -s goldens` rewrites the expected files; review the diff like any other
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -110,3 +112,14 @@ def test_a_case_is_either_refused_or_gives_files(case: Path) -> None:
     stderr = case / "expected.stderr"
     refused = stderr.exists() and f": {Severity.ERROR}[" in stderr.read_text(encoding="utf-8")
     assert refused or stderr.exists() or (case / "expected").is_dir()
+
+
+def print_hashes() -> None:
+    """Print the SHA-256 of each file of each case, one a line: `nox -s versions` compares two runs."""
+    for case in CASES:
+        for file in run_pipeline(case).files:
+            sys.stdout.write(f"{hashlib.sha256(file.text.encode()).hexdigest()} {case.name}/{file.path}\n")
+
+
+if __name__ == "__main__":
+    print_hashes()

@@ -136,6 +136,8 @@ class ServerTable(PartialTable):
     """Version sent to clients."""
     summary: str = key(at_most(100) | _TITLE, default="")
     """Purpose of the server, for plugins and registries."""
+    description: str = key(at_most(1024), default="")
+    """What the server does, for people who look at it in a client: `description` in MCP."""
     package: str = key(matching(r"[a-z_][a-z0-9_]*", "a Python package name"))
     """Import name of the generated package."""
     handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"), default="")
@@ -147,8 +149,8 @@ class ServerTable(PartialTable):
 
     Client files use it if `[project.scripts]` of pyproject.toml declares it, else `toolmason run MANIFEST`.
     """
-    website: str = ""
-    """URL of a page about the server."""
+    website_url: str = ""
+    """URL of a page about the server: `websiteUrl` in MCP."""
     repository: str = key(matching(r"https://\S+", "an `https:` URL"), default="")
     """URL of the source code, for plugins and registries."""
     author: str = key(_TITLE, default="")
