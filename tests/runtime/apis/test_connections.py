@@ -277,6 +277,9 @@ async def test_a_private_address_or_network_can_be_allowed(tracker: Tracker, all
         ("https://api.example.com", (), "api.example.com", "168.63.129.16", False),
         ("https://api.example.com", ("::/0",), "api.example.com", "::ffff:169.254.169.254", False),
         ("https://api.example.com", ("::/0",), "api.example.com", "64:ff9b::a9fe:a9fe", False),
+        ("https://api.example.com", ("::/0",), "api.example.com", "::ffff:0:a9fe:a9fe", False),
+        ("https://api.example.com", ("::/0",), "api.example.com", "64:ff9b:1::a9fe:a9fe", False),
+        ("https://api.example.com", ("64:ff9b:1::/48",), "api.example.com", "64:ff9b:1::a00:1", True),
     ],
 )
 def test_private_addresses_are_those_that_the_settings_name(
