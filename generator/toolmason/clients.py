@@ -233,7 +233,7 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
         "$anywhere.command": server.launch_anywhere[0],
         "$anywhere.args": list(server.launch_anywhere[1:]),
     }
-    return {**template.top, template.servers: {server.name: _entry(template, launch | _values(client, server))}}
+    return {**template.top, template.servers: {server.table.name: _entry(template, launch | _values(client, server))}}
 
 
 def plugin_entry(client: Client, server: Server) -> dict[str, Any]:
@@ -244,7 +244,7 @@ def plugin_entry(client: Client, server: Server) -> dict[str, Any]:
     if client.configuration is None:
         raise ValueError(f"{client.title} has no configuration file")
     commands = f"plugins/{client.key}/{client.plugin.commands if client.plugin else ''}"
-    is_omitted = any(commands.startswith(f"{entry.rstrip('/')}/") for entry in server.omit)
+    is_omitted = any(commands.startswith(f"{entry.rstrip('/')}/") for entry in server.outputs.omit)
     args = ["--no-command-prompts"] if server.commands and not is_omitted else []
     return _entry(client.configuration, {"$command": server.command, "$args": args} | _values(client, server))
 
@@ -255,7 +255,7 @@ def install_facts(server: Server) -> dict[str, Any]:
     Entries keep the placeholders `$launch`, `$command` and `$args`, which depend on the machine.
     """
     return {
-        "server": server.name,
+        "server": server.table.name,
         "package": server.package,
         "command": server.command,
         "manifest": server.source if server.launch[1:] else "",

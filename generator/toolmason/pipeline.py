@@ -95,7 +95,7 @@ def read(
 
         check_files(server, document, templates=project.templates, diagnostics=diagnostics)
     tolerated = set() if missing is None else {MISSING_FUNCTION}
-    if server.omit and not diagnostics.has_errors_besides(tolerated):
+    if server.outputs.omit and not diagnostics.has_errors_besides(tolerated):
         from toolmason.render.plan import check_omitted
 
         check_omitted(server, document, diagnostics=diagnostics)

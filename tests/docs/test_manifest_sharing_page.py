@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Server:
 
 def test_the_tools_of_all_files_have_the_shared_values(server: Server) -> None:
     tools = {tool.name: tool for tool in server.tools}
-    assert {name: tool.tags for name, tool in tools.items()} == {
+    assert {name: tool.table.tags for name, tool in tools.items()} == {
         "find_issues": ("tracker",),
         "change_issue": ("tracker",),
         "git_log": ("vcs",),

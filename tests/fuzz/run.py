@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.util
+import logging
 import mmap
 import os
 import resource
@@ -117,6 +118,7 @@ def _name_of(status: int) -> str:
 def _examine_here(name: str, data: Iterable[bytes], seconds: float, memory: mmap.mmap) -> NoReturn:
     """Examine inputs in this process, and end it: with 1 and a note, or by the signal of a limit."""
     code = 1
+    logging.disable()  # a parser warns of what it skips, in each of thousands of inputs
     try:
         run_one = limited(name, memory)
         end = time.monotonic() + seconds

@@ -29,6 +29,7 @@ def test_handshake_says_who_the_server_is() -> None:
 
     about = opened["serverInfo"]
     assert (about["name"], about["title"], about["version"]) == ("sample", "Sample", "1.2.3")
+    assert about["description"] == "A server for tests."
     assert about["websiteUrl"] == "https://example.org/sample"
     assert opened["instructions"] == "Count before you shout."
     assert opened["capabilities"].keys() == {"tools", "logging"}

@@ -1,4 +1,5 @@
 import tomllib
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -145,6 +146,16 @@ def test_the_scan_ends_at_a_key_of_too_many_parts() -> None:
     assert set(key_positions(text)) == {("first",)}
     assert find_long_key(text) == len("first = 1\n")
     assert find_long_key(".".join("a" * MAX_KEY_PARTS) + " = 1") is None
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 30_000, "a = " + "{a=" * 30_000, "a = " + "{a.b=[" * 30_000])
+def test_memory_does_not_grow_with_the_square_of_the_depth(text: str) -> None:
+    tracemalloc.start()
+    try:
+        assert len(scan_keys(text)) <= 2 * MAX_KEY_PARTS
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_paths_of_very_many_parts_are_noted_up_to_a_limit() -> None:

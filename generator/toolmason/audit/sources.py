@@ -59,7 +59,7 @@ def load_manifest(reading: LoadedManifest, root: Path) -> Source:
     """Return the enabled tools of a manifest as clients receive them."""
     from toolmason.audit.manifest_location import manifest_location
 
-    tools = {tool.name: tool for tool in reading.server.tools if tool.enabled}
+    tools = {tool.name: tool for tool in reading.server.tools if tool.table.enabled}
     types: dict[str, DeclaredType] = {kind.name: kind for kind in reading.server.types}
 
     @cache
@@ -81,7 +81,7 @@ def load_manifest(reading: LoadedManifest, root: Path) -> Source:
 
 def _declare(tool: Tool) -> ToolDeclaration:
     schema = tool.input_schema
-    title = {"title": tool.title} if tool.title else {}
+    title = {"title": tool.table.title} if tool.table.title else {}
     declaration = {"name": tool.name, **title, "description": tool.description, "inputSchema": schema}
     return ToolDeclaration(name=tool.name, schema=schema, declaration=declaration, original=tool.schema)
 

@@ -10,9 +10,10 @@ from toolmason_runtime.boot import CLASSIC, DEFAULT, FORMAT, NO_COMMANDS
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.server_info import MEMBERS
 from toolmason_runtime.server.dispatch import Dispatcher
 
-_SERVER: Final = ("name", "title", "version", "website", "icons", "instructions", "command_prefix_env")
+_SERVER: Final = {"name", "version", *MEMBERS, "instructions", "command_prefix_env", "expose_all_env"}
 """The members of the server that the answers need."""
 
 

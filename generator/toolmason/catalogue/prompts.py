@@ -7,8 +7,8 @@ from typing import Any
 
 from toolmason_runtime.protocol.catalogue import MessageEntry, PromptEntry, ResourceEntry, SurfaceEntry
 
+from toolmason.manifest.tables import IconTable
 from toolmason.model.prompt import Message, Prompt, Resource, Surface
-from toolmason.model.tool import Icon
 
 
 def prompt_entry(prompt: Prompt) -> PromptEntry:
@@ -70,7 +70,7 @@ def _message(message: Message) -> MessageEntry:
     return {"role": message.role, "text": message.text}
 
 
-def wire_icons(icons: Sequence[Icon]) -> dict[str, list[dict[str, Any]]]:
+def wire_icons(icons: Sequence[IconTable]) -> dict[str, list[dict[str, Any]]]:
     """Return the member `icons` of MCP; empty without icons."""
     listed = []
     for icon in icons:

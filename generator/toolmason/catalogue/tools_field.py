@@ -23,7 +23,7 @@ def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> l
             form.tool,
             {
                 "$tool": tool["name"],
-                "$name": names.form.format(server=server.name, tool=tool["name"]),
+                "$name": names.form.format(server=server.table.name, tool=tool["name"]),
                 "$description": tool["description"],
                 "$schema": _schema(form, tool["inputSchema"]),
             },
@@ -32,7 +32,7 @@ def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> l
     ]
     if not form.group:
         return tools
-    group = names.form.format(server=server.name, tool="").rstrip("_")
+    group = names.form.format(server=server.table.name, tool="").rstrip("_")
     return [_filled(form.group, {"$name": group, "$description": server.instructions, "$tools": tools})]
 
 

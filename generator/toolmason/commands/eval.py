@@ -85,7 +85,7 @@ def evaluate_search(
     else:
         click.echo("\n".join(text_report(results)))
     if html_file is not None:
-        _write(html_file, html_report(results, server.title, categories))
+        _write(html_file, html_report(results, server.table.title, categories))
     recall = evaluation.total.recall[top]
     if min_recall is not None and recall < min_recall:
         click.echo(f"recall@{top} is {recall:.4f}, below --min-recall {min_recall:g}", err=True)

@@ -143,13 +143,15 @@ def check_use_cases(server: Server) -> Iterator[Finding]:
         advice = "use words of the tool's summary and description, or add keywords"
         message = f"`{tool.name}` is not among the first {MAX_RANK} hits for its use case `{ranked.use_case}`"
         hint = f"{higher} rank higher: {advice}" if higher else advice
-        yield about_tool(tool, "TM501", message, hint, "use_cases", tool.use_cases.index(ranked.use_case), value=True)
+        yield about_tool(
+            tool, "TM501", message, hint, "use_cases", tool.table.use_cases.index(ranked.use_case), value=True
+        )
 
 
 def check_description(server: Server) -> Iterator[Finding]:
     """TM502: models choose tools by their descriptions, so a description must add to the summary."""
     for tool in server.tools:
-        if len(tool.description.strip()) <= len(tool.summary.strip()):
+        if len(tool.description.strip()) <= len(tool.table.summary.strip()):
             message = f"the description of `{tool.name}` adds nothing to its summary"
             hint = "describe when to use it, its result and its limits"
             yield about_tool(tool, "TM502", message, hint, "description")
@@ -197,7 +199,7 @@ def _summarized(server: Server) -> list[Tool | SlashCommand]:
 def check_summary_full_stop(server: Server) -> Iterator[Finding]:
     """TM511: summaries are used in lists and tables, without a full stop."""
     for owner in _summarized(server):
-        summary = owner.summary.rstrip()
+        summary = owner.table.summary.rstrip()
         if summary.endswith(".") and not summary.endswith(("...", "etc.")):
             message = f"the summary of `{owner.name}` ends with a full stop"
             at = (*owner.at, "summary")
@@ -207,8 +209,8 @@ def check_summary_full_stop(server: Server) -> Iterator[Finding]:
 def check_summary_repeats_name(server: Server) -> Iterator[Finding]:
     """TM512: the name is always shown beside the summary."""
     for owner in _summarized(server):
-        summary, name = _casefold_words(owner.summary), _casefold_words(owner.name)
-        if summary == name or (owner.name.casefold() in owner.summary.casefold().split() and "_" in owner.name):
+        summary, name = _casefold_words(owner.table.summary), _casefold_words(owner.name)
+        if summary == name or (owner.name.casefold() in owner.table.summary.casefold().split() and "_" in owner.name):
             message = f"the summary of `{owner.name}` repeats its name"
             hint, at = "describe it in other words", (*owner.at, "summary")
             yield Finding(code="TM512", tool="", message=message, hint=hint, at=at, value=True)
@@ -220,9 +222,9 @@ def _casefold_words(text: str) -> tuple[str, ...]:
 
 def check_related_tools(server: Server) -> Iterator[Finding]:
     """TM513: `related` should be symmetric, so that each of two related tools leads to the other."""
-    related = {tool.name: tool.related for tool in server.tools}
+    related = {tool.name: tool.table.related for tool in server.tools}
     for tool in server.tools:
-        for index, other in enumerate(tool.related):
+        for index, other in enumerate(tool.table.related):
             if tool.name not in related.get(other, (tool.name,)):
                 message = f"`{tool.name}` lists `{other}` as related, but `{other}` does not list `{tool.name}`"
                 hint = f'add "{tool.name}" to `related` of `{other}`'
@@ -246,7 +248,7 @@ def check_program_access(server: Server) -> Iterator[Finding]:
 
 def check_command_is_installed(server: Server) -> Iterator[Finding]:
     """TM525: client files can only use a command that the project installs."""
-    if server.command != server.name and server.launch != (server.command,):
+    if server.command != server.table.name and server.launch != (server.command,):
         message = f"`{server.command}` is not in `[project.scripts]`; client files use `{' '.join(server.launch)}`"
         hint = "add it to pyproject.toml, or remove `command`"
         yield Finding(code="TM525", tool="", message=message, hint=hint, at=("server", "command"), value=True)

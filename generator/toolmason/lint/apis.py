@@ -17,12 +17,12 @@ _MAX_SHOWN: Final = 100
 def check_metadata_addresses(server: Server) -> Iterator[Finding]:
     """TM528: a metadata service gives the machine's credentials to every program that asks."""
     for api in server.apis:
-        if is_metadata_host(_host(api.base_url)):
+        if is_metadata_host(_host(api.table.base_url)):
             yield Finding(
                 code="TM528",
                 tool="",
-                message=f"`{api.base_url:.{_MAX_SHOWN}}`, the address of the API `{api.name}`, belongs to the local"
-                " link or a metadata service, whose answers can contain credentials of the machine",
+                message=f"`{api.table.base_url:.{_MAX_SHOWN}}`, the address of the API `{api.name}`, belongs to the"
+                " local link or a metadata service, whose answers can contain credentials of the machine",
                 hint="write the address of the API; nothing should send text of a model there",
                 at=("apis", api.name, "base_url"),
                 value=True,
@@ -32,7 +32,7 @@ def check_metadata_addresses(server: Server) -> Iterator[Finding]:
 def check_plain_credentials(server: Server) -> Iterator[Finding]:
     """TM529: everyone on the way to a host reads a credential that is not encrypted."""
     for api in server.apis:
-        url = api.base_url
+        url = api.table.base_url
         if api.has_credential and url.lower().startswith("http://") and not is_loopback_host(_host(url)):
             yield Finding(
                 code="TM529",

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.prefixes import parse_prefix
 from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.styles import CLASSIC
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.catalogue.table import catalogue
@@ -65,7 +66,7 @@ def check_name_collisions(server: Server) -> Iterator[Finding]:
     style, or between an alias and another tool: a user who has allowed the alias has then allowed the other tool.
     """
     names = _callable_names(server)
-    for clash in clashes({name: item.tool for name, item in names.items()}, server.name):
+    for clash in clashes({name: item.tool for name, item in names.items()}, server.table.name):
         first, second = names[clash.first], names[clash.second]
         yield Finding(
             code="TM508",
@@ -84,7 +85,7 @@ def _callable_names(server: Server) -> dict[str, _CallableName]:
     names = {name: _CallableName(name, f"the meta-tool `{name}`") for name in reserved}
     names |= {tool.name: _CallableName(tool.name, f"`{tool.name}`", tool.at) for tool in server.tools}
     for tool in server.tools:
-        for index, alias in enumerate(tool.aliases):
+        for index, alias in enumerate(tool.table.aliases):
             label = f"`{alias}`, an alias of `{tool.name}`,"
             names[alias] = _CallableName(tool.name, label, (*tool.at, "aliases", index), is_alias=True)
     return names
@@ -114,8 +115,8 @@ def check_tool_count(server: Server) -> Iterator[Finding]:
         message, severity = f"{lists} {count} tools; users report that {_format_limits(clients)}", Severity.NOTE
     else:
         return
-    is_classic = style == "classic"
-    pinned = ("discovery", "pins", style) if style in server.discovery.pins else ("discovery", "pinned")
+    is_classic = style == CLASSIC
+    pinned = ("discovery", "pins", style) if style in server.pins else ("discovery", "pinned")
     yield Finding(
         code="TM509",
         tool="",
@@ -153,14 +154,14 @@ def check_listed_name_length(server: Server) -> Iterator[Finding]:
     `resolve` reports tools whose names are too long after `mcp__<server>__`. The rest are meta-tools, and the longer
     prefix of a plugin. The latter is a note, since the plugin may have another name or never exist.
     """
-    too_long_for = {wire["name"]: too_long(wire["name"], server.name) for wire in _list_tools(server)}
+    too_long_for = {wire["name"]: too_long(wire["name"], server.table.name) for wire in _list_tools(server)}
     failing = [name for name, clients in too_long_for.items() if set(clients) - {names_of(CLAUDE_CODE_PLUGIN)}]
     names = failing or [name for name, clients in too_long_for.items() if clients]
     if not names:
         return
     longest = max(names, key=len)
     client = too_long_for[longest][0]
-    full = full_name(client, server.name, longest)
+    full = full_name(client, server.table.name, longest)
     rest = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
     yield Finding(
         code="TM515",

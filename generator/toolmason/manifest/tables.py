@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from toolmason_runtime.protocol.styles import DEFAULT as DEFAULT_STYLE
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.toml.tables import (
     Idiom,
     JsonValue,
@@ -32,6 +34,11 @@ from toolmason.manifest.idioms import (
     VALUE_KEYS,
     type_hint,
 )
+
+if TYPE_CHECKING:
+    StyleName = str
+else:
+    StyleName = Literal[tuple(STYLES)]
 
 _TITLE = one_line("keep to one line; `description` has room for more")
 _SUMMARY = at_most(80) | _TITLE
@@ -136,6 +143,8 @@ class ServerTable(PartialTable):
     """Version sent to clients."""
     summary: str = key(at_most(100) | _TITLE, default="")
     """Purpose of the server, for plugins and registries."""
+    description: str = key(at_most(1024), default="")
+    """What the server does, for people who look at it in a client: `description` in MCP."""
     package: str = key(matching(r"[a-z_][a-z0-9_]*", "a Python package name"))
     """Import name of the generated package."""
     handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"), default="")
@@ -147,8 +156,8 @@ class ServerTable(PartialTable):
 
     Client files use it if `[project.scripts]` of pyproject.toml declares it, else `toolmason run MANIFEST`.
     """
-    website: str = ""
-    """URL of a page about the server."""
+    website_url: str = ""
+    """URL of a page about the server: `websiteUrl` in MCP."""
     repository: str = key(matching(r"https://\S+", "an `https:` URL"), default="")
     """URL of the source code, for plugins and registries."""
     author: str = key(_TITLE, default="")
@@ -251,7 +260,7 @@ class PinsTable(Table):
 class DiscoveryTable(PartialTable):
     """`[discovery]`: how models find tools."""
 
-    style: Literal["search-call", "list-describe", "discover-schema", "classic"] = "search-call"
+    style: StyleName = DEFAULT_STYLE
     """Set of meta-tools in `tools/list`."""
     prefix: str = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default="")
     """Prefix of the names `search`, `call` and `call_read`."""
@@ -267,6 +276,8 @@ class DiscoveryTable(PartialTable):
     """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False
     """In the style `classic`, also list the built-in `fetch_chunk`, which is always callable."""
+    expose_all_env: str = key(_VARIABLE, default="")
+    """Environment variable of the running server that, when `true`, is the same as `--classic --all`."""
     ranker: str = key(_FUNCTION, default="")
     """`module:factory` of another ranking. The factory takes the ranking by words and the tools, returns a `Ranker`.
 

@@ -8,7 +8,8 @@ from typing import Literal
 
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.model.tool import Handler, Icon
+from toolmason.manifest.tables import IconTable
+from toolmason.model.tool import Handler
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
 
@@ -52,7 +53,7 @@ class Surface:
     protocol: ClassName
     constant: Identifier
     params_class: ClassName
-    icons: tuple[Icon, ...]
+    icons: tuple[IconTable, ...]
 
     @property
     def fields(self) -> tuple[Property, ...]:

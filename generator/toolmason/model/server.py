@@ -14,21 +14,32 @@ from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.upstreams.spec import Upstream
 
+from toolmason.manifest.tables import (
+    ApiTable,
+    CategoryTable,
+    CliTable,
+    CommandTable,
+    DiscoveryTable,
+    OptionTable,
+    OutputsTable,
+    ServerTable,
+    SubcommandTable,
+    UpstreamTable,
+    WorkflowTable,
+)
+from toolmason.model.from_table import FromTable
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
-from toolmason.model.tool import CliBinding, Handler, Icon, Tool
+from toolmason.model.tool import CliBinding, Handler, Tool
 from toolmason.model.types import ClassName, DeclaredType, Identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
+class Category(FromTable):
     """A group of tools: the sub-package `module` of the generated server."""
 
     name: str
     module: Identifier
-    summary: str
-    description: str
-    """Text for searches, which do not show it; empty if there is none."""
-    tags: tuple[str, ...]
+    table: CategoryTable
     has_json_errors: bool
     """Whether errors are JSON."""
     tools: tuple[Tool, ...]
@@ -115,16 +126,11 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cli:
+class Cli(FromTable):
     """A program of `[clis]`, for search, docs and operators."""
 
     name: str
-    summary: str
-    description: str
-    """Text for searches, which do not show it; empty if there is none."""
-    category: str
-    tags: tuple[str, ...]
-    command: tuple[str, ...]
+    table: CliTable
     variables: tuple[str, ...]
     """Environment variables of the server that its environment or command line uses."""
     is_confined: bool = False
@@ -132,25 +138,22 @@ class Cli:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpApi:
+class HttpApi(FromTable):
     """An API of `[apis]`, for search, docs and operators."""
 
     name: str
-    summary: str
-    tags: tuple[str, ...]
-    base_url: str
+    table: ApiTable
     variables: tuple[str, ...]
     """Environment variables of the server that its requests use."""
     has_credential: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamServer:
+class UpstreamServer(FromTable):
     """A server of `[upstreams]`, for search, docs and operators. `address` is its command line or its URL."""
 
     name: str
-    summary: str
-    tags: tuple[str, ...]
+    table: UpstreamTable
     address: str
     variables: tuple[str, ...]
     """Environment variables of our server that it receives, or that its command line and headers use."""
@@ -163,20 +166,13 @@ _SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(FromTable):
     """A setting of the running server. `name` is the key in the manifest, `flag` includes the dashes."""
 
     name: str
     flag: str
-    description: str
-    env: str
-    type: str
-    many: bool
-    required: bool
-    secret: bool
+    table: OptionTable
     default: str | int | float | bool | None
-    implicit: str
-    """Value of the flag without one; empty if it needs one."""
     metavar: str
     field: Identifier
     """Name in the class `Options`."""
@@ -184,28 +180,28 @@ class Option:
     @property
     def usage(self) -> tuple[str, ...]:
         """The flag in the documentation with its value, in brackets if that may be left out; empty for a secret."""
-        if self.secret:
+        if self.table.secret:
             return ()
-        value = f"[{self.metavar}]" if self.implicit else self.metavar
-        return (self.flag,) if self.type == "boolean" else (self.flag, value)
+        value = f"[{self.metavar}]" if self.table.implicit else self.metavar
+        return (self.flag,) if self.table.type == "boolean" else (self.flag, value)
 
     @property
     def annotation(self) -> str:
         """Python type of the field."""
-        kind = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[self.type]
-        if self.many:
+        kind = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[self.table.type]
+        if self.table.many:
             return f"tuple[{kind}, ...]"
-        return kind if self.required or self.default is not None else f"{kind} | None"
+        return kind if self.table.required or self.default is not None else f"{kind} | None"
 
     @property
     def initial(self) -> str | int | float | bool | tuple[object, ...] | None:
         """Default of the field, for options that are not required."""
-        return (() if self.default is None else (self.default,)) if self.many else self.default
+        return (() if self.default is None else (self.default,)) if self.table.many else self.default
 
     @property
     def is_checked(self) -> bool:
         """Whether a server checks it before it answers."""
-        return self.required or bool(self.env and self.type != "string")
+        return self.table.required or bool(self.table.env and self.table.type != "string")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,63 +215,23 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subcommand:
+class Subcommand(FromTable):
     """A further subcommand of the console command."""
 
     name: str
-    summary: str
+    table: SubcommandTable
     handler: Handler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerAuth:
-    """The authorization server of `[server.auth]`, with its variables unexpanded."""
-
-    issuer: str
-    audience: str
-    jwks_url: str
-    resource: str
-    scopes: tuple[str, ...]
-    algorithms: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outputs:
-    """Prefixes of names. `command_prefix_env` is the environment variable that replaces the first one at run time."""
-
-    command_prefix: str
-    workflow_prefix: str
-    command_prefix_env: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovery:
-    """How models find tools."""
-
-    style: str
-    prefix: str
-    pinned: tuple[str, ...]
-    pins: Mapping[str, tuple[str, ...]]
-    """Pinned tools of the styles that do not list `pinned`."""
-    page_tokens: int
-    detail: str
-    split_calls: bool
-    list_fetch_chunk: bool
-    ranker: str
-    """`module:factory`, or empty for the ranking by words."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlashCommand:
+class SlashCommand(FromTable):
     """A slash command."""
 
     name: str
     """Name with the prefix of `[outputs]`."""
     base_name: str
     """Name in the manifest."""
-    summary: str
-    argument_hint: str
-    tools: tuple[str, ...]
+    table: CommandTable
     claude_tools: tuple[str, ...]
     """Tools that Claude Code may run without asking, in its spelling."""
     plugin_tools: tuple[str, ...]
@@ -286,7 +242,6 @@ class SlashCommand:
     """Text with `{arguments}` and `{COMMAND_NAME}`; a server replaces both at run time."""
     allow: Mapping[str, str]
     """Code of a suppressed lint rule -> reason."""
-    at: KeyPath
 
     @property
     def prompt(self) -> str:
@@ -304,25 +259,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workflow:
+class Workflow(FromTable):
     """A procedure over several tools."""
 
     name: str
     """Name with the prefix of `[outputs]`."""
     base_name: str
     """Name in the manifest."""
+    table: WorkflowTable
     title: str
-    summary: str
     description: str
-    argument_hint: str
     steps: tuple[Step, ...]
-    examples: tuple[str, ...]
-    notes: tuple[str, ...]
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
     allow: Mapping[str, str]
     """Code of a suppressed lint rule -> reason."""
-    at: KeyPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,30 +292,19 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(FromTable):
     """One server. `source` is the manifest's path relative to the project, for headers."""
 
     source: str
-    name: str
-    title: str
-    summary: str
-    version: str
+    table: ServerTable
     package: Identifier
-    handlers: str
+    summary: str
     instructions: str
     command: str
     launch: tuple[str, ...]
     """The command line that starts the server in the root of its project."""
     tool_timeout: float | None
     """Client-side timeout of a tool call in seconds; None if unknown."""
-    website: str
-    repository: str
-    author: str
-    license: str
-    distribution: str
-    """Requirement without a version, such as `notes[server]`; empty if the server is not published."""
-    registry_name: str
-    icons: tuple[Icon, ...]
     lifespan: Handler | None
     guard: Handler | None
     """Check of the arguments of each command line."""
@@ -374,19 +314,14 @@ class Server:
     """Routes beside that of MCP, over HTTP."""
     middleware: Handler | None
     """Wrapper of the ASGI application."""
-    chunk_store: str
-    audit: str
-    """File of the audit log, or `otel`; empty without one."""
-    audit_max_mb: int
-    audit_keep: int
-    page_size: int
-    auth: ServerAuth | None
     options: tuple[Option, ...]
     pass_env: tuple[str, ...]
     """Environment variables that its handlers read."""
     subcommands: tuple[Subcommand, ...]
-    discovery: Discovery
-    outputs: Outputs
+    discovery: DiscoveryTable
+    pins: Mapping[str, tuple[str, ...]]
+    """Pinned tools of the styles that do not list `discovery.pinned`."""
+    outputs: OutputsTable
     categories: tuple[Category, ...]
     clis: tuple[Cli, ...]
     apis: tuple[HttpApi, ...]
@@ -405,8 +340,6 @@ class Server:
     """When a model should load the skill of this server; 1,024 characters at most (Agent Skills)."""
     files: tuple[FileRow, ...] = ()
     """Files that its manifest adds."""
-    omit: tuple[str, ...] = ()
-    """Paths below `generated/` whose files are not written."""
     postings: str = ""
     """Content of `semantic.postings`; empty if the project has none."""
 
@@ -418,17 +351,17 @@ class Server:
     @property
     def skill(self) -> str:
         """Name of the server's skill."""
-        return self.name.lower()
+        return self.table.name.lower()
 
     @property
     def wheel(self) -> str:
         """Name of the distribution in the name of its wheel, as in `notes_server-0.1.0-py3-none-any.whl`."""
-        return re.sub(r"[-_.]+", "_", self.distribution.partition("[")[0]).lower()
+        return re.sub(r"[-_.]+", "_", self.table.distribution.partition("[")[0]).lower()
 
     @property
     def extras(self) -> str:
         """Extras of the distribution in brackets, such as `[server]`; empty for none."""
-        return self.distribution[len(self.distribution.partition("[")[0]) :]
+        return self.table.distribution[len(self.table.distribution.partition("[")[0]) :]
 
     @property
     def required_options(self) -> tuple[Option, ...]:
@@ -436,18 +369,23 @@ class Server:
         return tuple(
             option
             for option in self.options
-            if not (option.secret or option.default or option.implicit or option.type == "boolean")
+            if not (option.table.secret or option.default or option.table.implicit or option.table.type == "boolean")
         )
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """Secret options, then variables of no option whose names look like those of secrets."""
         of_options = [
-            Secret(name=option.name, env=option.env, description=option.description, required=option.required)
+            Secret(
+                name=option.name,
+                env=option.table.env,
+                description=option.table.description,
+                required=option.table.required,
+            )
             for option in self.options
-            if option.secret
+            if option.table.secret
         ]
-        taken = {option.env for option in self.options}
+        taken = {option.table.env for option in self.options}
         others = [
             Secret(name=name, env=name, description=f"Environment variable {name}", required=False)
             for name in self.variables
@@ -472,7 +410,9 @@ class Server:
     @property
     def checked_options(self) -> tuple[tuple[str, str, bool], ...]:
         """Variable, type and requirement of the options that a server checks before it answers."""
-        return tuple((option.env, option.type, option.required) for option in self.options if option.is_checked)
+        return tuple(
+            (option.table.env, option.table.type, option.table.required) for option in self.options if option.is_checked
+        )
 
     @property
     def hooks(self) -> tuple[tuple[Identifier, str, Handler], ...]:
@@ -506,7 +446,7 @@ class Server:
     @property
     def variables(self) -> tuple[str, ...]:
         """Environment variables of the server: of options in their order, of handlers, commands and programs."""
-        of_options = (option.env for option in self.options if option.env)
+        of_options = (option.table.env for option in self.options if option.table.env)
         of_commands = filter(None, [self.outputs.command_prefix_env])
         of_programs = [name for cli in self.clis for name in cli.variables]
         of_apis = [name for api in self.apis for name in api.variables]

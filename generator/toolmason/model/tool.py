@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from toolmason_runtime.apis.spec import HttpTool
 from toolmason_runtime.programs.spec import CommandTool
-from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.upstreams.spec import UpstreamTool
 
+from toolmason.manifest.tables import ToolTable
+from toolmason.model.from_table import FromTable
 from toolmason.model.json_schema import rules
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
@@ -33,25 +34,6 @@ class Example:
     arguments: Mapping[str, Any]
     invocation: str
     expected_output: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deprecation:
-    """Deprecation of a tool and its replacement."""
-
-    since: str
-    replaced_by: str = ""
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Icon:
-    """A picture for clients that show one."""
-
-    src: str
-    mime_type: str
-    sizes: tuple[str, ...]
-    theme: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +84,7 @@ class ClaimParam:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(FromTable):
     """One tool, ready to print.
 
     Arguments are checked against `schema`; clients get `input_schema`. Results are checked against `output_schema`.
@@ -112,24 +94,11 @@ class Tool:
     """
 
     name: str
-    title: str
-    summary: str
+    table: ToolTable
     description: str
+    """Description for models, with the scopes that a call needs."""
     category: str
-    keywords: tuple[str, ...]
-    use_cases: tuple[str, ...]
-    complexity: str
-    tier: str
-    tags: tuple[str, ...] = ()
-    requires_codebase: bool
     hints: Hints
-    related: tuple[str, ...]
-    aliases: tuple[str, ...]
-    deprecated: Deprecation | None
-    enabled: bool
-    since: str
-    icons: tuple[Icon, ...]
-    ext: Mapping[str, Any]
     handler: Handler | None
     command: CliBinding | None
     http: HttpBinding | None
@@ -138,8 +107,6 @@ class Tool:
     """Parameters that callers see."""
     claims: tuple[ClaimParam, ...]
     """Parameters that are filled from claims: they are in the parameter model only."""
-    scopes: tuple[str, ...]
-    """Scopes that an access token needs."""
     schema: JsonSchema
     input_schema: JsonSchema
     renamed: Mapping[str, str]
@@ -153,7 +120,6 @@ class Tool:
     result_class: ClassName | Literal[""]
     allow: Mapping[str, str]
     """Suppressed lint code -> reason."""
-    at: KeyPath
 
     @property
     def fields(self) -> tuple[Property, ...]:

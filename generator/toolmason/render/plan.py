@@ -69,7 +69,7 @@ class PathError(ValueError):
 def plan(server: Server) -> tuple[PlannedFile, ...]:
     """List the files of one server, in path order."""
     planned = _all_files(server)
-    written = (file for file in planned if not any(_is_below(file.path, entry) for entry in server.omit))
+    written = (file for file in planned if not any(_is_below(file.path, entry) for entry in server.outputs.omit))
     return tuple(sorted(written, key=lambda file: file.path.as_posix()))
 
 
@@ -85,9 +85,9 @@ def _is_below(path: PurePosixPath, entry: str) -> bool:
 
 def check_omitted(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
     """Report entries of `[outputs]` `omit` that match no file or a file of the package (TM404)."""
-    paths = [file.path for file in _all_files(server)] if server.omit else []
+    paths = [file.path for file in _all_files(server)] if server.outputs.omit else []
     names = sorted({directory.as_posix() for path in paths for directory in (path, *path.parents[:-1])})
-    for number, entry in enumerate(server.omit):
+    for number, entry in enumerate(server.outputs.omit):
         at = ("outputs", "omit", number)
         if entry.rstrip("/").partition("/")[0] == server.package:
             message = f"`{entry}` is part of the package, without which the server does not run"

@@ -62,9 +62,7 @@ def http_apis(context: ResolveContext) -> tuple[HttpApi, ...]:
     return tuple(
         HttpApi(
             name=name,
-            summary=table.summary,
-            tags=table.tags,
-            base_url=table.base_url,
+            table=table,
             variables=tuple(dict.fromkeys(used_variables(_texts(table)))),
             has_credential=table.auth is not None or any(name.lower() in _CREDENTIALS for name in table.headers),
         )

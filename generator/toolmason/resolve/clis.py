@@ -302,11 +302,7 @@ def clis(context: ResolveContext) -> tuple[Cli, ...]:
     return tuple(
         Cli(
             name=name,
-            summary=table.summary,
-            description=table.description.strip(),
-            category=table.category,
-            tags=table.tags,
-            command=table.command,
+            table=table,
             variables=_variables(table),
             is_confined=_permissions(table) is not None,
         )

@@ -10,12 +10,11 @@ from typing import Any, Final
 
 from toolmason_runtime.protocol.uri_template import match_uri
 
-from toolmason.manifest.tables import ArgumentTable, IconTable, MessageTable, PromptTable, ResourceTable
+from toolmason.manifest.tables import ArgumentTable, MessageTable, PromptTable, ResourceTable
 from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
 from toolmason.model.prompt import Completion, Message, Prompt, Resource
 from toolmason.model.server import SlashCommand
-from toolmason.model.tool import Icon
 from toolmason.model.types import PrimitiveType, Property
 from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext, allowed
@@ -32,13 +31,6 @@ IMAGE_TYPES: Final[Mapping[str, str]] = {
 }
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
-
-
-def icons(tables: Sequence[IconTable]) -> tuple[Icon, ...]:
-    """Return the pictures of a server, a tool, a prompt or a resource."""
-    return tuple(
-        Icon(src=table.src, mime_type=table.mime_type, sizes=table.sizes, theme=table.theme) for table in tables
-    )
 
 
 def resolve_prompts(context: ResolveContext, package: Path | None) -> tuple[Prompt, ...]:
@@ -105,7 +97,7 @@ def _surface(
         "protocol": class_name(name),
         "constant": constant_name(name),
         "params_class": params_class_name(name),
-        "icons": icons(table.icons),
+        "icons": table.icons,
     }
 
 
@@ -202,16 +194,16 @@ def command_prompt(command: SlashCommand) -> Prompt:
     words = Property(
         name=COMMAND_ARGUMENT,
         type=PrimitiveType("string"),
-        description=command.argument_hint or "Text after the command",
-        required=bool(command.argument_hint) and not command.argument_hint.startswith("["),
+        description=command.table.argument_hint or "Text after the command",
+        required=bool(command.table.argument_hint) and not command.table.argument_hint.startswith("["),
     )
     params = (words,) if f"{{{COMMAND_ARGUMENT}}}" in command.template else ()
     hint = f"\n\n{command.call_hint}" if command.call_hint else ""
     return Prompt(
         name=command.name,
         title="",
-        summary=command.summary,
-        description=command.summary,
+        summary=command.table.summary,
+        description=command.table.summary,
         params=params,
         completions={},
         schema=json_schema.object_schema(params),

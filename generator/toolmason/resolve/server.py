@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from toolmason_runtime.protocol.selection import STYLES
+from toolmason_runtime.protocol.styles import CLASSIC, STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
 from toolmason.manifest.tables import OptionTable
@@ -15,12 +15,9 @@ from toolmason.model.identifiers import identifier
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
     Category,
-    Discovery,
     FileRow,
     Option,
-    Outputs,
     Server,
-    ServerAuth,
     SlashCommand,
     Step,
     Subcommand,
@@ -31,18 +28,11 @@ from toolmason.model.types import ClassName, Identifier
 from toolmason.resolve import apis, clis, types, upstreams
 from toolmason.resolve.client_names import names_of, shown_name
 from toolmason.resolve.context import ResolveContext, allowed
-from toolmason.resolve.prompts import command_prompt, icons
+from toolmason.resolve.prompts import command_prompt
 
 MAX_SKILL_CHARACTERS: Final = 1024
 TIMEOUT_MARGIN_S: Final = 30
 """Seconds that a client waits beyond the timeout of a tool's program, for its start and its end."""
-
-_DESCRIBE_TOOLS: Final = {
-    "search-call": "{}search",
-    "list-describe": "get_tool_description",
-    "discover-schema": "get_tool_schema",
-}
-"""The meta-tool of each style that describes the parameters of an unlisted tool."""
 
 
 def resolve_server(
@@ -56,39 +46,24 @@ def resolve_server(
     return Server(
         # It is printed in docstrings and comments, so unusual characters of a file name are replaced.
         source=re.sub(r"[^\w./-]", "_", str(context.document.path)),
-        name=table.name,
-        title=table.title,
-        summary=table.summary or f"Tools of the {table.title or table.name} server",
-        version=table.version,
+        table=table,
         package=Identifier(table.package),
-        handlers=table.handlers,
+        summary=table.summary or f"Tools of the {table.title or table.name} server",
         instructions=table.instructions.strip(),
         command=table.command or table.name,
         launch=_launch(context),
         tool_timeout=table.tool_timeout or _tool_timeout(tools),
-        website=table.website,
-        repository=table.repository,
-        author=table.author,
-        license=table.license,
-        distribution=table.distribution,
-        registry_name=table.registry_name,
-        icons=icons(table.icons),
         lifespan=context.handler(table.lifespan) if table.lifespan else None,
         guard=_guard(context),
         startup_check=context.handler(table.startup_check) if table.startup_check else None,
         routes=context.handler(table.routes) if table.routes else None,
         middleware=context.handler(table.middleware) if table.middleware else None,
-        page_size=table.page_size,
-        auth=_auth(context),
         options=_options(context),
         pass_env=tuple(filter(None, dict.fromkeys((*table.pass_env, table.chunk_store)))),
-        chunk_store=table.chunk_store,
-        audit=table.audit,
-        audit_max_mb=table.audit_max_mb,
-        audit_keep=table.audit_keep,
         subcommands=_subcommands(context),
-        discovery=_discovery(context),
-        outputs=_outputs(context),
+        discovery=context.tables.discovery,
+        pins={style: pins for style in STYLES if (pins := context.tables.discovery.pins.of(style)) is not None},
+        outputs=context.tables.outputs,
         categories=categories,
         clis=clis.clis(context),
         apis=apis.http_apis(context),
@@ -102,7 +77,6 @@ def resolve_server(
         workflows=_workflows(context),
         skill_description=_skill_description(context),
         files=_files(context),
-        omit=context.tables.outputs.omit,
     )
 
 
@@ -143,20 +117,6 @@ def _skill_description(context: ResolveContext) -> str:
     return text if len(text) <= MAX_SKILL_CHARACTERS else text[: MAX_SKILL_CHARACTERS - 1] + "…"
 
 
-def _auth(context: ResolveContext) -> ServerAuth | None:
-    table = context.tables.server.auth
-    if table is None:
-        return None
-    return ServerAuth(
-        issuer=table.issuer,
-        audience=table.audience,
-        jwks_url=table.jwks_url,
-        resource=table.resource,
-        scopes=table.scopes,
-        algorithms=table.algorithms,
-    )
-
-
 def _options(context: ResolveContext) -> tuple[Option, ...]:
     def default_of(table: OptionTable) -> Any:
         return False if table.type == "boolean" and not table.required and table.default is None else table.default
@@ -165,14 +125,8 @@ def _options(context: ResolveContext) -> tuple[Option, ...]:
         Option(
             name=name,
             flag="--" + name.replace("_", "-"),
-            description=table.description,
-            env=table.env,
-            type=table.type,
-            many=table.many,
-            required=table.required,
-            secret=table.secret,
+            table=table,
             default=default_of(table),
-            implicit=table.implicit,
             metavar=table.metavar or name.upper().replace("-", "_"),
             field=identifier(name),
         )
@@ -182,32 +136,8 @@ def _options(context: ResolveContext) -> tuple[Option, ...]:
 
 def _subcommands(context: ResolveContext) -> tuple[Subcommand, ...]:
     return tuple(
-        Subcommand(name=name, summary=table.summary, handler=context.handler(table.handler))
+        Subcommand(name=name, table=table, handler=context.handler(table.handler))
         for name, table in context.tables.server.subcommands.items()
-    )
-
-
-def _discovery(context: ResolveContext) -> Discovery:
-    table = context.tables.discovery
-    return Discovery(
-        style=table.style,
-        prefix=table.prefix,
-        pinned=table.pinned,
-        pins={style: pins for style in STYLES if (pins := table.pins.of(style)) is not None},
-        page_tokens=table.page_tokens,
-        detail=table.detail,
-        split_calls=table.split_calls,
-        list_fetch_chunk=table.list_fetch_chunk,
-        ranker=table.ranker,
-    )
-
-
-def _outputs(context: ResolveContext) -> Outputs:
-    table = context.tables.outputs
-    return Outputs(
-        command_prefix=table.command_prefix,
-        workflow_prefix=table.workflow_prefix,
-        command_prefix_env=table.command_prefix_env,
     )
 
 
@@ -220,9 +150,7 @@ def _categories(context: ResolveContext, tools: Sequence[Tool]) -> tuple[Categor
         Category(
             name=name,
             module=identifier(name),
-            summary=table.summary,
-            description=table.description.strip(),
-            tags=table.tags,
+            table=table,
             has_json_errors=table.errors == "json",
             tools=tools_of[name],
             types=types_of[name],
@@ -260,15 +188,12 @@ def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
         SlashCommand(
             name=prefix + name,
             base_name=name,
-            summary=table.summary,
-            argument_hint=table.argument_hint,
-            tools=table.tools,
+            table=table,
             claude_tools=_claude_tools(context, table.tools, CLAUDE_CODE),
             plugin_tools=_claude_tools(context, table.tools, CLAUDE_CODE_PLUGIN),
             call_hint=_call_hint(context, table.tools),
             template=table.prompt.strip(),
             allow=allowed(table.allow),
-            at=table.at,
         )
         for name, table in context.tables.commands.items()
     )
@@ -279,16 +204,12 @@ def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
         Workflow(
             name=context.tables.outputs.workflow_prefix + name,
             base_name=name,
+            table=table,
             title=table.title or table.summary,
-            summary=table.summary,
             description=table.description or table.summary,
-            argument_hint=table.argument_hint,
-            examples=table.examples,
-            notes=table.notes,
             steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in table.steps),
             call_hint=_call_hint(context, [step.tool for step in table.steps if step.tool]),
             allow=allowed(table.allow),
-            at=table.at,
         )
         for name, table in context.tables.workflows.items()
     )
@@ -304,7 +225,7 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str], client: str) ->
     if unlisted:
         names |= {_call_meta_tool(context, name) for name in unlisted}
         discovery = context.tables.discovery
-        names.add(_DESCRIBE_TOOLS[discovery.style].format(discovery.prefix))
+        names.add(STYLES[discovery.style].describe.format(discovery.prefix))
     server = context.tables.server.name
     # A plugin and its server have the name of the server in lower case.
     server = server.lower() if client == CLAUDE_CODE_PLUGIN else server
@@ -313,7 +234,7 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str], client: str) ->
 
 def _is_listed(context: ResolveContext, tool: str) -> bool:
     discovery = context.tables.discovery
-    return discovery.style == "classic" or tool in discovery.pinned_in(discovery.style)
+    return discovery.style == CLASSIC or tool in discovery.pinned_in(discovery.style)
 
 
 def _call_hint(context: ResolveContext, tools: Sequence[str]) -> str:
@@ -331,7 +252,6 @@ def _call_hint(context: ResolveContext, tools: Sequence[str]) -> str:
 def _call_meta_tool(context: ResolveContext, tool: str) -> str:
     """Return the meta-tool that calls an unlisted tool."""
     discovery = context.tables.discovery
-    if discovery.style != "search-call":
-        return "call_tool"
+    style = STYLES[discovery.style]
     only_reads = discovery.split_calls and tool in context.hints and context.hints[tool].read_only
-    return f"{discovery.prefix}call_read" if only_reads else f"{discovery.prefix}call"
+    return (style.call_read if only_reads and style.call_read else style.call).format(discovery.prefix)

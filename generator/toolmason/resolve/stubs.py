@@ -98,7 +98,7 @@ def tool_stub(tool: Tool, handler: Handler, package: str) -> Stub:
         imports=imports,
         parameters=f"params: {tool.params_class or 'dict[str, Any]'}, call: ToolCall",
         result=tool.result_class or "Content",
-        about=tool.summary,
+        about=tool.table.summary,
     )
 
 

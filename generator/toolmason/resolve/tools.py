@@ -11,14 +11,13 @@ from toolmason.manifest.idioms import result_hint
 from toolmason.manifest.tables import ToolTable
 from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
-from toolmason.model.tool import ClaimParam, Deprecation, Example, Tool
+from toolmason.model.tool import ClaimParam, Example, Tool
 from toolmason.model.type_expression import names
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
 from toolmason.resolve import apis, clis, types, upstreams
 from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.examples import SchemaChecker
-from toolmason.resolve.prompts import icons
 from toolmason.resolve.raw_schema import read_raw_schema
 from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.recursion import report_recursive_types
@@ -77,24 +76,10 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     sent = Projection(schema=schema) if table.verbatim_schema else _advertise(context, table, schema)
     return Tool(
         name=name,
-        title=table.title,
-        summary=table.summary,
+        table=table,
         description=_description(table),
         category=clis.category_of(context.tables, table),
-        keywords=table.keywords,
-        use_cases=table.use_cases,
-        complexity=table.complexity,
-        tier=table.tier,
-        tags=table.tags,
-        requires_codebase=table.requires_codebase,
         hints=context.hints[name],
-        related=table.related,
-        aliases=table.aliases,
-        deprecated=_deprecation(table),
-        enabled=table.enabled,
-        since=table.since,
-        icons=icons(table.icons),
-        ext=table.ext,
         handler=context.handler(table.handler) if table.handler else None,
         command=command,
         http=http,
@@ -103,7 +88,6 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         claims=tuple(
             ClaimParam(value=param, claim=claim) for param in params if (claim := table.params[param.name].claim)
         ),
-        scopes=table.scopes,
         schema=schema,
         input_schema=sent.schema,
         renamed=sent.renamed,
@@ -115,7 +99,6 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         params_class="" if raw is not None else params_class_name(name),
         result_class=result.name if result else "",
         allow=allowed(table.allow),
-        at=table.at,
     )
 
 
@@ -176,13 +159,6 @@ def _report_large_types(
     if result:
         reported.append(types.report_large_types(context, result.fields, (*table.at, "returns"), result))
     return any(reported)
-
-
-def _deprecation(table: ToolTable) -> Deprecation | None:
-    deprecated = table.deprecated
-    if deprecated is None:
-        return None
-    return Deprecation(since=deprecated.since, replaced_by=deprecated.replaced_by, message=deprecated.message)
 
 
 def _raw_schema(context: ResolveContext, table: ToolTable) -> JsonSchema | None:

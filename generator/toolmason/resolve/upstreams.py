@@ -73,8 +73,7 @@ def upstream_servers(context: ResolveContext) -> tuple[UpstreamServer, ...]:
     return tuple(
         UpstreamServer(
             name=name,
-            summary=table.summary,
-            tags=table.tags,
+            table=table,
             address=table.url or " ".join(table.command),
             variables=_variables(table),
             access=_describe_access(table),

@@ -171,7 +171,7 @@ def private_reason(host: str) -> str:
     if "." not in name or name.endswith(_LOCAL_ENDS):
         return "is a name of a private network"
     inner = next((ip for ip in _embedded(name) if not _is_public(ip)), None)
-    return f"contains {_kind(inner)}, to which such a name may lead" if inner else ""
+    return f"contains {_kind(inner)}, to which such a name may resolve" if inner else ""
 
 
 def _is_public(ip: IPAddress) -> bool:

@@ -194,7 +194,7 @@ def load_key(path: Path, *, may_create: bool = True) -> bytes:
         with os.fdopen(descriptor, "rb") as stream:
             key = bytes.fromhex(stream.read(4 * KEY_BYTES).decode("ascii"))
     except OSError as error:
-        raise _unusable(file, error.strerror or str(error)) from error
+        raise AuditError(f"the key `{file}` of the audit log cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise error if isinstance(error, AuditError) else _no_key(file) from error
     if len(key) != KEY_BYTES:
@@ -248,7 +248,7 @@ def _open_private(path: Path, flags: int) -> int:
     if not stat.S_ISREG(about.st_mode):
         reason = "it is not a regular file"
     elif about.st_nlink > 1:
-        reason = "it has another name (a hard link)"
+        reason = "it has more than one hard link"
     elif sys.platform != "win32":
         reason = _file_problem(about, path)
     if reason:

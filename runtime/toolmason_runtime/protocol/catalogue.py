@@ -51,24 +51,27 @@ class ServerEntry(TypedDict):
     package: str
     """Import name of the generated package, which contains the `module` of each category."""
     instructions: str
-    website: str
     page_size: int
     lifespan: str
     """`absolute.module:function`, or empty."""
-    handlers: NotRequired[str]
-    """Import name of the package with the files of prompts and resources; absent without any."""
+    description: NotRequired[str]
+    website_url: NotRequired[str]
     icons: NotRequired[list[dict[str, Any]]]
     """Pictures of the server, as `Icon` of the MCP schema; absent without any."""
     command_prefix_env: NotRequired[str]
     """Environment variable that replaces the prefix of commands; absent if none does."""
-    chunk_store: NotRequired[str]
-    """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
+    expose_all_env: NotRequired[str]
+    """Environment variable that lists every tool; absent if none does."""
     auth: NotRequired[AuthEntry]
     """The authorization server of HTTP clients; absent without one."""
+    chunk_store: NotRequired[str]
+    """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
     audit: NotRequired[AuditEntry]
     """The audit log; absent without one."""
     tool_timeouts: NotRequired[dict[str, float]]
     """Seconds that clients wait for a tool, by the name in `clientInfo`; absent if none is known."""
+    handlers: NotRequired[str]
+    """Import name of the package with the files of prompts and resources; absent without any."""
 
 
 class DiscoveryEntry(TypedDict):
@@ -78,10 +81,10 @@ class DiscoveryEntry(TypedDict):
     prefix: str
     pinned: list[str]
     """Tools or aliases listed after the meta-tools."""
-    pins: NotRequired[dict[str, list[str]]]
-    """The same for single styles, which do not list `pinned`; absent without any."""
     page_tokens: int
     split_calls: bool
+    pins: NotRequired[dict[str, list[str]]]
+    """Pinned tools of single styles, which do not list `pinned`; absent without any."""
     detail: NotRequired[str]
     """`full` if every search result contains the schema of its arguments; absent for signatures."""
     list_fetch_chunk: NotRequired[bool]
@@ -95,9 +98,9 @@ class CategoryEntry(TypedDict):
 
     module: str
     summary: str
+    tags: list[str]
     description: NotRequired[str]
     """Text for searches, which do not show it; absent if there is none."""
-    tags: list[str]
     errors: NotRequired[str]
     """`json` if errors are sent as JSON; absent for plain text."""
 
@@ -106,9 +109,9 @@ class CliEntry(TypedDict):
     """A command-line program that tools run, as search results describe it."""
 
     summary: str
+    tags: list[str]
     description: NotRequired[str]
     """Text for searches, which do not show it; absent if there is none."""
-    tags: list[str]
     confined: NotRequired[bool]
     """Whether it declares its file and network access; absent means false."""
 
@@ -163,30 +166,30 @@ class ToolEntry(TypedDict):
     """Its own labels, besides those of its group."""
     requires_codebase: NotRequired[bool]
     """Absent means false."""
-    aliases: NotRequired[list[str]]
-    deprecated: NotRequired[DeprecationEntry]
-    enabled: NotRequired[bool]
-    """Absent means true."""
-    arguments_schema: NotRequired[dict[str, Any]]
-    """The schema of the arguments, if it has more rules than `inputSchema` and the tool has no model."""
-    result_schema: NotRequired[dict[str, Any]]
-    """The schema of the results, if it has more rules than `outputSchema`."""
-    complete_schema: NotRequired[dict[str, Any]]
-    """The schema in search answers, if some rules are only in descriptions of `inputSchema`."""
-    unique: NotRequired[list[list[str]]]
-    """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
-    renamed: NotRequired[dict[str, str]]
-    """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
-    scopes: NotRequired[list[str]]
-    """Scopes that an access token needs for a call; absent without any."""
-    claims: NotRequired[dict[str, ClaimEntry]]
-    """Parameters that are filled from claims, which are not in `inputSchema`; absent without any."""
     cli: NotRequired[str]
     """Name of the command-line program that it runs; absent for other tools."""
     api: NotRequired[str]
     """Name of the HTTP API that it calls; absent for other tools."""
     upstream: NotRequired[str]
     """Name of the server that implements it; absent for other tools."""
+    aliases: NotRequired[list[str]]
+    deprecated: NotRequired[DeprecationEntry]
+    enabled: NotRequired[bool]
+    """Absent means true."""
+    arguments_schema: NotRequired[dict[str, Any]]
+    """The schema of the arguments, if it has more rules than `inputSchema` and the tool has no model."""
+    complete_schema: NotRequired[dict[str, Any]]
+    """The schema in search answers, if some rules are only in descriptions of `inputSchema`."""
+    unique: NotRequired[list[list[str]]]
+    """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
+    result_schema: NotRequired[dict[str, Any]]
+    """The schema of the results, if it has more rules than `outputSchema`."""
+    renamed: NotRequired[dict[str, str]]
+    """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
+    scopes: NotRequired[list[str]]
+    """Scopes that an access token needs for a call; absent without any."""
+    claims: NotRequired[dict[str, ClaimEntry]]
+    """Parameters that are filled from claims, which are not in `inputSchema`; absent without any."""
 
 
 class MessageEntry(TypedDict):

@@ -35,6 +35,7 @@ from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.protocol.principal import Principal
 from toolmason_runtime.protocol.request_context import RequestContext, malformed_answer, refused_by_client
 from toolmason_runtime.protocol.requests import DEFAULT_LEVEL
+from toolmason_runtime.protocol.server_info import server_info
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
 
@@ -70,15 +71,10 @@ def sdk_server(
             default a key of this process.
         call_timeout_s: maximum seconds of a call of a tool; None for no limit.
     """
-    info = dispatcher.server
     levels = _Levels()
     server = _Server(
-        info["name"],
-        version=info["version"],
-        title=info["title"] or None,
-        instructions=info["instructions"] or None,
-        website_url=info["website"] or None,
-        icons=[types.Icon.model_validate(icon) for icon in info.get("icons", ())] or None,
+        **dict(types.Implementation.model_validate(server_info(dispatcher.server))),
+        instructions=dispatcher.server["instructions"] or None,
         cache_hints={**dict.fromkeys(LISTS, LIST_CACHE_HINT), "resources/read": CacheHint()},
         lifespan=_ConnectionCounter(dispatcher).lifespan,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
@@ -109,7 +105,7 @@ def sdk_server(
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_hide_internal_errors)
     security = RequestStateSecurity(keys=state_keys) if state_keys else RequestStateSecurity.ephemeral()
-    server.middleware.append(RequestStateBoundary(security, default_audience=info["name"]))
+    server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
     return server
 
 
@@ -121,9 +117,7 @@ async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> 
     except TimeoutError:
         if not timeout.expired():
             raise
-        return error_result(
-            f"The call was cancelled after {timeout_s:g} s, the limit of this server; request less at once"
-        )
+        return error_result(f"The call was cancelled after {timeout_s:g} s, the limit of this server; request less")
 
 
 class _Server(Server[None]):

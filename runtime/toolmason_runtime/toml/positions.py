@@ -182,9 +182,9 @@ class _Scanner:
         value = self.skip(_BLANK)
         path = table
         for part, at in parents:
-            path = (*path, part)
+            path = _below(path, part)
             self.note(path, at, at, is_explicit=False)
-        path = (*path, last)
+        path = _below(path, last)
         self.note(path, offset, value)
         return path
 
@@ -204,7 +204,7 @@ class _Scanner:
                 return
             top = unfinished[-1]
             if top.is_array:
-                path = (*top.path, top.count)
+                path = _below(top.path, top.count)
                 top.count += 1
                 self.note(path, self.at, self.at)
             else:
@@ -249,6 +249,11 @@ class _Scanner:
         if not self.text.startswith(mark, self.at):
             raise _UnparsableError
         self.at += len(mark)
+
+
+def _below(path: KeyPath, part: str | int) -> KeyPath:
+    """Return the path of an item. A path that is too long to be recorded does not grow any further."""
+    return (*path, part) if len(path) <= MAX_KEY_PARTS else path
 
 
 def _unquoted(raw: str) -> str:

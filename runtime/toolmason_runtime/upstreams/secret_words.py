@@ -31,7 +31,12 @@ contrasenia|palavra passe|parola d ordine|parola segreta|pasahitz|contrasenya|п
 credential|credencial|credenzial|zugangsdaten|anmeldedaten|token|apikey|privatekey|secretkey|accesskey|einmalcode
 sicherheitscode|bestätigungscode|bestaetigungscode|verifizierungscode|zugangscode|freischaltcode|schlüssel api
 api schlüssel|api schluessel|privaten schlüssel|privater schlüssel|privaten schluessel|zugriffsschlüssel|kreditkarte
-kartennummer|prüfziffer|prüfnummer|sozialversicherung|cryptogramme|seedphrase|creditcard|cardnumber
+kartennummer|prüfziffer|prüfnummer|sozialversicherung|cryptogramme|seedphrase|creditcard|cardnumber|lozink|лозинк
+zapork|құпиясөз|kodeord|lykilorð|wagwoord|neno la siri|pasfhocal|facal faire|cyfrinair|парола|slaptažod|salasõna
+salasona|fjalëkalim|nenosiri|kata laluan|hasła|haseł|hasłem|jelszav|hesla|گذرواژه|گذر واژه|رمز ورود|كلمه المرور
+كلمه السر|الرقم السري|סיסמת|סיסמ|პაროლ|գաղտնաբառ|পাসওয়ার্ড|கடவுச்சொல்|పాస్‌వర్డ్|പാസ്‌വേഡ്|ಪಾಸ್‌ವರ್ಡ್|પાસવર્ડ
+ਪਾਸਵਰਡ|මුරපදය|ពាក្យសម្ងាត់|ລະຫັດຜ່ານ|စကားဝှက်|құпия сөз|passvvord|pasword|passwrd|passowrd|pasvord|authenticator
+connection string|connectionstring|recoveryseed
 """
 """Words that count anywhere, also inside of other words."""
 
@@ -49,20 +54,23 @@ llave api|llave de acceso|chave api|chave de api|chave da api|chave privada|chav
 chiave privata|chiave di accesso|jeton|jetons|identifiants|bearer|jwt|session cookie|auth cookie|login data
 login details|seed phrase|seed words|recovery phrase|recovery words|mnemonic|mnemonic phrase|wallet phrase
 phrase de récupération|phrase mnémonique|frase semilla|frase de recuperación|frase semente|frase de recuperação
-frase di recupero|frase seme|credit card|debit card|card number|cvv|cvc|cvn|card verification|carte de crédit
-carte bancaire|numéro de carte|tarjeta de crédito|tarjeta de débito|número de tarjeta|cartão de crédito
-número do cartão|carta di credito|numero della carta|numero di carta|iban|bank account number|routing number|ssn
-social security|sécurité sociale|seguridad social|seguro social|segurança social|codice fiscale|passport number|пин
+frase di recupero|frase seme|recovery seed|secret recovery|wallet seed|credit card|debit card|card number|cvv|cvc
+cvn|card verification|carte de crédit|carte bancaire|numéro de carte|tarjeta de crédito|tarjeta de débito
+número de tarjeta|cartão de crédito|número do cartão|carta di credito|numero della carta|numero di carta|iban
+bank account number|routing number|ssn|github pat|gitlab pat|personal access|digit code|code from your|code we sent
+code you received|session id|session key|cookie|cookie value|puk|your pass|type pass|geslo|gesla|parool|parooli
+paroli|parolă|parolă nouă|adgangskoden|social security|sécurité sociale|seguridad social|seguro social
+segurança social|codice fiscale|passport number|пин
 """
 """Words that count alone."""
 
-_NAMES: Final = "pass|cred|creds"
+_NAMES: Final = "pass|cred|creds|dbpass|userpass|adminpass|rootpass|dsn"
 """Words that count in the names of fields."""
 
 _HARMLESS: Final = """
-maxtokens|tokencount|tokenlimit|tokenbudget|max tokens
-maximum tokens|min tokens|number of tokens|how many tokens|token count|token limit
-token budget|secretary|secretaries|secretariat|palabra clave|palabras clave|tokenizer|tokenize
+maxtokens|tokencount|tokenlimit|tokenbudget|max tokens|maximum tokens|min tokens|number of tokens
+how many tokens|token count|token limit|token budget|parola chiave|parole chiave|secretary|secretaries
+secretariat|palabra clave|palabras clave|tokenizer|tokenize
 """
 """Frequent words that contain one of the others."""
 

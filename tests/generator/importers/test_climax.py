@@ -288,7 +288,7 @@ def test_what_was_odd_is_a_manifest_all_the_same(odd: dict[str, Any], tmp_path: 
     assert tools["do_it"].risk is Risk.DESTRUCTIVE
     assert tools["do_it_2"].risk is Risk.DESTRUCTIVE
     assert tools["twice"].argv == ("two",)
-    assert all(len(tool.summary) <= 80 for category in server.categories for tool in category.tools)
+    assert all(len(tool.table.summary) <= 80 for category in server.categories for tool in category.tools)
 
 
 def test_a_long_description_is_cut_in_the_summary_alone(odd: dict[str, Any]) -> None:
@@ -596,7 +596,7 @@ def test_nothing_is_overwritten_unless_that_is_asked_for(tmp_path: Path) -> None
     assert target.read_text(encoding="utf-8") == "mine"
     assert "exists; nothing was written" in refused.stderr
     assert climax(GIT, "-o", target, "--force").exit_code == 0
-    assert server_of(target).name == "git-tools"
+    assert server_of(target).table.name == "git-tools"
 
 
 def test_a_policy_that_is_there_keeps_the_manifest_from_being_written(tmp_path: Path) -> None:
@@ -625,7 +625,7 @@ def test_a_project_generates_after_an_import_with_a_policy(
 def test_folders_of_the_output_are_made(tmp_path: Path) -> None:
     target = tmp_path / "manifest" / "of" / "git.toml"
     assert climax(GIT, "-o", target).exit_code == 0
-    assert server_of(target).name == "git-tools"
+    assert server_of(target).table.name == "git-tools"
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

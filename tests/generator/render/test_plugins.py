@@ -41,7 +41,13 @@ def server(laid_out_once: Path) -> Server:
     """A published server."""
     reading = read(Project(laid_out_once, laid_out_once / "manifest" / "notes.toml"), diagnostics=Diagnostics())
     assert reading is not None
-    return replace(reading.server, omit=(), distribution="notes", registry_name="io.github.user/notes")
+    server = replace(reading.server, outputs=replace(reading.server.outputs, omit=()))
+    return with_keys(server, distribution="notes", registry_name="io.github.user/notes")
+
+
+def with_keys(server: Server, **keys: Any) -> Server:
+    """Return a server with other keys in `[server]`."""
+    return replace(server, table=replace(server.table, **keys))
 
 
 def plugins(server: Server) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def plugins(server: Server) -> dict[str, Any]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(title=LINES, summary=LINES.filter(str.strip), author=LINES, license=LINES)
 def test_any_text_about_a_server_fits_each_schema_and_arrives_unchanged(server: Server, **texts: Any) -> None:
-    documents = plugins(replace(server, **texts))
+    documents = plugins(replace(with_keys(server, **texts), summary=texts["summary"]))
 
     for path in SCHEMAS:
         schema_of(path).validate(documents[path])
@@ -105,7 +111,7 @@ def test_a_plugin_without_its_commands_has_them_as_prompts(omit: tuple[str, ...]
     reading = read(Project(manifest.parent, manifest), diagnostics=Diagnostics())
     assert reading is not None
 
-    documents = plugins(replace(reading.server, omit=omit))
+    documents = plugins(replace(reading.server, outputs=replace(reading.server.outputs, omit=omit)))
 
     assert documents["plugins/claude-code/.mcp.json"]["mcpServers"]["notes"]["args"] == args
 
@@ -129,7 +135,7 @@ def test_the_schemas_reject_other_documents(path: str, change: dict[str, Any], s
 
 
 def test_a_server_that_is_not_published_has_plugins_only(server: Server) -> None:
-    directories = {path.split("/")[1] for path in plugins(replace(server, distribution="", registry_name=""))}
+    directories = {path.split("/")[1] for path in plugins(with_keys(server, distribution="", registry_name=""))}
 
     assert directories == {"claude-code", "gemini-cli"}
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolmason.manifest.tables import CategoryTable
 from toolmason.model.identifiers import member_names
 from toolmason.model.server import Category
 from toolmason.model.types import (
@@ -35,9 +36,7 @@ def category(*fields: Property) -> Category:
     return Category(
         name="notes",
         module=Identifier("notes"),
-        summary="Notes",
-        description="",
-        tags=(),
+        table=CategoryTable(summary="Notes"),
         has_json_errors=False,
         tools=(),
         types=(ObjectType(name=ClassName("Note"), description="", fields=fields),),

@@ -125,14 +125,14 @@ async def test_a_write_is_repeated_on_its_host_or_followed_by_a_read(tracker: Tr
     ]
 
 
-async def test_redirects_end(tracker: Tracker) -> None:
+async def test_the_number_of_redirects_is_limited(tracker: Tracker) -> None:
     tracker.answer("/a", redirect("/a"))
 
     with pytest.raises(ToolError, match="more than 5 times"):
         await send(settings_of(tracker.url), Request(method="GET", url=f"{tracker.url}/a"))
 
 
-def test_https_is_never_left_for_http() -> None:
+def test_https_is_never_replaced_by_http() -> None:
     settings = settings_of("https://api.example.com", BEARER, "files.example.com")
 
     assert settings.allows("https://api.example.com/x")

@@ -65,7 +65,7 @@ def test_the_log_its_key_and_its_directory_are_private(path: Path) -> None:
     assert modes == [0o700, 0o600, 0o600]
 
 
-def test_processes_that_share_a_log_tear_and_lose_no_line_while_it_is_rotated(path: Path) -> None:
+def test_processes_that_share_a_log_write_all_lines_whole_during_rotation(path: Path) -> None:
     path.parent.mkdir(mode=0o700)
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)], stdin=-1, stdout=-1, encoding="utf-8")
@@ -279,7 +279,7 @@ def test_a_server_does_not_start_if_the_log_cannot_be_written(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device of Linux that is always full")
-def test_a_line_that_does_not_fit_leaves_no_part(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_does_not_fit_is_not_written_in_part(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = opened(path)
     file.append(b"first\n")
     write = os.write
@@ -339,7 +339,7 @@ def test_calls_are_refused_while_the_log_is_full_and_the_gap_is_recorded(caplog:
     assert log.is_available()
 
 
-def test_strangers_cannot_push_calls_out_of_the_log() -> None:
+def test_many_refused_requests_do_not_displace_calls_in_the_log() -> None:
     output = Full()
     log = AuditLog(output, KEY, {})
     for _ in range(MAX_HTTP_REFUSALS + 50):
@@ -398,7 +398,7 @@ def test_a_line_takes_less_than_50_microseconds(path: Path) -> None:
     assert sorted(times)[len(times) // 10] < 50e-6, "other processes slow down most of the lines, but not all"
 
 
-def test_without_a_log_nothing_of_it_but_the_hook_is_imported() -> None:
+def test_without_a_log_only_its_hook_is_imported() -> None:
     script = """
 import sys
 from sample_server.server import build_dispatcher

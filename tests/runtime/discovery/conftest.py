@@ -194,7 +194,6 @@ def catalogue_of(tools: dict[str, ToolEntry], categories: Mapping[str, tuple[str
             "version": "1.0.0",
             "package": "desk_server",
             "instructions": "",
-            "website": "",
             "page_size": 250,
             "lifespan": "",
         },

@@ -110,7 +110,6 @@ def programs() -> Catalogue:
             "version": "1.0.0",
             "package": "size_server",
             "instructions": "",
-            "website": "",
             "page_size": 250,
             "lifespan": "",
         },

@@ -17,13 +17,16 @@ UPSTREAM = Upstream(name="ev", command=("ev",))
 ENGLISH = """
 password|Enter your PASSWORD!|passwd|passphrase|passcode|PIN|your P.I.N.|secret|client secret|access token|API key
 private key|ssh key|credentials|OTP|2FA code|one-time code|verification code|seed phrase|recovery phrase|credit card
-card number|CVV|CVC2|SSN|social-security number|pwd
+card number|CVV|CVC2|SSN|social-security number|pwd|GitHub PAT|recovery seed|6-digit code|session id|Paste your cookie
+code from your authenticator app|connection string|PUK|type your pass
 """
 OTHER_LANGUAGES = """
 Passwort|Kennwort|Geheimzahl|TAN|API-Schlüssel|Zugangsdaten|Kreditkarte|Einmalcode|mot de passe|clé API|clé privée
 code de vérification|carte bancaire|contraseña|CONTRASENA|clave secreta|tarjeta de crédito|senha|palavra-passe
 chave de API|cartão de crédito|parola d'ordine|chiave privata|carta di credito|codice di verifica
 пароль|ПИН-код|закрытый ключ|номер карты|токен|密码|密 码|密碼|验证码|API密钥|PIN码
+lozinka|Лозинка|zaporka|geslo|Парола|slaptažodis|parool|paroli|parolă|salasõna|fjalëkalimi|nenosiri|kata laluan
+hasła|jelszava|گذرواژه|كلمه المرور|סיסמתך|პაროლი|Գաղտնաբառ|পাসওয়ার্ড|கடவுச்சொல்|పాస్‌వర్డ్|ລະຫັດຜ່ານ|құпия сөз
 パスワード|ﾊﾟｽﾜｰﾄﾞ|暗証番号|APIキー|비밀번호|암호|인증번호|API 키|신용카드|wachtwoord|hasło|lösenord|şifre|mật khẩu
 """
 DISGUISES = """
@@ -32,7 +35,7 @@ Never give up. Your PIN|Do not share, enter your PIN|Do not send mail but your P
 p\u0430ssword|\u0440\u0430\u0455\u0455w\u043erd|passw\u03bfrd|pass\u200bword|pa\u00adssword|pass\u2028word|s\u0332ecret
 P\u00c5SSW\u00d8RD|\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44|\U0001d429\U0001d422\U0001d427
 \u1d18\u1d00\ua731\ua731\u1d21\u1d0f\u0280\u1d05|\U0001f17f\U0001f170\U0001f182\U0001f182\U0001f186\U0001f17e\U0001f181d
-\U0001f1f5 \U0001f1ee \U0001f1f3|p1n|P!N|cardPIN|pin1|t0ken|accessToken|apiKey|APIKEY|kennw\u043ert|\u043fa\u0440\u043e\u043b\u044c
+\U0001f1f5 \U0001f1ee \U0001f1f3|p1n|P!N|passvvord|pasword|cardPIN|pin1|t0ken|accessToken|apiKey|APIKEY|kennw\u043ert|\u043fa\u0440\u043e\u043b\u044c
 """  # noqa: E501  one line for each kind
 HARMLESS = """
 Who are you?|Please provide inputs for the following fields:|name|firstLine|email|homepage|birthdate|keyword|key|keynote
@@ -40,6 +43,7 @@ How many tokens should the summary have?|max_tokens|maxTokens|tokenizer|Which br
 Secretary's name|Spin the wheel|opinion|shipping address|Pinned notes|palabras clave|postal code|country code
 language code|Which passage?|tank size|bypass cache|passenger count|Wähle eine Datei|Quel fichier ?|имя файла|文件名
 ファイル名|파일 이름|Delete 3 files?|signing up|Passing grade
+Which cookies do you like?|Accept cookies?|path|compatible|dispatch|two digits|parola chiave
 Your favorite integer (do not give us your phone number, pin, or other sensitive info)
 """
 
@@ -78,8 +82,16 @@ def test_a_word_that_is_split_over_fields_or_lines_is_found() -> None:
             form_question(UPSTREAM, message, {"properties": properties})
 
 
-@pytest.mark.parametrize("name", ["pass", "user_pass", "dbPass", "creds"])
-def test_short_words_count_in_names_alone(name: str) -> None:
+def test_a_form_that_is_too_large_is_refused_before_its_words_are_compared() -> None:
+    choices = {f"a{n}": {"type": "string", "enum": [f"{n} {i} {'b' * 90}" for i in range(100)]} for n in range(19)}
+    start = time.process_time()
+    with pytest.raises(QuestionRefusedError, match="too large"):
+        form_question(UPSTREAM, "Hi", {"properties": {"open": {"type": "string"}, **choices}})
+    assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize("name", ["pass", "user_pass", "dbPass", "creds", "dbpass", "userpass"])
+def test_short_words_are_refused_only_in_names(name: str) -> None:
     assert find_secret_word([], [name])
     assert not find_secret_word(["the boarding pass"])
 

@@ -125,7 +125,7 @@ class DriftCheck:
             working_dir=upstream.working_dir,
             memory_mb=upstream.memory_mb,
             permissions=upstream.permissions,
-            home=home_directory(self.manifest.server.name, upstream.name),
+            home=home_directory(self.manifest.server.table.name, upstream.name),
         )
 
     @property

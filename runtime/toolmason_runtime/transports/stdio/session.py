@@ -22,6 +22,7 @@ from toolmason_runtime.protocol.requests import (
     meta_of,
     request_shape,
 )
+from toolmason_runtime.protocol.server_info import server_info
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
@@ -156,13 +157,7 @@ class Session:
 
     @cached_property
     def _server_info(self) -> dict[str, Any]:
-        info = self._server
-        optional = {"title": info["title"], "websiteUrl": info["website"], "icons": info.get("icons")}
-        return {
-            "name": info["name"],
-            "version": info["version"],
-            **{name: value for name, value in optional.items() if value},
-        }
+        return server_info(self._server)
 
     @cached_property
     def _instructions(self) -> dict[str, str]:

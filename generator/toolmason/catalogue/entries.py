@@ -1,0 +1,54 @@
+"""Entries of the catalogue from tables of the manifest."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NotRequired, get_args, get_origin, get_type_hints
+
+from toolmason_runtime.toml.tables import Table
+
+
+def entry_of(declared: type, table: Table, **computed: Any) -> Any:
+    """Return the entry with the keys that the TypedDict `declared` lists, in their order.
+
+    The value of a key is that in `computed`, else that of the same key of `table`. A key that is not required is left
+    out if its value is None, an empty text, array or table, false if it is computed, or the default of the table.
+    """
+    entry = {}
+    kind: Any = type(table)  # mypy does not take the class of a table as hashable
+    defaults = _defaults(kind)
+    for key, hint in _keys(declared).items():
+        value = computed[key] if key in computed else getattr(table, key, None)
+        if get_origin(hint) is NotRequired:
+            default = False if key in computed else defaults.get(key)
+            if value == default or value in (None, "", (), [], {}):
+                continue
+        entry[key] = entry_of(_required(hint), value) if isinstance(value, Table) else _plain(value)
+    return entry
+
+
+def _required(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+
+
+@cache
+def _keys(declared: type) -> Mapping[str, Any]:
+    return get_type_hints(declared, include_extras=True)
+
+
+@cache
+def _defaults(table: type[Table]) -> Mapping[str, Any]:
+    """Return the default of each key that has one."""
+    return {
+        field.name: field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        for field in dataclasses.fields(table)
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: arrays are lists."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
