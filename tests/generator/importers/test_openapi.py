@@ -670,6 +670,7 @@ PRIVATE = {
     "https://[::ffff:0:10.0.0.1]": "is a private address",
     "https://[64:ff9b:1::a00:1]": "is a private address",
     "https://[fec0::1]": "is a private address",
+    "https://[ff02::1]": "is a private address",
     f"http://{'0' * 40}12.1": "is a private address",
     "http://10.0.0.4294967301": "is an address on some systems only",
     "http://127.0.0.1:8080": "is a loopback address",
