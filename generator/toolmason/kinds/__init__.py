@@ -6,7 +6,7 @@ that is loaded by its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -26,7 +26,7 @@ class KindError(Exception):
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
+def kinds() -> dict[str, Kind]:
     """Return each kind by its name.
 
     Raises:
@@ -40,7 +40,9 @@ def kinds() -> Mapping[str, Kind]:
         kind = _load(entry_point)
         for other in result.values():
             if kind.name == other.name or kind.key == other.key or _section(kind) in {_section(other)} - {""}:
-                raise KindError(f"{_owner(entry_point)} cannot be used: the kind `{other.name}` has its name or its keys")
+                raise KindError(
+                    f"{_owner(entry_point)} cannot be used: the kind `{other.name}` has its name or its keys"
+                )
         result[kind.name] = kind
     return result
 

@@ -54,9 +54,9 @@ class KindTool:
 
 
 class Kind(Protocol):
-    """One way to implement tools. Subclass it: methods that return nothing useful here are optional.
+    """One way to implement tools. Subclass it: everything with a value here is optional.
 
-    Keys of the manifest are declared as tables (`toolmason_runtime.toml.tables`); each key has a default and a docstring.
+    Keys of the manifest are declared as tables (`toolmason_runtime.toml.tables`) with defaults and docstrings.
     """
 
     name: str
@@ -75,21 +75,39 @@ class Kind(Protocol):
 
     Keys of other kinds are excluded without an entry.
     """
+    key_hints: Mapping[str, str] = {}
+    """Hint for each key of `tool_keys` in a tool of another kind; by default, that only this kind has it."""
     param_keys: tuple[str, ...] = ()
     """Keys of parameters that only this kind has."""
+    param_hint: str = ""
+    """Hint for one of them in a tool of another kind."""
     takes_all_param_keys: bool = False
     """Whether keys of parameters that belong to other kinds are not reported."""
+    decisive_keys: tuple[str, ...] = ()
+    """Keys without which a tool of this kind cannot be resolved: one with an invalid value is skipped.
+
+    `params` and `input_schema` always are.
+    """
     has_list_results: bool = False
     """Whether `returns` may be an array such as `Book[]`: the result has the field `items`."""
     takes_schema: bool = True
     """Whether tools may have `input_schema`."""
-    template: str = ""
-    """Name of the Jinja template with the macros `group`, `constant`, `binding`, `docs` and `index`.
-
-    It starts with `kinds/`; `templates` has its file.
-    """
     templates: str = ""
-    """Import name of the package with the directory of templates; empty for `toolmason_templates`."""
+    """Import name of the package with the file `NAME.jinja`, for a kind of another distribution.
+
+    The template has the macros `constants(groups, tools)`, `binding(server, category, tool)`, `docs(tool)` and
+    `index(groups)`.
+    """
+
+    conditional_keys: frozenset[str] = frozenset()
+    """Those of `foreign_keys` that `excludes` may accept."""
+    editor_rules: Mapping[type[Table], Mapping[str, Any]] = {}
+    """JSON Schema of tables for editors: rules that dataclasses cannot express.
+
+    Those of `ToolTable` are for its tools.
+    """
+    editor_key_rules: Mapping[tuple[type[Table], str], Mapping[str, Any]] = {}
+    """The same for single keys."""
 
     @property
     def checks(self) -> Mapping[type[Table], TableCheck]:
@@ -98,6 +116,7 @@ class Kind(Protocol):
 
     def check_tool(self, context: TableContext) -> None:
         """Report missing and contradicting keys of a tool of this kind as TM2xx."""
+        return
 
     def excludes(self, key: str, data: Mapping[str, Any]) -> bool:
         """Return whether a tool with the keys `data` cannot have `key`, one of `foreign_keys`."""
@@ -117,6 +136,7 @@ class Kind(Protocol):
 
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the tables of `section` before any tool; `context.kinds[self.name]` is for the result."""
+        return
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> Implementation | None:
         """Return the implementation of a tool, or None with its errors reported as TM3xx."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from toolmason_runtime.toml.tables import Table
 
+from toolmason.manifest.tables import ToolTable
 from toolmason.model.from_table import FromTable
 from toolmason.model.types import Identifier, JsonSchema
 
@@ -20,6 +21,19 @@ class Hints:
     destructive: bool
     idempotent: bool
     open_world: bool
+
+
+def hints_of(table: ToolTable) -> Hints:
+    """Return the hints of a table; the worst case without."""
+    hints = table.hints
+    if hints is None:
+        return Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
+    return Hints(
+        read_only=hints.read_only,
+        destructive=hints.destructive,
+        idempotent=hints.idempotent,
+        open_world=hints.open_world,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +50,15 @@ class Implementation:
 
     kind: ClassVar[str]
     """Name of the kind."""
+    plural: ClassVar[str] = ""
+    """Word for the objects that carry out its tools, such as `APIs`; empty for programs and handlers."""
     takes_dict: ClassVar[bool] = False
     """Whether it takes arguments as a dict that was checked without the parameter model."""
     hints: Hints
     handler: Handler | None = None
     """The hand-written function that carries it out."""
+    group_name: str = ""
+    """Name of the table that it shares with other tools, in the catalogue; empty without one."""
     modules: tuple[str, ...] = ()
     """Hand-written modules that its bindings import."""
     schema: JsonSchema | None = None
@@ -64,13 +82,17 @@ class Implementation:
     @property
     def entry(self) -> Mapping[str, Any]:
         """Keys of the tool in the catalogue."""
-        return {}
+        return {"kind": self.kind, **({"group": self.group_name} if self.group_name else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group(FromTable):
     """A table that tools share, such as a program of `[clis]`, for search, docs and operators."""
 
+    kind: ClassVar[str]
+    """Name of the kind."""
+    catalogue_section: ClassVar[str] = ""
+    """Top-level key of the catalogue for its entry; empty for the one that all further kinds share."""
     name: str
     table: Table
     variables: tuple[str, ...] = ()
@@ -78,5 +100,5 @@ class Group(FromTable):
 
     @property
     def entry(self) -> Mapping[str, Any]:
-        """Its entry in the catalogue."""
+        """Its entry in the catalogue: summary and tags for searches."""
         return {"summary": getattr(self.table, "summary", ""), "tags": list(getattr(self.table, "tags", ()))}
