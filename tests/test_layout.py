@@ -56,7 +56,7 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
-    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "install", "server", "boot"),
+    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "kinds", "install", "server", "boot"),
     *("serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""

@@ -10,6 +10,7 @@ from toolmason_runtime.protocol.catalogue import (
     ClaimEntry,
     DiscoveryEntry,
     ExampleEntry,
+    KindEntry,
     ServerEntry,
     ToolEntry,
 )
@@ -36,12 +37,19 @@ def catalogue(server: Server) -> Catalogue:
         if section := groups[0].catalogue_section:
             table[section] = entries  # type: ignore[literal-required]  # of a built-in kind
         else:
-            table.setdefault("kinds", {})[kind] = {"groups": entries}
+            _kind_entry(table, kind)["groups"] = entries
+    for kind in (found for entry in table["tools"].values() if (found := entry.get("kind"))):
+        _kind_entry(table, kind)
     if server.prompts:
         table["prompts"] = {prompt.name: prompt_entry(prompt) for prompt in server.prompts}
     if server.resources:
         table["resources"] = {resource.name: resource_entry(resource) for resource in server.resources}
     return table
+
+
+def _kind_entry(table: Catalogue, kind: str) -> KindEntry:
+    """Return the entry of a kind beyond the built-in ones."""
+    return table.setdefault("kinds", {}).setdefault(kind, {"groups": {}})
 
 
 def _server(server: Server) -> ServerEntry:

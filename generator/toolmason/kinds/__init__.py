@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from toolmason.kinds.kind import Kind
 
 BUILT_IN: Final = ("handler", "command", "http", "upstream")
@@ -49,6 +50,8 @@ def kinds() -> dict[str, Kind]:
 
 def installed() -> Iterator[EntryPoint]:
     """Yield the entry points of further kinds, sorted by name."""
+    from importlib.metadata import entry_points
+
     yield from sorted(entry_points(group=GROUP), key=lambda entry_point: (entry_point.name, entry_point.value))
 
 

@@ -391,7 +391,7 @@ class Server(FromTable):
     @property
     def has_programs(self) -> bool:
         """Whether it runs programs, APIs or upstreams, which a policy can restrict."""
-        return bool(self.groups)
+        return bool(self.groups) or any("kind" in tool.implementation.entry for tool in self.tools)
 
     @property
     def variables(self) -> tuple[str, ...]:
