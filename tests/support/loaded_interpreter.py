@@ -6,6 +6,7 @@ that is marked `real_start`.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import fcntl
 import gc
@@ -31,6 +32,27 @@ LEFT_OUT = ("__main__", "asgi", "semantic")
 LENGTH_BYTES = 8
 MAX_DESCRIPTORS = 253
 ENCODING, ERRORS = sys.stdin.encoding, sys.stdin.errors
+
+_exit_code = -1
+
+
+def leave() -> None:
+    """End the process after all other functions of `atexit`.
+
+    Tearing down the imported modules would take longer than many a command. Where the output cannot be flushed, the
+    interpreter reports that as it always does.
+    """
+    if _exit_code >= 0:
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None and not stream.closed:
+                    stream.flush()
+        except OSError:
+            return
+        os._exit(_exit_code)
+
+
+atexit.register(leave)
 
 
 def load() -> None:
@@ -209,6 +231,15 @@ def prepare_main(request: dict[str, Any]) -> str:
     return module
 
 
+def run_script(path: str) -> None:
+    """Run an installed program in `__main__`."""
+    main = sys.modules["__main__"].__dict__
+    main["__file__"] = path
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
+    exec(code, main)
+
+
 del sys.path[0]
 load()
 gc.collect()
@@ -217,11 +248,17 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 _request = serve(socket.socket(fileno=int(sys.argv[1])))
 _module = prepare_main(_request)
 # At the top of the program, so that an exception or an interrupt ends this process as it ends any interpreter.
-if _module:
-    runpy._run_module_as_main(_module)
-else:
-    _main = sys.modules["__main__"].__dict__
-    _main["__file__"] = sys.argv[0]
-    with open(sys.argv[0], "rb") as _file:
-        _code = compile(_file.read(), sys.argv[0], "exec")
-    exec(_code, _main)
+try:
+    if _module:
+        runpy._run_module_as_main(_module)
+    else:
+        run_script(sys.argv[0])
+    _exit_code = 0
+except SystemExit as _exit:
+    _exit_code = 0 if _exit.code is None else _exit.code & 0xFF if isinstance(_exit.code, int) else 1
+    raise
+except KeyboardInterrupt:
+    raise  # ends the process by its signal
+except BaseException:
+    _exit_code = 1
+    raise
