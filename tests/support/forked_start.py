@@ -41,6 +41,7 @@ _lock = threading.Lock()
 _libc = ctypes.CDLL(None)
 _is_paused = False
 _interpreter: _LoadedInterpreter | None = None
+_count = 0
 
 
 class _Start(NamedTuple):
@@ -82,6 +83,17 @@ def pause(*, is_paused: bool) -> None:
     _is_paused = is_paused
 
 
+def count() -> int:
+    """Return how many processes were forked."""
+    return _count
+
+
+def loaded_interpreter() -> subprocess.Popen[bytes]:
+    """Return the process that forked last."""
+    assert _interpreter is not None
+    return _interpreter.process
+
+
 @contextmanager
 def real_starts() -> Iterator[None]:
     """Start every process as usual inside the block."""
@@ -95,8 +107,10 @@ def real_starts() -> Iterator[None]:
 
 def _start(*arguments: Any) -> int:
     """Return the pid of a new process."""
+    global _count  # noqa: PLW0603  one for each process
     start = _Start(*arguments[: len(_Start._fields)])
     if not _is_paused and _is_ours(start) and (pid := _forked(start)):
+        _count += 1
         return pid
     return _really_start(*arguments)
 
@@ -187,7 +201,7 @@ class _LoadedInterpreter:
         self._socket.settimeout(REPLY_S)
         env = {name: value for name, value in os.environb.items() if os.fsdecode(name) not in IMITATED}
         with theirs:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [sys.executable, ZYGOTE, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 env=env,
@@ -226,4 +240,4 @@ class _LoadedInterpreter:
         self._socket.close()
         if self.is_mine:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(REPLY_S)
+                self.process.wait(REPLY_S)
