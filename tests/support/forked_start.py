@@ -178,17 +178,17 @@ def _umask() -> int:
 def _descriptors(start: _Start) -> dict[int, int]:
     """Return the file descriptor of this process for each that the new one has."""
     standard = {0: start.p2cread, 1: start.c2pwrite, 2: start.errwrite}
-    wanted = {number: ours if ours >= 0 else number for number, ours in standard.items()}
-    wanted |= {number: number for number in start.fds_to_keep if number > 2 and number != start.errpipe_write}
-    return {number: ours for number, ours in wanted.items() if _is_open(ours)}
+    given = {number: ours for number, ours in standard.items() if ours >= 0}
+    inherited = {number: number for number in standard.keys() - given if _is_inherited(number)}
+    passed = {number: number for number in start.fds_to_keep if number > 2 and number != start.errpipe_write}
+    return given | inherited | passed
 
 
-def _is_open(descriptor: int) -> bool:
+def _is_inherited(descriptor: int) -> bool:
     try:
-        os.fstat(descriptor)
+        return os.get_inheritable(descriptor)
     except OSError:
-        return False
-    return True
+        return False  # It is closed.
 
 
 class _LoadedInterpreter:
@@ -199,7 +199,7 @@ class _LoadedInterpreter:
         self.at_start = at_start(os.environb)
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(REPLY_S)
-        env = {name: value for name, value in os.environb.items() if os.fsdecode(name) not in IMITATED}
+        env = {name: value for name, value in os.environb.items() if name != b"PYTHONPATH"}
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, ZYGOTE, str(theirs.fileno())],

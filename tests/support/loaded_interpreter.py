@@ -119,8 +119,8 @@ def fork() -> tuple[int, int]:
 
 def first_paths(request: dict[str, Any]) -> list[str]:
     """Return what the command line and PYTHONPATH put before the paths of the installation."""
-    cwd, argv = os.fsdecode(request["cwd"]), [os.fsdecode(each) for each in request["argv"]]
-    first = os.path.realpath(cwd) if argv[0] == sys.executable else os.path.dirname(os.path.realpath(argv[0]))
+    cwd, argv = os.path.realpath(os.fsdecode(request["cwd"])), [os.fsdecode(each) for each in request["argv"]]
+    first = cwd if argv[0] == sys.executable else os.path.dirname(os.path.realpath(argv[0]))
     others = os.fsdecode(request["env"].get(b"PYTHONPATH", b"")).split(os.pathsep)
     return [first, *(os.path.abspath(os.path.join(cwd, path)) for path in others if path)]
 
@@ -226,8 +226,6 @@ def prepare_main(request: dict[str, Any]) -> str:
     module = argv[2] if argv[0] == sys.executable else ""
     sys.argv = ["-m", *argv[3:]] if module else argv
     sys.modules.pop(module if "." in module else "", None)
-    report = sys.excepthook
-    sys.excepthook = sys.__excepthook__ = lambda kind, error, trace: report(kind, error, trace and trace.tb_next)
     return module
 
 
@@ -254,11 +252,11 @@ try:
     else:
         run_script(sys.argv[0])
     _exit_code = 0
-except SystemExit as _exit:
-    _exit_code = 0 if _exit.code is None else _exit.code & 0xFF if isinstance(_exit.code, int) else 1
-    raise
-except KeyboardInterrupt:
-    raise  # ends the process by its signal
-except BaseException:
-    _exit_code = 1
+except BaseException as _error:
+    if isinstance(_error, SystemExit):
+        _exit_code = 0 if _error.code is None else _error.code & 0xFF if isinstance(_error.code, int) else 1
+    elif not isinstance(_error, KeyboardInterrupt):  # which ends the process by its signal
+        _exit_code = 1
+    if _error.__traceback__:
+        _error.__traceback__ = _error.__traceback__.tb_next  # without this file
     raise
