@@ -37,6 +37,7 @@ STAGES = (
         "manifest",
         "model",
         "clients",
+        "targets",
         "schema",
         "resolve",
         "catalogue",

@@ -14,7 +14,8 @@ from toolmason_runtime.chunks.fetch import FetchChunkParams
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.protocol.text_store import KeptText
 from toolmason_runtime.server.dispatch import Dispatcher
 

@@ -22,7 +22,8 @@ from jsonschema.exceptions import SchemaError
 from pydantic import ValidationError
 from quiet_context import QuietContext
 from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.server.dispatch import Dispatcher
 
 from toolmason.resolve.client_names import clashes, too_long, too_many

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from mcp import Client
 from toolmason_runtime.protocol.catalogue import ToolEntry
-from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.styles import STYLES
 
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import build_server

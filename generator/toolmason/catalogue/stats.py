@@ -10,7 +10,8 @@ from typing import Any
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.protocol.catalogue import Catalogue, WireTool
-from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.styles import CLASSIC, STYLES
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from toolmason.catalogue.table import catalogue
@@ -98,7 +99,7 @@ def report_stats(server: Server) -> str:
         (cost.name, f"{cost.size:,}", f"{cost.tokens:,}", f"{tokens:,}")
         for cost, tokens in zip((*costs, total, average), declared, strict=True)
     ]
-    classic = next(cost for cost in measured.styles if cost.style == "classic")
+    classic = next(cost for cost in measured.styles if cost.style == CLASSIC)
     styles = [
         (
             f"{cost.style}{' (this server)' if cost.style == server.discovery.style else ''}",

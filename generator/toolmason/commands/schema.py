@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolmason.commands.options import Command, CommandLineError, ExitCode, exit_with
-from toolmason.commands.schema_source import TARGETS, Request, source_options
+from toolmason.commands.schema_source import Request, source_options
 from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
+from toolmason.targets import Target
 
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
@@ -216,10 +217,8 @@ def transform(output: Path | None, **options: Any) -> None:
 @schema.command()
 def targets() -> None:
     """List the targets."""
-    from toolmason.audit.provider_format import DESCRIPTIONS
-
-    for target, text in DESCRIPTIONS.items():
-        click.echo(f"{target:{max(map(len, TARGETS))}}  {text}")
+    for target in Target:
+        click.echo(f"{target:{max(map(len, Target))}}  {target.request.description}")
 
 
 # Output

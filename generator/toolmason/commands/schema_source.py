@@ -19,15 +19,12 @@ from toolmason.commands.options import (
     parse_headers,
     print_findings,
 )
+from toolmason.targets import Target
 
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
     from toolmason.audit.sources import Source
     from toolmason.diagnostics.terminal import Layout
-    from toolmason.schema import Target
-
-# A copy of the names in `toolmason.schema`, which takes long to import. A test compares them.
-TARGETS = ("mcp", "gemini-parameters", "gemini-vertex", "gemini-json", "openai", "openai-strict", "anthropic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +60,6 @@ class Request:
     @property
     def selected_targets(self) -> tuple[Target, ...]:
         """The targets of `--target`; if empty, each tool is checked for the target of its format."""
-        from toolmason.schema import Target
-
         return tuple(map(Target, dict.fromkeys(self.targets)))
 
     def _load(self) -> Iterable[Source]:
@@ -137,7 +132,7 @@ def source_options(command: Command) -> Command:
         click.option(
             "--target",
             "targets",
-            type=click.Choice(TARGETS),
+            type=click.Choice([str(target) for target in Target]),
             multiple=True,
             help="Check for this target. Repeatable. Default: the provider whose format a file has, otherwise mcp.",
         ),

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.prefixes import parse_prefix
 from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.styles import CLASSIC
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.catalogue.table import catalogue
@@ -114,7 +115,7 @@ def check_tool_count(server: Server) -> Iterator[Finding]:
         message, severity = f"{lists} {count} tools; users report that {_format_limits(clients)}", Severity.NOTE
     else:
         return
-    is_classic = style == "classic"
+    is_classic = style == CLASSIC
     pinned = ("discovery", "pins", style) if style in server.pins else ("discovery", "pinned")
     yield Finding(
         code="TM509",

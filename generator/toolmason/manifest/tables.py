@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from toolmason_runtime.protocol.styles import DEFAULT as DEFAULT_STYLE
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.toml.tables import (
     Idiom,
     JsonValue,
@@ -32,6 +34,11 @@ from toolmason.manifest.idioms import (
     VALUE_KEYS,
     type_hint,
 )
+
+if TYPE_CHECKING:
+    StyleName = str
+else:
+    StyleName = Literal[tuple(STYLES)]
 
 _TITLE = one_line("keep to one line; `description` has room for more")
 _SUMMARY = at_most(80) | _TITLE
@@ -253,7 +260,7 @@ class PinsTable(Table):
 class DiscoveryTable(PartialTable):
     """`[discovery]`: how models find tools."""
 
-    style: Literal["search-call", "list-describe", "discover-schema", "classic"] = "search-call"
+    style: StyleName = DEFAULT_STYLE
     """Set of meta-tools in `tools/list`."""
     prefix: str = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default="")
     """Prefix of the names `search`, `call` and `call_read`."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolmason_runtime.prefixes import parse_prefix
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
-from toolmason_runtime.protocol.selection import STYLES
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.package_names import DEVICE_NAMES

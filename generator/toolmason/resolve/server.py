@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from toolmason_runtime.protocol.selection import STYLES
+from toolmason_runtime.protocol.styles import CLASSIC, STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
 from toolmason.manifest.tables import OptionTable
@@ -33,13 +33,6 @@ from toolmason.resolve.prompts import command_prompt
 MAX_SKILL_CHARACTERS: Final = 1024
 TIMEOUT_MARGIN_S: Final = 30
 """Seconds that a client waits beyond the timeout of a tool's program, for its start and its end."""
-
-_DESCRIBE_TOOLS: Final = {
-    "search-call": "{}search",
-    "list-describe": "get_tool_description",
-    "discover-schema": "get_tool_schema",
-}
-"""The meta-tool of each style that describes the parameters of an unlisted tool."""
 
 
 def resolve_server(
@@ -232,7 +225,7 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str], client: str) ->
     if unlisted:
         names |= {_call_meta_tool(context, name) for name in unlisted}
         discovery = context.tables.discovery
-        names.add(_DESCRIBE_TOOLS[discovery.style].format(discovery.prefix))
+        names.add(STYLES[discovery.style].describe.format(discovery.prefix))
     server = context.tables.server.name
     # A plugin and its server have the name of the server in lower case.
     server = server.lower() if client == CLAUDE_CODE_PLUGIN else server
@@ -241,7 +234,7 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str], client: str) ->
 
 def _is_listed(context: ResolveContext, tool: str) -> bool:
     discovery = context.tables.discovery
-    return discovery.style == "classic" or tool in discovery.pinned_in(discovery.style)
+    return discovery.style == CLASSIC or tool in discovery.pinned_in(discovery.style)
 
 
 def _call_hint(context: ResolveContext, tools: Sequence[str]) -> str:
@@ -259,7 +252,6 @@ def _call_hint(context: ResolveContext, tools: Sequence[str]) -> str:
 def _call_meta_tool(context: ResolveContext, tool: str) -> str:
     """Return the meta-tool that calls an unlisted tool."""
     discovery = context.tables.discovery
-    if discovery.style != "search-call":
-        return "call_tool"
+    style = STYLES[discovery.style]
     only_reads = discovery.split_calls and tool in context.hints and context.hints[tool].read_only
-    return f"{discovery.prefix}call_read" if only_reads else f"{discovery.prefix}call"
+    return (style.call_read if only_reads and style.call_read else style.call).format(discovery.prefix)

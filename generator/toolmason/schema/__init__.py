@@ -14,7 +14,7 @@ from __future__ import annotations
 from toolmason.schema.check import check
 from toolmason.schema.findings import Finding, Severity, json_path, json_pointer, pointer_parts
 from toolmason.schema.project import Projection, advertise, project
-from toolmason.schema.providers import Target
+from toolmason.targets import Target
 
 __all__ = [
     "Finding",

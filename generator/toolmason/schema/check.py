@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any, Final
 
 from toolmason.schema.findings import Finding, Severity, json_pointer
-from toolmason.schema.providers import Dialect, Rule, Target, providers
+from toolmason.schema.providers import Dialect, Rule, providers
 from toolmason.schema.scan import KNOWN_KEYWORDS, Occurrence, scan_schema
+from toolmason.targets import Target
 
 UNLISTED_KEYWORD: Final = "unlisted-keyword"
 UNLISTED_ANNOTATION: Final = "unlisted-annotation"

@@ -20,7 +20,8 @@ from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.keywords import is_small, json_size
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normalize import Normalizer
-from toolmason.schema.providers import Target, providers
+from toolmason.schema.providers import providers
+from toolmason.targets import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

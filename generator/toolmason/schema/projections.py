@@ -12,8 +12,8 @@ from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.keywords import json_text
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.project import Projection, project, projected
-from toolmason.schema.providers import Target
 from toolmason.store import Store
+from toolmason.targets import Target
 
 
 class Projections:

@@ -1,4 +1,4 @@
-"""Targets, and the facts of `providers.toml` about what each one accepts, rejects and ignores. Read once."""
+"""The facts of `providers.toml` about what each target accepts, rejects and ignores. Read once."""
 
 from __future__ import annotations
 
@@ -14,25 +14,7 @@ from typing import Any, Final
 
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import JsonType
-
-
-class Target(StrEnum):
-    """The destination of a schema. `docs/schemas.md` lists the source of each row."""
-
-    MCP = "mcp"
-    """`inputSchema` of an MCP tool: JSON Schema that every client's converter keeps."""
-    GEMINI_PARAMETERS = "gemini-parameters"
-    """`FunctionDeclaration.parameters` of the Gemini Developer API: the protobuf message `Schema`."""
-    GEMINI_VERTEX = "gemini-vertex"
-    """The same field on Vertex AI."""
-    GEMINI_JSON = "gemini-json"
-    """`FunctionDeclaration.parametersJsonSchema` of both."""
-    OPENAI = "openai"
-    """`function.parameters` of OpenAI with `strict` off."""
-    OPENAI_STRICT = "openai-strict"
-    """`function.parameters` of OpenAI with `strict: true`."""
-    ANTHROPIC = "anthropic"
-    """`input_schema` of Anthropic."""
+from toolmason.targets import Target
 
 
 class NullStyle(StrEnum):

@@ -55,13 +55,22 @@ _QUAD: Final = re.compile(r"(?<![0-9])([0-9]{1,3}(?:[.-][0-9]{1,3}){3})(?![0-9])
 _HEXADECIMAL: Final = re.compile(r"(?<![0-9a-f])([0-9a-f]{8})(?=\.(?:nip\.io|sslip\.io|xip\.io|nip\.dev)\Z)")
 _DASHED_IPV6_SERVICE: Final = ".sslip.io"
 """Addresses in names of services such as nip.io, which resolve a name to the address that it contains."""
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+_WITH_IPV4_AT_THE_END: Final = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96")))
+"""NAT64, its private prefix (RFC 8215), and IPv4-translated addresses (RFC 2765)."""
+_SITE_LOCAL: Final = ipaddress.ip_network("fec0::/10")
+"""The predecessor of unique local addresses. Python counts it as public."""
 
 
 def plain_host(host: str) -> str:
-    """Return the name or address that resolvers see: without brackets, zone and last dot, in compatible characters."""
+    """Return the name or address that resolvers see: without brackets, zone, last dot and what IDNA ignores."""
     host = unicodedata.normalize("NFKC", unquote(host)).strip("[]").lower().replace("\u3002", ".")
-    return host.partition("%")[0].rstrip(".")
+    visible = "".join(char for char in host if unicodedata.category(char) != "Cf" and not _is_selector(char))
+    return visible.partition("%")[0].rstrip(".")
+
+
+def _is_selector(char: str) -> bool:
+    """Return whether IDNA ignores a character: variation selectors, and a joiner of combining marks."""
+    return char == "\u034f" or "\ufe00" <= char <= "\ufe0f" or "\u180b" <= char <= "\u180f"
 
 
 def address_of(host: str) -> IPAddress | None:
@@ -87,7 +96,7 @@ def innermost(ip: IPAddress) -> IPAddress:
     """Return the IPv4 address that an IPv6 address leads to (mapped, compatible, 6to4, Teredo, NAT64), else itself."""
     if isinstance(ip, ipaddress.IPv4Address):
         return ip
-    if ip in _NAT64 or (0xFFFF < int(ip) <= 0xFFFFFFFF):
+    if any(ip in network for network in _WITH_IPV4_AT_THE_END) or (0xFFFF < int(ip) <= 0xFFFFFFFF):
         return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
     return ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None) or ip
 
@@ -116,14 +125,18 @@ def is_loopback_host(host: str) -> bool:
 def private_reason(host: str) -> str:
     """Return why a host is in a private network: `is a private address`; empty if it seems to be public."""
     if (ip := address_of(host)) is not None:
-        return "" if ip.is_global and not ip.is_multicast else f"is {_kind(ip)}"
+        return f"is {_kind(ip)}" if _is_private(ip) else ""
     name = plain_host(host)
     if is_loopback_host(name):
         return "is this machine"
     if "." not in name or name.endswith(_LOCAL_ENDS):
         return "is a name of a private network"
-    inner = next((ip for ip in _embedded(name) if not ip.is_global), None)
+    inner = next(filter(_is_private, _embedded(name)), None)
     return f"contains {_kind(inner)}, to which such a name may lead" if inner else ""
+
+
+def _is_private(ip: IPAddress) -> bool:
+    return not ip.is_global or ip.is_multicast or (ip.version == 6 and ip in _SITE_LOCAL)
 
 
 def _kind(ip: IPAddress) -> str:
@@ -155,8 +168,8 @@ def _dashed_ipv6(name: str) -> str:
 
 def _number(text: str) -> int:
     """Return a number as `inet_aton` reads it. Raises ValueError for other texts."""
-    if not re.fullmatch(r"0x[0-9a-f]*|[0-9]+", text) or len(text) > 20:
+    match = re.fullmatch(r"(0x)?0*([0-9a-f]{0,20})", text)
+    if match is None or not text:
         raise ValueError(text)
-    if text.startswith("0x"):
-        return int(text[2:] or "0", 16)
-    return int(text, 8 if text.startswith("0") else 10)
+    prefix, digits = match.groups()
+    return int(digits or "0", 16 if prefix else 8 if text.startswith("0") else 10)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import shlex
 import stat
 import sys
 import time
@@ -30,6 +31,8 @@ _FLAGS: Final = (
     os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
 _WRITABLE_BY_OTHERS: Final = 0o022
+_READABLE_BY_OTHERS: Final = 0o044
+_ROOT: Final = 0
 _log = logging.getLogger(__name__)
 
 
@@ -152,11 +155,17 @@ def check_directory(path: Path) -> None:
     directory = path.parent
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = directory.stat().st_mode
+        about = directory.stat()
     except OSError as error:
         raise _unusable(path, f"{directory}: {error.strerror}") from error
-    if hasattr(os, "geteuid") and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-        raise _unusable(path, f"every user can write to {directory}; run `chmod o-w` on it, or choose another one")
+    if not hasattr(os, "geteuid"):
+        return
+    if about.st_uid not in {os.geteuid(), _ROOT}:
+        raise _unusable(path, f"{directory} belongs to another user; choose another directory")
+    if about.st_mode & _WRITABLE_BY_OTHERS:
+        mode = stat.S_IMODE(about.st_mode)
+        advice = f"choose another directory, or run `chmod go-w {shlex.quote(str(directory))}`"
+        raise _unusable(path, f"other users can write to {directory} (mode {mode:04o}); {advice}")
 
 
 def load_key(path: Path, *, may_create: bool = True) -> bytes:
@@ -206,7 +215,7 @@ def _create_key(file: Path) -> None:
 
 
 def _open_private(path: Path, flags: int) -> int:
-    """Open a regular file that other users cannot change.
+    """Open a regular file that other users can neither change nor read.
 
     Raises:
         AuditError: it is another kind of file.
@@ -230,8 +239,10 @@ def _open_private(path: Path, flags: int) -> int:
         reason = "it has another name (a hard link)"
     elif hasattr(os, "geteuid") and about.st_uid != os.geteuid():
         reason = "it belongs to another user"
-    elif hasattr(os, "geteuid") and about.st_mode & _WRITABLE_BY_OTHERS:
-        reason = "other users can change it; run `chmod go-w` on it"
+    elif hasattr(os, "geteuid") and about.st_mode & (_WRITABLE_BY_OTHERS | _READABLE_BY_OTHERS):
+        verb = "change" if about.st_mode & _WRITABLE_BY_OTHERS else "read"
+        mode = stat.S_IMODE(about.st_mode)
+        reason = f"other users can {verb} it (mode {mode:04o}); run `chmod 600 {shlex.quote(str(path))}`"
     if reason:
         os.close(descriptor)
         raise _unusable(path, reason)

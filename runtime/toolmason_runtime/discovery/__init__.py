@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, cast
 
-from toolmason_runtime.discovery.classic import Classic
-from toolmason_runtime.discovery.discover_schema import discover_schema
-from toolmason_runtime.discovery.list_describe import list_describe
 from toolmason_runtime.discovery.meta_tools import Run, Style, StyleContext
-from toolmason_runtime.discovery.search_call import search_call
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.protocol.selection import Selection, visible_tools
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.search.index import ToolIndex
 from toolmason_runtime.search.rankers import RankerFactory
 from toolmason_runtime.search.words import SearchData
 
 __all__ = ["Run", "Style", "style_for"]
-
-_STYLES: Final[Mapping[str, Callable[[StyleContext], Style]]] = {
-    "search-call": search_call,
-    "list-describe": list_describe,
-    "discover-schema": discover_schema,
-    "classic": Classic,
-}
 
 
 def style_for(
@@ -51,4 +42,6 @@ def style_for(
     visible = visible_tools(catalogue, selection)
     load = cast("Callable[[], SearchData]", load_index)
     index = ToolIndex(catalogue, visible, load, load_postings=load_postings, ranker=ranker)
-    return _STYLES[selection.style](StyleContext(catalogue, selection, index, expect))
+    name = STYLES[selection.style].module
+    create: Callable[[StyleContext], Style] = getattr(import_module(f"{__name__}.{name}"), name)
+    return create(StyleContext(catalogue, selection, index, expect))

@@ -15,6 +15,11 @@ from toolmason_runtime.protocol.wording import call_text
 from toolmason_runtime.search.index import ToolIndex
 
 
+def classic(context: StyleContext) -> Classic:
+    """Return the style without meta-tools."""
+    return Classic(context)
+
+
 class Classic:
     """Lists all served tools. It has an index (FR-014), but no meta-tool to search it."""
 

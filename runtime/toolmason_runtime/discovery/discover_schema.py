@@ -22,6 +22,7 @@ from toolmason_runtime.discovery.results import error_result, fit_budget, succes
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.results import WireResult
+from toolmason_runtime.protocol.styles import STYLES
 
 LEVELS = ("name_only", "with_description", "with_use_cases", "full")
 """The levels of detail, shortest first."""
@@ -31,8 +32,7 @@ MAX_NAMES_TOKENS = 300
 """Maximum tokens of the names in the error for an unknown tool."""
 
 DISCOVER = "discover_tools"
-SCHEMA = "get_tool_schema"
-CALL = "call_tool"
+_, SCHEMA, CALL, _ = STYLES["discover-schema"]
 
 
 def discover_schema(context: StyleContext) -> MetaStyle:

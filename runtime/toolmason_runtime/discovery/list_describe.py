@@ -25,6 +25,7 @@ from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.registry import ToolMetadata, get_tool_metadata, list_all_tools, type_text
 from toolmason_runtime.protocol.results import WireResult
 from toolmason_runtime.protocol.selection import served_tools
+from toolmason_runtime.protocol.styles import STYLES
 
 MAX_LISTING_TOKENS = 500
 """Maximum tokens of one listing (REQ-015.1)."""
@@ -42,8 +43,7 @@ COMBINATORS: Final = frozenset({"anyOf", "oneOf", "allOf"})
 """Subschemas for the value itself: one of them contains the text of a parameter that may be null."""
 
 LIST = "list_available_tools"
-DESCRIBE = "get_tool_description"
-CALL = "call_tool"
+_, DESCRIBE, CALL, _ = STYLES["list-describe"]
 
 
 def list_describe(context: StyleContext) -> MetaStyle:

@@ -28,6 +28,7 @@ from toolmason_runtime.discovery.results import error_result, fit_budget, succes
 from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.results import WireResult
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.search.index import Group, Hit, ToolIndex, command_line
 
 ENVELOPE_TOKENS = 60
@@ -50,7 +51,7 @@ SEARCH_PARAMETERS = {
 def search_call(context: StyleContext) -> MetaStyle:
     """Return the style with `search`, `call` and, if the manifest has `split_calls`, `call_read`."""
     discovery = context.catalogue["discovery"]
-    search, call, call_read = (discovery["prefix"] + name for name in ("search", "call", "call_read"))
+    _, search, call, call_read = (name.format(discovery["prefix"]) for name in STYLES["search-call"])
     call_tools = _CallTools(call, call_read if discovery["split_calls"] else call)
     # Clients ask for approval of `call` as soon as one tool writes, so models must prefer `call_read`.
     has_writers = discovery["split_calls"] and not all(map(is_read_only, context.index.tools.values()))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.suggestions import did_you_mean
-
-STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
-"""The discovery styles. Each has its own meta-tools in `tools/list`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:
-            raise ValueError(_unknown("discovery style", self.style, STYLES))
+            raise ValueError(_unknown("discovery style", self.style, list(STYLES)))
 
 
 def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:

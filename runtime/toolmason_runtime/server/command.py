@@ -15,7 +15,8 @@ from toolmason_runtime.audit.variables import variable as audit_variable
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
+from toolmason_runtime.protocol.selection import Selection, visible_tools
+from toolmason_runtime.protocol.styles import CLASSIC, STYLES
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.option_types import parse_value
 from toolmason_runtime.server.options import OptionError, OptionSpec, option_values
@@ -542,10 +543,10 @@ def _selection(catalogue: Catalogue, args: argparse.Namespace) -> Selection:
     Raises:
         ValueError: the style does not exist, or two flags choose different styles.
     """
-    if args.classic and args.discovery not in (None, "classic"):
+    if args.classic and args.discovery not in (None, CLASSIC):
         raise ValueError(f"--classic and --discovery {args.discovery} contradict each other; remove one of them")
     exposes_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
-    style = args.discovery or ("classic" if args.classic or exposes_all else catalogue["discovery"]["style"])
+    style = args.discovery or (CLASSIC if args.classic or exposes_all else catalogue["discovery"]["style"])
     command_prompts = not getattr(args, "no_command_prompts", False)
     return Selection(style, args.all or exposes_all, args.toolsets or (), command_prompts)
 

@@ -14,7 +14,8 @@ from typing import Any
 from bench.schemas.corpus import load_corpus
 from hard_schemas import HARD, Schema
 from toolmason_runtime.protocol.binding import load_model
-from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.server.dispatch import Dispatcher
 
 from toolmason.schema import advertise

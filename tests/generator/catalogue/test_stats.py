@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import Result
-from toolmason_runtime.protocol.selection import STYLES
+from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from toolmason.catalogue.stats import report_stats, stats

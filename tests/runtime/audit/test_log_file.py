@@ -149,8 +149,32 @@ def make_writable(path: Path) -> None:
     path.chmod(0o622)
 
 
+def make_readable(path: Path) -> None:
+    path.touch()
+    path.chmod(0o644)
+
+
+def make_readable_key(path: Path) -> None:
+    key_path(path).write_text("00" * 32, encoding="ascii")
+    key_path(path).chmod(0o640)
+
+
 def make_open_directory(path: Path) -> None:
     path.parent.chmod(0o777)
+
+
+def make_shared_directory(path: Path) -> None:
+    path.parent.chmod(0o770)
+
+
+def make_directory_like_tmp(path: Path) -> None:
+    path.parent.chmod(0o1777)
+
+
+def make_foreign_directory(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root gives a directory to another user")
+    os.chown(path.parent, 65534, 65534)
 
 
 def make_damaged_key(path: Path) -> None:
@@ -167,7 +191,12 @@ def make_damaged_key(path: Path) -> None:
         (make_pipe, "not a regular file"),
         (make_directory, "directory"),
         (make_writable, "other users can change it"),
-        (make_open_directory, "every user can write"),
+        (make_readable, r"other users can read it \(mode 0644\); run `chmod 600 /"),
+        (make_readable_key, r"other users can read it \(mode 0640\)"),
+        (make_open_directory, r"other users can write to .* \(mode 0777\); .*`chmod go-w /"),
+        (make_shared_directory, r"mode 0770"),
+        (make_directory_like_tmp, r"mode 1777"),
+        (make_foreign_directory, "belongs to another user"),
         (make_damaged_key, "contains no key"),
     ],
 )

@@ -11,7 +11,8 @@ from toolmason.schema.findings import Finding, Severity, finding
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import Conjunction
 from toolmason.schema.normalize import Normalizer
-from toolmason.schema.providers import Target, providers
+from toolmason.schema.providers import providers
+from toolmason.targets import Target
 
 MAX_NODES: Final = 10_000
 """Maximum schemas in the result; further ones accept any value. Real schemas have under 1,000."""

@@ -33,8 +33,8 @@ from toolmason.schema.keywords import JSON_TYPES
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
 from toolmason.schema.normalize import Normalizer
-from toolmason.schema.providers import Target
 from toolmason.schema.wording import append_sentences, join_descriptions, join_words
+from toolmason.targets import Target
 
 _MIN_NODE_BYTES: Final = len('{"type":"null"},')
 
