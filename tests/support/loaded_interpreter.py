@@ -167,8 +167,8 @@ def become(request: dict[str, Any], descriptors: list[int]) -> None:
     sys.stdin = sys.__stdin__ = opened(0, "<stdin>", "r", ERRORS, is_unbuffered)
     sys.stdout = sys.__stdout__ = opened(1, "<stdout>", "w", ERRORS, is_unbuffered)
     sys.stderr = sys.__stderr__ = opened(2, "<stderr>", "w", "backslashreplace", is_unbuffered)
-    # The order of `site`: without those that are there already.
-    sys.path[:] = list(dict.fromkeys([*request["path"], *sys.path]))
+    first, *others = request["path"]
+    sys.path[:] = [first, *dict.fromkeys([*others, *sys.path])]  # `site` removes duplicates; the first comes later
 
 
 def place_descriptors(given: dict[int, int]) -> None:
