@@ -116,15 +116,19 @@ def _start(*arguments: Any) -> int:
 
 
 def _is_ours(start: _Start) -> bool:
-    command = [os.fsdecode(each) for each in start.args]
-    if [os.fsdecode(each) for each in start.executables] != command[:1]:
-        return False
-    if command[0] == sys.executable:
-        is_command = command[1:2] == ["-m"] and MODULE.fullmatch("".join(command[2:3])) is not None
+    program, (name, *options) = _program(start), [os.fsdecode(each) for each in start.args]
+    if program == sys.executable == name:
+        is_command = options[:1] == ["-m"] and MODULE.fullmatch("".join(options[1:2])) is not None
     else:
-        is_command = command[0] in SCRIPTS
+        is_command = program in SCRIPTS and os.path.basename(program) == os.path.basename(name)
     is_plain = start.close_fds and start.preexec_fn is start.gid is start.gids is start.uid is None
     return is_command and is_plain and (start.cwd is None or os.access(start.cwd, os.X_OK))
+
+
+def _program(start: _Start) -> str:
+    """Return the path of the program that is started: the first of those on PATH."""
+    found = (os.fsdecode(path) for path in start.executables if os.access(path, os.X_OK))
+    return next(found, "")
 
 
 def _forked(start: _Start) -> int:
@@ -159,7 +163,7 @@ def _variables(start: _Start) -> dict[bytes, bytes]:
 
 def _request(start: _Start, env: Mapping[bytes, bytes]) -> dict[str, Any]:
     return {
-        "argv": [os.fsencode(each) for each in start.args],
+        "argv": [os.fsencode(each) for each in (_program(start), *start.args[1:])],
         "env": env,
         "cwd": os.fsencode(os.getcwd() if start.cwd is None else start.cwd),
         "numbers": list(_descriptors(start)),
