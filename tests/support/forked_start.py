@@ -27,7 +27,7 @@ ZYGOTE: Final = str(Path(__file__).with_name("loaded_interpreter.py"))
 PROGRAMS: Final = Path(sys.executable).parent
 SCRIPTS: Final = frozenset(str(PROGRAMS / name) for name in ("toolmason", "toolmason-workbench"))
 MODULE: Final = re.compile(r"toolmason(\.\w+)*|\w+_server(\.\w+)*")
-AT_START: Final = re.compile(r"PYTHON[A-Z]|LC_|LANG$|LANGUAGE$|COV_|COVERAGE_|LD_|MALLOC_|OPENSSL_|SSL_")
+AT_START: Final = re.compile(r"PYTHON[A-Z]|LC_|LANG$|LANGUAGE$|COV_|COVERAGE_|LD_|MALLOC_|OPENSSL_")
 """The variables that an interpreter or a library reads at its start alone."""
 IMITATED: Final = frozenset({"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"})
 """Those of them that a fork applies itself."""
