@@ -47,7 +47,8 @@ if len(sys.argv) > 1 and sys.argv[1] == "do":
     exec(sys.argv[2])
 json.dump({
     "argv": sys.argv, "orig_argv": sys.orig_argv, "executable": sys.executable, "path": sys.path, "cwd": os.getcwd(),
-    "env": dict(os.environ), "flags": re.sub("(unbuffered|dont_write_bytecode)=.", "", str(sys.flags)), "warnings": sys.warnoptions, "pycache": sys.dont_write_bytecode,
+    "env": dict(os.environ), "flags": re.sub("(unbuffered|dont_write_bytecode)=.", "", str(sys.flags)),
+    "warnings": sys.warnoptions, "pycache": sys.dont_write_bytecode,
     "streams": [stream(sys.stdin), stream(sys.stdout), stream(sys.stderr)],
     "fds": sorted(fd for fd in map(int, os.listdir("/proc/self/fd")) if os.path.exists(f"/proc/self/fd/{fd}")),
     "main": [__name__, __file__, __package__, __spec__ and __spec__.name, sys.modules["__main__"].__file__],
@@ -112,7 +113,7 @@ COMMANDS: Final = {
     "a search": "search --manifest manifest/notes.toml words",
     "the tokens": "stats --manifest manifest/notes.toml",
     "a list for people": "inspect --manifest manifest/notes.toml",
-    "a call": "call --manifest manifest/notes.toml count_words '{\"text\": \"to be or not to be\"}'",
+    "a call": 'call --manifest manifest/notes.toml count_words \'{"text": "to be or not to be"}\'',
     "a call with a mistake": "call --manifest manifest/notes.toml count_words '{}'",
     "generation": "generate --manifest manifest/notes.toml",
     "an import of nothing": "import openapi none.json",
@@ -145,8 +146,7 @@ def talked(*command: str, lines: bytes, **options: Any) -> Run:
     """Send `lines`, wait for an answer to each request, and close the input."""
 
     def talk() -> subprocess.CompletedProcess[bytes]:
-        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen(command, **streams, **options) as process:
+        with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, **options) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(lines)
@@ -261,7 +261,7 @@ def test_every_end_is_the_same(code: str, project: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
-def test_a_closed_stream_is_closed(closed: str, project: Path, tmp_path: Path) -> None:
+def test_a_closed_stream_is_closed(closed: str, project: Path) -> None:
     descriptor = ["stdin", "stdout", "stderr"].index(closed)
 
     def run() -> subprocess.CompletedProcess[bytes]:

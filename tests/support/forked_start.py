@@ -1,9 +1,11 @@
 """Start this project's commands as forks of an interpreter that has their packages imported.
 
-Most of the time of `python -m toolmason` is spent on imports. `install` replaces the function behind `subprocess.Popen`
-(and so behind `subprocess.run`, asyncio and anyio): a command that is this interpreter with `-m toolmason`,
-`-m NAME_server` or an installed script of the project is sent to `loaded_interpreter.py`, which forks. Any other command
-starts as usual, and so does one whose start a fork cannot imitate. The process is a child of the tests either way.
+Most of the time of `python -m toolmason` is spent on imports. `install` replaces the function behind
+`subprocess.Popen`, and so behind `subprocess.run`, asyncio and anyio: a command that is this interpreter with
+`-m toolmason` or `-m NAME_server`, or an installed script of the project, is sent to `loaded_interpreter.py`, which
+forks. Any other command starts as usual, and so does one whose start a fork cannot imitate, for example with options
+of the interpreter, or with a module in its directory that hides an imported one. The new process is a child of the
+process of the tests either way.
 """
 
 from __future__ import annotations
@@ -120,7 +122,7 @@ def _is_ours(start: _Start) -> bool:
     if program == sys.executable == name:
         is_command = options[:1] == ["-m"] and MODULE.fullmatch("".join(options[1:2])) is not None
     else:
-        is_command = program in SCRIPTS and os.path.basename(program) == os.path.basename(name)
+        is_command = program in SCRIPTS and Path(program).name == Path(name).name
     is_plain = start.close_fds and start.preexec_fn is start.gid is start.gids is start.uid is None
     return is_command and is_plain and (start.cwd is None or os.access(start.cwd, os.X_OK))
 
@@ -165,7 +167,7 @@ def _request(start: _Start, env: Mapping[bytes, bytes]) -> dict[str, Any]:
     return {
         "argv": [os.fsencode(each) for each in (_program(start), *start.args[1:])],
         "env": env,
-        "cwd": os.fsencode(os.getcwd() if start.cwd is None else start.cwd),
+        "cwd": os.fsencode(Path.cwd() if start.cwd is None else start.cwd),
         "numbers": list(_descriptors(start)),
         "new_session": start.start_new_session,
         "process_group": start.process_group,

@@ -72,7 +72,7 @@ def serve(connection: socket.socket) -> dict[str, Any]:
         length, descriptors, _, _ = socket.recv_fds(connection, LENGTH_BYTES, MAX_DESCRIPTORS)
         if not length:
             os._exit(0)
-        request = pickle.loads(received(connection, int.from_bytes(length, "big")))
+        request: dict[str, Any] = pickle.loads(received(connection, int.from_bytes(length, "big")))
         request["path"] = first_paths(request)
         pid = 0
         if is_usable and not hides_a_module(request["path"]):
@@ -164,9 +164,9 @@ def become(request: dict[str, Any], descriptors: list[int]) -> None:
     tempfile.tempdir = None
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     is_unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
-    sys.stdin = sys.__stdin__ = opened(0, "<stdin>", "r", ERRORS, is_unbuffered)
-    sys.stdout = sys.__stdout__ = opened(1, "<stdout>", "w", ERRORS, is_unbuffered)
-    sys.stderr = sys.__stderr__ = opened(2, "<stderr>", "w", "backslashreplace", is_unbuffered)
+    for number, name, errors in ((0, "stdin", ERRORS), (1, "stdout", ERRORS), (2, "stderr", "backslashreplace")):
+        stream = opened(number, f"<{name}>", "w" if number else "r", errors, is_unbuffered)
+        vars(sys).update({name: stream, f"__{name}__": stream})
     first, *others = request["path"]
     sys.path[:] = [first, *dict.fromkeys([*others, *sys.path])]  # `site` removes duplicates; the first comes later
 
@@ -200,18 +200,18 @@ def reset_signals(ignored: list[int], blocked: list[int]) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def opened(descriptor: int, name: str, mode: str, errors: str | None, is_unbuffered: bool) -> io.TextIOWrapper | None:
-    """Return a standard stream as `create_stdio` of CPython makes it."""
+def opened(descriptor: int, name: str, mode: str, errors: str | None, is_unbuffered: bool) -> Any:
+    """Return a standard stream as `create_stdio` of CPython makes it; None if its descriptor is closed."""
     try:
         os.fstat(descriptor)
     except OSError:
         return None
     is_raw = is_unbuffered and mode == "w"
-    buffer = open(descriptor, f"{mode}b", 0 if is_raw else -1, closefd=False)
-    raw: Any = buffer if is_raw else buffer.raw
+    buffer: Any = open(descriptor, f"{mode}b", 0 if is_raw else -1, closefd=False)  # noqa: SIM115  stays open
+    raw = buffer if is_raw else buffer.raw
     raw.name = name
     is_line_buffered = not is_unbuffered and (raw.isatty() or descriptor == 2)
-    text = io.TextIOWrapper(buffer, ENCODING, errors, "\n", is_line_buffered, is_unbuffered)
+    text: Any = io.TextIOWrapper(buffer, ENCODING, errors, "\n", is_line_buffered, is_unbuffered)
     text.mode = mode
     return text
 
@@ -248,7 +248,7 @@ _module = prepare_main(_request)
 # At the top of the program, so that an exception or an interrupt ends this process as it ends any interpreter.
 try:
     if _module:
-        runpy._run_module_as_main(_module)
+        runpy._run_module_as_main(_module)  # type: ignore[attr-defined]
     else:
         run_script(sys.argv[0])
     _exit_code = 0
