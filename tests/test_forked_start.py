@@ -372,6 +372,25 @@ def test_a_loaded_interpreter_that_ended_is_replaced(tmp_path: Path) -> None:
     assert_same(run)
 
 
+def test_an_interrupted_request_leaves_no_answer_for_the_next(tmp_path: Path) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    run = ran(*TOOLMASON, "--version", cwd=tmp_path)
+    run()
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    forked_start.loaded_interpreter().send_signal(signal.SIGSTOP)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert_same(run)
+
+
 def test_orphans_of_others_are_not_ours(project: Path) -> None:
     code = "import subprocess; print(subprocess.Popen(['sleep', '0.1']).pid); sys.exit()"
     pid = int(mirrored(project, "do", code)().stdout)

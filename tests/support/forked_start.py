@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -146,9 +146,18 @@ def _forked(start: _Start) -> int:
             try:
                 return _interpreter.fork(_request(start, env), _descriptors(start))
             except (OSError, EOFError):
-                _interpreter.end()
-                _interpreter = None
+                _end()
+            except BaseException:  # an interrupt: the answer that still comes would be taken for the next one
+                _end()
+                raise
     return 0
+
+
+def _end() -> None:
+    global _interpreter  # noqa: PLW0603  one for each process
+    if _interpreter is not None:
+        _interpreter.end()
+    _interpreter = None
 
 
 def at_start(env: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
@@ -242,8 +251,8 @@ class _LoadedInterpreter:
         return int.from_bytes(reply, "big")
 
     def end(self) -> None:
-        """Close the connection, which ends the process."""
+        """End the process; its forks go on."""
         self._socket.close()
         if self.is_mine:
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(REPLY_S)
+            self.process.kill()
+            self.process.wait()
