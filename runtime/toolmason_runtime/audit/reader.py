@@ -79,7 +79,7 @@ def _parsed(file: Path, number: int, raw: bytes) -> Line | DamagedLine:
     except (ValueError, RecursionError):
         return DamagedLine(file, number, "not JSON")
     if not isinstance(fields, dict) or not all(isinstance(fields.get(key), str) for key in ("time", "event")):
-        return DamagedLine(file, number, "without `time` and `event`")
+        return DamagedLine(file, number, "`time` or `event` is missing or invalid")
     return Line(file, number, fields)
 
 

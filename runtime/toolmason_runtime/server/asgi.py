@@ -79,7 +79,9 @@ class AsgiApp:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif self._app is None:
-            raise RuntimeError("the server is not open: run the application with its lifespan (uvicorn --lifespan on)")
+            raise RuntimeError(
+                "the server has not started: run the application with its lifespan (uvicorn --lifespan on)"
+            )
         else:
             await self._app(scope, receive, send)
 

@@ -126,13 +126,13 @@ async def _fetch(url: str) -> list[Mapping[str, Any]]:
         if response.status_code != httpx2.codes.OK:
             raise ValueError(f"HTTP status {response.status_code}")
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise ValueError("a compressed answer")
+            raise ValueError("the answer is compressed")
         async for part in response.aiter_bytes():
             body += part
             if len(body) > KEYS.bytes:
-                raise ValueError(f"more than {KEYS.bytes} bytes")
+                raise ValueError(f"the answer has more than {KEYS.bytes} bytes")
     answer = parse(decode(bytes(body), ""), KEYS)
     keys = answer.get("keys") if isinstance(answer, dict) else None
     if not isinstance(keys, list) or len(keys) > MAX_KEYS:
-        raise ValueError("not a JSON Web Key Set")
+        raise ValueError("the answer is not a JSON Web Key Set")
     return [key for key in keys if isinstance(key, dict)]

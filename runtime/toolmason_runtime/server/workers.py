@@ -122,7 +122,7 @@ class _Supervisor:
         """Start another worker; stop all, and return the exit code, if that is useless."""
         self._short_lives = self._short_lives + 1 if lived_s < _SHORT_S else 0
         if code == _USAGE_ERROR or self._short_lives >= _MAX_SHORT_LIVES:
-            _log.error("workers end while they start, with exit code %d", code)
+            _log.error("workers end during their start, with exit code %d", code)
             self.stop()
             return code if code > 0 else 1
         _log.warning("worker %d ended with exit code %d after %.0f s and is started again", number, code, lived_s)
