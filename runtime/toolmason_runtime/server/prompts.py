@@ -111,9 +111,9 @@ class Prompts:
             shown = [await self._message(message, values, context) for message in entry["messages"]]
         else:
             shown = messages(await self.handlers.run(name, checked, context, PROMPT))
-            for message in shown if syntax else ():
+            for message in shown:
                 # A handler may have the text from others.
-                if "text" in (content := message["content"]):
+                if syntax and "text" in (content := message["content"]):
                     content["text"] = _without_commands(content["text"], syntax["run_start"])
         return {"description": wire["description"], "messages": shown}
 
