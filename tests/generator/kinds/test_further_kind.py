@@ -166,3 +166,16 @@ def test_a_server_without_the_distribution_of_a_kind_says_so(
 
     assert count == 1
     assert result.is_error
+
+
+def test_templates_of_a_project_render_in_the_sandbox_with_the_kind(tmp_path: Path, site: Path) -> None:
+    project = project_in(tmp_path / "project")
+    override = project / "templates" / "docs" / "index.md.jinja"
+    override.parent.mkdir(parents=True)
+    override.write_text('{% extends "toolmason/docs/index.md.jinja" %}\n', encoding="utf-8")
+
+    result = toolmason(project, site, "generate")
+
+    assert result.returncode == 0, result.stderr
+    bindings = (project / "generated" / "words_server" / "terms" / "bindings.py").read_text(encoding="utf-8")
+    assert 'bind("glossary", models.ExplainTermParams, EXPLAIN_TERM)' in bindings
