@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolmason_runtime.apis.spec import Api
+from toolmason_runtime.extras import APIS, HTTP
 from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
@@ -303,6 +304,8 @@ class Server(FromTable):
     command: str
     launch: tuple[str, ...]
     """The command line that starts the server in the root of its project."""
+    declared_extras: frozenset[str] | None
+    """Extras of toolmason that the project requires; None if its pyproject.toml does not list toolmason."""
     tool_timeout: float | None
     """Client-side timeout of a tool call in seconds; None if unknown."""
     lifespan: Handler | None
@@ -342,6 +345,24 @@ class Server(FromTable):
     """Files that its manifest adds."""
     postings: str = ""
     """Content of `semantic.postings`; empty if the project has none."""
+
+    @property
+    def tool_extra(self) -> str:
+        """Extra of toolmason that its tools need on every transport; empty for none."""
+        return HTTP if self.upstreams else APIS if self.apis else ""
+
+    @property
+    def missing_extras(self) -> tuple[str, ...]:
+        """Extras of toolmason that it needs and the project does not require, sorted."""
+        if self.declared_extras is None:
+            return ()
+        needed = {self.tool_extra} if self.tool_extra else set()
+        if self.routes or self.middleware or self.table.auth:
+            needed = {HTTP}
+        if any(tool.http and tool.http.tool.select for tool in self.tools):
+            needed.add("jq")
+        declared = self.declared_extras | ({APIS} if HTTP in self.declared_extras else set())
+        return tuple(sorted(needed - declared))
 
     @property
     def http_modules(self) -> tuple[str, ...]:

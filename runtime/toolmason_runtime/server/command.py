@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolmason_runtime.audit.variables import variable as audit_variable
+from toolmason_runtime.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["OptionSpec", "main", "option_values"]
 
 LEAN = "lean"
-ENGINES = ("sdk", LEAN)
+SDK = "sdk"
+ENGINES = (SDK, LEAN)
 """Implementations of MCP over stdio: with the official SDK, or with the standard library alone."""
 _ASYNC_PHASE = "toolmason_runtime.transports.stdio.async_phase"
 """The module that the lean engine imports at the first call."""
-DEFAULT_ENGINE = "sdk" if sys.platform == "win32" else LEAN
+DEFAULT_ENGINE = SDK if sys.platform == "win32" else LEAN
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 LOG_FORMATS = ("text", "json")
 DEFAULT_LOG_LEVEL = "warning"
@@ -94,6 +96,7 @@ def main(
     startup_check: str = "",
     routes: str = "",
     middleware: str = "",
+    extra: str = "",
     package: str = "",
     prog: str,
     version: str,
@@ -115,6 +118,7 @@ def main(
         startup_check: `module:function` that returns warnings, which are logged after the start; empty for none.
         routes: `module:function` that returns further routes over HTTP; empty for none.
         middleware: `module:function` that wraps the application over HTTP; empty for none.
+        extra: extra of toolmason that tools of the server need on every transport; empty for none.
         package: import name of the generated package, which contains `install.json`; empty for a server without it.
         prog: name of the command.
         version: version of the server.
@@ -149,6 +153,8 @@ def main(
         return _usage_error(prog, str(error))
     if args.list_tools:
         return _print_tools(tools)
+    if problem := _missing_extra(args, extra):
+        return _usage_error(prog, problem)
     try:
         values = option_values(options, {option.name: getattr(args, _attribute(option), None) for option in options})
     except OptionError as error:
@@ -196,6 +202,15 @@ def main(
             return _serve_http(make_dispatcher, catalogue, args, prog=prog, shutdown=shutdown, hooks=hooks)
         _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
     return shutdown.exit()
+
+
+def _missing_extra(args: argparse.Namespace, extra: str) -> str:
+    """Return an error line if an extra that the command line or a tool needs is not installed; empty otherwise."""
+    if extra and (problem := missing_extra(USERS[extra], extra)):
+        return problem
+    if args.http:
+        return missing_extra("--http", HTTP)
+    return missing_extra(f"--engine {SDK}", HTTP) if args.engine == SDK else ""
 
 
 def _start_audit(catalogue: Catalogue, args: argparse.Namespace, prog: str) -> None:
