@@ -9,7 +9,6 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-
 from toolmason_runtime import serving
 from toolmason_runtime.extras import APIS, HTTP, MODULES, missing_extra, require_extra
 

@@ -300,7 +300,7 @@ def test_with_the_extra_the_sdk_serves_stdio(environment: Callable[[str], Enviro
 
 
 def test_with_the_extra_a_server_serves_http(environment: Callable[[str], Environment], tmp_path: Path) -> None:
-    program = environment("http").program("toolmason-workbench")
+    program = str(environment("http").program("toolmason-workbench"))
     command = [program, "--root", ".", "--http", "--port", "0"]
     with subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stderr is not None
