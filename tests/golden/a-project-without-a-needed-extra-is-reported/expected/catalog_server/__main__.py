@@ -25,19 +25,19 @@ def _serve(opened: Opened | None) -> int:
     from catalog_server.catalogue import CATALOGUE
     from catalog_server.server import load_index
 
-    return serving.main(
+    command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         extra=EXTRA,
         package="catalog_server",
         prog="catalog",
         version=CATALOGUE["server"]["version"],
-        opened=opened,
     )
+    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 58ef97e3a7b82ced825cf9bdf230ef08
+# toolmason: sha256 44650c5a7f5951232b0f8ee77cb181f0

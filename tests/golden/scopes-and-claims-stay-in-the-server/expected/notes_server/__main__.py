@@ -25,19 +25,19 @@ def _serve(opened: Opened | None) -> int:
     from notes_server.catalogue import CATALOGUE
     from notes_server.server import load_index
 
-    return serving.main(
+    command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         extra=EXTRA,
         package="notes_server",
         prog="notes",
         version=CATALOGUE["server"]["version"],
-        opened=opened,
     )
+    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 7d8802dbc532629e32af14cf32a4eb93
+# toolmason: sha256 34dce0b9ee87adc0b160bde043304612
