@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from toolmason_runtime.extras import APIS
 
-from toolmason.commands.import_ import FILE, fail_import, force_option, print_lines, require_extra
+from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines, require_extra
 from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
 
 if TYPE_CHECKING:

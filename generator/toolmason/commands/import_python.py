@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from toolmason.commands.import_ import (
+from toolmason.commands.import_output import (
     FILE,
     fail_import,
     force_option,
