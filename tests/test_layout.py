@@ -17,8 +17,11 @@ from toolmason.scaffold import lay_out, project_names
 
 REPOSITORY = Path(__file__).parents[1]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 TOOLKIT = {"toolmason", "toolmason_templates"} | {
-    re.split(r"[^\w-]", requirement)[0].replace("-", "_") for requirement in PROJECT["optional-dependencies"]["toolkit"]
+    re.split(r"[^\w-]", requirement)[0].replace("-", "_")
+    for requirement in EXTRAS["toolkit"]
+    if requirement not in EXTRAS["http"]
 }
 """Packages that an author of servers installs and that a running server does not have."""
 ROOTS = {
@@ -55,7 +58,7 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
+    *("extras", "_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
     *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "kinds", "install", "server", "boot"),
     *("serving", "testing"),
 )

@@ -27,7 +27,7 @@ WANTED = {
         *EXTRAS["toolkit"],
         *PROJECT["build-system"]["requires"],
     ],
-    "server.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["workbench"]],
+    "server.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["http"], *EXTRAS["workbench"]],
     "toolkit.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["toolkit"]],
     "tools.txt": PROJECT["dependency-groups"]["tools"],
 }

@@ -10,6 +10,8 @@ from toolmason_runtime import ToolError
 
 FOR_QUESTIONS: Final = ("tenacity",)
 """Packages of the research tools."""
+FOR_PAGES: Final = ("starlette", "uvicorn")
+"""Packages of the review pages."""
 
 
 class NotInstalledError(ToolError):

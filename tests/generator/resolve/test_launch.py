@@ -18,7 +18,7 @@ from toolmason.clients import GEMINI_CLI, clients
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.input_files import MAX_INPUT_BYTES
-from toolmason.model.client_launch import PyprojectError, declared_scripts
+from toolmason.model.client_launch import PyprojectError, read_declared
 from toolmason.model.server import Server
 from toolmason.pipeline import read
 from toolmason.project import Project, find_project
@@ -119,7 +119,7 @@ def test_a_change_of_pyproject_shows_in_check(project: Project, run: Callable[..
 def test_scripts_are_those_of_the_project_table(tmp_path: Path, text: str, scripts: set[str]) -> None:
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
 
-    assert declared_scripts(tmp_path) == scripts
+    assert read_declared(tmp_path).scripts == scripts
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_pyproject_that_cannot_be_read_is_told(tmp_path: Path, data: bytes, re
     (tmp_path / "pyproject.toml").write_bytes(data)
 
     with pytest.raises(PyprojectError, match=reason):
-        declared_scripts(tmp_path)
+        read_declared(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
@@ -143,13 +143,13 @@ def test_a_pyproject_that_is_no_plain_file_of_the_project_is_refused(tmp_path: P
     root.mkdir()
     os.mkfifo(root / "pyproject.toml")
     with pytest.raises(PyprojectError, match="not a regular file"):
-        declared_scripts(root)
+        read_declared(root)
 
     (root / "pyproject.toml").unlink()
     (tmp_path / "elsewhere.toml").write_text(SCRIPTS, encoding="utf-8")
     (root / "pyproject.toml").symlink_to(tmp_path / "elsewhere.toml")
     with pytest.raises(PyprojectError, match="is outside the project"):
-        declared_scripts(root)
+        read_declared(root)
 
 
 def test_gemini_cli_is_told_to_pass_on_what_it_would_withhold(bare: Project) -> None:
