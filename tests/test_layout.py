@@ -22,11 +22,12 @@ TOOLKIT = {"toolmason", "toolmason_templates"} | {
 }
 """Packages that an author of servers installs and that a running server does not have."""
 ROOTS = {
-    "generator": "toolmason",
-    "runtime": "toolmason_runtime",
-    "handlers": "workbench_handlers",
-    "generated": "workbench_server",
+    "generator": ("toolmason",),
+    "runtime": ("toolmason_runtime",),
+    "handlers": ("workbench_handlers", "workbench_research"),
+    "generated": ("workbench_server",),
 }
+"""The source roots with their packages."""
 STAGES = (
     *(
         "diagnostics",
@@ -59,6 +60,14 @@ PUBLIC = {"toolmason_runtime"} | {
     f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing")
 }
 """The modules of the runtime that handlers and generated code may import."""
+USERS_OF_RESEARCH = {
+    "workbench_handlers.doctor.checks",
+    "workbench_handlers.doctor.command",
+    "workbench_handlers.lifespan",
+    "workbench_handlers.research",
+    "workbench_handlers.workflows.feature",
+}
+"""The modules of Workbench that import its research, which is an extra."""
 BINARY = {".png", ".jpg", ".gif", ".wav", ".ico", ".pdf", ".zip"}
 OF_ONE_MACHINE = tuple(f"{place}/" for place in (REPOSITORY, Path.home(), Path(sys.prefix)))
 """Paths that exist on this machine only."""
@@ -119,7 +128,7 @@ def _module(name: str, known: dict[str, str]) -> str:
 
 
 def packages(graph: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The graph of modules as one of the packages directly below the top."""
+    """The graph of modules as one of the packages directly below those of the top; these are empty."""
     result: dict[str, set[str]] = {}
     for name, used in graph.items():
         package = _package(name)
@@ -129,7 +138,7 @@ def packages(graph: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def _package(module: str) -> str:
-    return module.split(".")[1] if "." in module else ""
+    return ".".join(module.split(".")[:2]) if "." in module else ""
 
 
 def cycle(graph: dict[str, set[str]]) -> list[str]:
@@ -149,16 +158,26 @@ def test_no_module_imports_itself_through_others(root: str) -> None:
 @pytest.mark.parametrize("root", ["generator", "runtime", "handlers"])
 def test_no_package_imports_itself_through_others(root: str) -> None:
     graph = packages(modules(root))
-    graph.pop("", None)  # The top package exports names of the others lazily.
+    graph.pop("", None)  # A top package exports names of the others lazily.
     assert cycle(graph) == []
 
 
 @pytest.mark.parametrize(("root", "order"), [("generator", STAGES), ("runtime", LAYERS)])
 def test_packages_import_only_earlier_ones(root: str, order: tuple[str, ...]) -> None:
     graph = packages(modules(root))
+    top_package, *_ = ROOTS[root]
+    order = tuple(f"{top_package}.{name}" for name in order)
     assert set(graph) - {""} == set(order)
     later = {(name, used) for name in order for used in graph[name] - {""} if order.index(used) > order.index(name)}
     assert later == set()
+
+
+def test_few_modules_of_workbench_import_its_research() -> None:
+    graph = modules("handlers")
+
+    importing = {name for name, used in graph.items() if any(top(other) == "workbench_research" for other in used)}
+
+    assert {name for name in importing if top(name) != "workbench_research"} == USERS_OF_RESEARCH
 
 
 @pytest.mark.parametrize("root", ["handlers", "generated"])
@@ -197,7 +216,7 @@ def test_the_toolkit_and_the_runtime_import_no_server() -> None:
         for root in ("generator", "runtime")
         for path, source in sources(root).items()
         for name in imported(source)
-        if top(name) in {"workbench_handlers", "workbench_server"}
+        if top(name) in {"workbench_handlers", "workbench_research", "workbench_server"}
     }
     assert found == set()
 

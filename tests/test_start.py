@@ -9,7 +9,10 @@ import sys
 
 import pytest
 
-HEAVY = {"pydantic", "mcp", "mcp_types", "jinja2", "workbench_handlers", "jsonschema", "datamodel_code_generator"}
+HEAVY = {
+    *("pydantic", "mcp", "mcp_types", "jinja2", "jsonschema", "datamodel_code_generator"),
+    *("workbench_handlers", "workbench_research"),
+}
 
 ANSWERING = """
 import asyncio, json, sys

@@ -23,23 +23,23 @@ from toolmason_runtime.chunks import memory, shared_work, text
 from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
 
-from workbench_handlers.doctor.checks import INSTALL_GEMINI
 from workbench_handlers.doctor.command import main as doctor
-from workbench_handlers.model_backends import detect, environment, gemini, logs, read_only, selection
-from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.attempt import run_attempt
-from workbench_handlers.model_backends.environment import child_environment
-from workbench_handlers.model_backends.failure_kinds import AttemptError, classify, tool_error
-from workbench_handlers.model_backends.gemini import GeminiAdapter
-from workbench_handlers.model_backends.question import TIMEOUT_S, Question
-from workbench_handlers.model_backends.retry import RetryConfig
-from workbench_handlers.model_backends.selection import COMMANDS
-from workbench_handlers.research import delivery, operations, progress, slots, tools, web_search
-from workbench_handlers.research.error_codes import SPECIFIED, STILL_RUNNING
+from workbench_research import delivery, operations, progress, slots, tools, web_search
+from workbench_research.doctor.checks import INSTALL_GEMINI
+from workbench_research.error_codes import SPECIFIED, STILL_RUNNING
+from workbench_research.model_backends import detect, environment, gemini, logs, read_only, selection
+from workbench_research.model_backends.adapter import Program
+from workbench_research.model_backends.attempt import run_attempt
+from workbench_research.model_backends.environment import child_environment
+from workbench_research.model_backends.failure_kinds import AttemptError, classify, tool_error
+from workbench_research.model_backends.gemini import GeminiAdapter
+from workbench_research.model_backends.question import TIMEOUT_S, Question
+from workbench_research.model_backends.retry import RetryConfig
+from workbench_research.model_backends.selection import COMMANDS
 from workbench_server.catalogue import CATALOGUE
 
 PAGE = read("docs/research.md")
-HANDLERS = ROOT / "handlers" / "workbench_handlers"
+HANDLERS = ROOT / "handlers"
 SERVER: dict[str, Any] = tomllib.loads((ROOT / "manifest" / "workbench.toml").read_text(encoding="utf-8"))["server"]
 VARIABLES = PAGE.rows("variable", "default", "meaning")
 OF_WORKFLOWS = {quoted(name)[0] for name, *_ in read("docs/workflows.md").rows("variable", "default", "purpose")}

@@ -43,7 +43,14 @@ MAX_NAME_LENGTH = 32
 """Maximum characters of a server's name, which is a prefix of its tool names in clients."""
 
 OWN_PACKAGES: Final = frozenset(
-    {"toolmason", "toolmason_runtime", "toolmason_templates", "workbench_handlers", "workbench_server"}
+    {
+        "toolmason",
+        "toolmason_runtime",
+        "toolmason_templates",
+        "workbench_handlers",
+        "workbench_research",
+        "workbench_server",
+    }
 )
 """Packages in the wheel of toolmason, which an editable installation does not list."""
 DEVELOPMENT_PACKAGES: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})

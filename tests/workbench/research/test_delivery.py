@@ -11,7 +11,7 @@ from toolmason_runtime import ToolCall
 from toolmason_runtime.chunks.cutting import truncated
 from toolmason_runtime.chunks.store import ChunkStore
 
-from workbench_handlers.research.delivery import Limits, deliver, limits, truncation_warning
+from workbench_research.delivery import Limits, deliver, limits, truncation_warning
 
 pytestmark = pytest.mark.anyio
 

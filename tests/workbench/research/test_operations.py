@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from workbench_handlers.research.operations import Operation, Operations, StillRunningError
+from workbench_research.operations import Operation, Operations, StillRunningError
 
 LONG_S = 60.0
 PATIENCE_S = 10.0
@@ -555,7 +555,7 @@ def test_a_client_that_does_not_listen_holds_nobody_up() -> None:
 def test_work_continues_without_callers_while_another_process_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("workbench_handlers.research.operations.WANTED_S", 0.2)
+    monkeypatch.setattr("workbench_research.operations.WANTED_S", 0.2)
 
     async def scenario() -> None:
         operations, work = Operations(linger_s=0), Work()

@@ -11,7 +11,7 @@ import pytest
 from toolmason_runtime import ToolCall
 from toolmason_runtime.protocol.call import Level
 
-from workbench_handlers.research.progress import progress_reporter
+from workbench_research.progress import progress_reporter
 
 PATIENCE_S = 10.0
 

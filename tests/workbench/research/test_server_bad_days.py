@@ -29,8 +29,8 @@ from fake_cli import (
 )
 from served import Ear, Near, environment, inside, served, settle, until
 
-from workbench_handlers.research.prompts import PREAMBLE
-from workbench_handlers.research.state import Research
+from workbench_research.prompts import PREAMBLE
+from workbench_research.state import Research
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]

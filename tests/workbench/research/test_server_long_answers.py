@@ -13,8 +13,8 @@ from fake_cli import Fake, answered, cjk, line, result, slivers, started
 from served import Ear, Said, environment, inside, served, settle
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench_handlers.model_backends.question import Answer
-from workbench_handlers.research.state import Research
+from workbench_research.model_backends.question import Answer
+from workbench_research.state import Research
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]

@@ -16,7 +16,7 @@ from gemini_homes import KEY, Home
 from oracle import MODERN
 from served import Ear, Inside, environment, inside, served, settle
 
-from workbench_handlers.research.prompts import PREAMBLE
+from workbench_research.prompts import PREAMBLE
 from workbench_server.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.anyio

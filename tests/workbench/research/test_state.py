@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench_handlers.model_backends.selection import FLASH, MODELS, PRO, models
-from workbench_handlers.research.operations import LINGER_S, WAIT_S
-from workbench_handlers.research.slots import MAX_PROGRAMS
-from workbench_handlers.research.state import (
+from workbench_research.model_backends.selection import FLASH, MODELS, PRO, models
+from workbench_research.operations import LINGER_S, WAIT_S
+from workbench_research.slots import MAX_PROGRAMS
+from workbench_research.state import (
     MAX_PROGRAMS_VARIABLE,
     MAX_SECONDS,
     WAIT_VARIABLE,

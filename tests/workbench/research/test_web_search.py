@@ -13,7 +13,7 @@ from gemini_homes import Home
 from oracle import MODERN
 from served import Ear, Said, environment, inside, served, settle
 
-from workbench_handlers.research.web_search import find_sources, search_prompt
+from workbench_research.web_search import find_sources, search_prompt
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]

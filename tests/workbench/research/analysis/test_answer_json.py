@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_handlers.research.analysis.answer_json import (
+from workbench_research.analysis.answer_json import (
     Parsed,
     find_object,
     parse_choice,

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_handlers.research.analysis.citations import (
+from workbench_research.analysis.citations import (
     MAX_FILES,
     Citation,
     CitationChecker,
     parse_citation,
     parse_line_range,
 )
-from workbench_handlers.research.analysis.scope import Scope
+from workbench_research.analysis.scope import Scope
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from workbench_handlers.research.analysis.prompts import quoted
+from workbench_research.analysis.prompts import quoted
 
 CALLS: dict[str, dict[str, Any]] = {
     "ask_gemini": {"prompt": "What is @src/app.py for?", "include_codebase_context": True},

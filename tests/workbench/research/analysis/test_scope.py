@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolError
 
-from workbench_handlers.research.analysis.scope import Scope, parse_scope, split_list
+from workbench_research.analysis.scope import Scope, parse_scope, split_list
 
 
 @pytest.mark.parametrize("written", ["src", "src/", "./src", "src/../src/", "tests/../src"])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench_handlers.research.analysis.token_budget import CUT_MARK, cut_to_budget, take_within_budget
+from workbench_research.analysis.token_budget import CUT_MARK, cut_to_budget, take_within_budget
 
 SENTENCES = "The store opens a file. It reads every line! Does it close it? " * 40
 

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from toolmason_runtime import ToolError
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench_handlers.research.analysis.result import LONG_TEXT
-from workbench_handlers.research.analysis.token_budget import CUT_MARK, RESULT_TOKENS
+from workbench_research.analysis.result import LONG_TEXT
+from workbench_research.analysis.token_budget import CUT_MARK, RESULT_TOKENS
 
 LEAST: dict[str, dict[str, Any]] = {
     "ask_gemini": {"prompt": "why?"},

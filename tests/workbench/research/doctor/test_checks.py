@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from workbench_handlers.doctor.checks import Check, git_ignore_check, inspect_setup, program_on_path
-from workbench_handlers.model_backends.selection import without_project_paths
+from workbench_research.doctor.checks import Check, git_ignore_check, inspect_setup, program_on_path
+from workbench_research.model_backends.selection import without_project_paths
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis", "tenacity")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.agy import AgyAdapter
-from workbench_handlers.model_backends.attempt import run_attempt
-from workbench_handlers.model_backends.detect import parse_features
-from workbench_handlers.model_backends.events import (
+from workbench_research.model_backends.adapter import Program
+from workbench_research.model_backends.agy import AgyAdapter
+from workbench_research.model_backends.attempt import run_attempt
+from workbench_research.model_backends.detect import parse_features
+from workbench_research.model_backends.events import (
     Event,
     RunFinished,
     RunStarted,
@@ -24,8 +24,8 @@ from workbench_handlers.model_backends.events import (
     ToolStarted,
     WarningEvent,
 )
-from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY, AttemptError, classify, tool_error
-from workbench_handlers.model_backends.question import Question
+from workbench_research.model_backends.failure_kinds import NOT_READ_ONLY, AttemptError, classify, tool_error
+from workbench_research.model_backends.question import Question
 
 MakeFake = Callable[..., Fake]
 

@@ -25,13 +25,13 @@ from fake_cli import (
 from gemini_api import GeminiApi, Refuse, Say
 from toolmason_runtime import ToolError
 
-from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.ask import ask_model, ask_with_retries
-from workbench_handlers.model_backends.detect import parse_features
-from workbench_handlers.model_backends.failure_kinds import AttemptError
-from workbench_handlers.model_backends.gemini import GeminiAdapter
-from workbench_handlers.model_backends.question import Answer, Question
-from workbench_handlers.model_backends.retry import RetryConfig, RetryStatistics
+from workbench_research.model_backends.adapter import Program
+from workbench_research.model_backends.ask import ask_model, ask_with_retries
+from workbench_research.model_backends.detect import parse_features
+from workbench_research.model_backends.failure_kinds import AttemptError
+from workbench_research.model_backends.gemini import GeminiAdapter
+from workbench_research.model_backends.question import Answer, Question
+from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
 
 MakeFake = Callable[..., Fake]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from workbench_handlers.model_backends.auth import Auth, find_auth
+from workbench_research.model_backends.auth import Auth, find_auth
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 SETTINGS = ".gemini/settings.json"

@@ -12,16 +12,16 @@ import pytest
 from fake_cli import AGY_HELP, GEMINI_HELP, Fake, pause
 from toolmason_runtime import ToolError
 
-from workbench_handlers.model_backends import detect
-from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.detect import (
+from workbench_research.model_backends import detect
+from workbench_research.model_backends.adapter import Program
+from workbench_research.model_backends.detect import (
     clear_cache,
     find_program,
     inspect_program,
     parse_features,
     parse_version,
 )
-from workbench_handlers.model_backends.selection import without_project_paths
+from workbench_research.model_backends.selection import without_project_paths
 
 MakeFake = Callable[..., Fake]
 

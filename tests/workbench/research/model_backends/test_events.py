@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_handlers.model_backends.events import (
+from workbench_research.model_backends.events import (
     MAX_INVALID_BYTES,
     Event,
     EventReader,

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from workbench_handlers.model_backends.logs import LOGGER, RedactingFilter, install, record
+from workbench_research.model_backends.logs import LOGGERS, RedactingFilter, install, record
 
+OURS = logging.getLogger("workbench_research")
 KEY = "AIzaSyD-0123456789abcdefghijklmnopqrstu"
 ENVIRON = {"GEMINI_API_KEY": "a-key-without-a-form", "HOME": "/home/someone"}
 
@@ -33,24 +34,27 @@ class Log:
 @pytest.fixture
 def log() -> Iterator[Log]:
     log = Log()
-    root, own = logging.getLogger(), logging.getLogger(LOGGER)
+    root, loggers = logging.getLogger(), [logging.getLogger(name) for name in LOGGERS]
     handler = logging.StreamHandler(log.others)
     root.addHandler(handler)
-    own.setLevel(logging.DEBUG)
+    for own in loggers:
+        own.setLevel(logging.DEBUG)
     install(ENVIRON, stream=log.ours)
     yield log
     root.removeHandler(handler)
-    for each in list(own.handlers):
-        own.removeHandler(each)
     for each in root.handlers:
         each.filters[:] = [kept for kept in each.filters if not isinstance(kept, RedactingFilter)]
-    own.propagate = True
-    own.setLevel(logging.NOTSET)
+    for own in loggers:
+        for each in list(own.handlers):
+            own.removeHandler(each)
+        own.propagate = True
+        own.setLevel(logging.NOTSET)
 
 
-def test_a_record_is_one_line_of_json_with_its_fields(log: Log) -> None:
+@pytest.mark.parametrize("name", ["workbench_handlers.files.x", "workbench_research.model_backends.x"])
+def test_a_record_is_one_line_of_json_with_its_fields(log: Log, name: str) -> None:
     record(
-        logging.getLogger("workbench_handlers.model_backends.x"),
+        logging.getLogger(name),
         logging.INFO,
         "answered\nwell",
         model="flash",
@@ -62,7 +66,7 @@ def test_a_record_is_one_line_of_json_with_its_fields(log: Log) -> None:
     assert datetime.fromisoformat(line.pop("time")).tzinfo is not None
     assert line == {
         "level": "info",
-        "logger": "workbench_handlers.model_backends.x",
+        "logger": name,
         "message": "answered\nwell",
         "model": "flash",
         "tokens": 12,
@@ -76,22 +80,20 @@ def test_a_record_is_one_line_of_json_with_its_fields(log: Log) -> None:
     [(logging.DEBUG, "debug"), (logging.INFO, "info"), (logging.WARNING, "warn"), (logging.ERROR, "error")],
 )
 def test_levels_have_the_names_of_the_specification(log: Log, level: int, name: str) -> None:
-    record(logging.getLogger(LOGGER), level, "x")
+    record(OURS, level, "x")
 
     assert [line["level"] for line in log.lines] == [name]
 
 
 def test_what_is_below_the_level_of_the_server_is_not_logged(log: Log) -> None:
-    logging.getLogger(LOGGER).setLevel(logging.ERROR)
-    record(logging.getLogger("workbench_handlers.y"), logging.WARNING, "x")
+    OURS.setLevel(logging.ERROR)
+    record(logging.getLogger("workbench_research.y"), logging.WARNING, "x")
 
     assert log.lines == []
 
 
 def test_a_prompt_is_logged_as_its_length_wherever_it_stands(log: Log) -> None:
-    record(
-        logging.getLogger(LOGGER), logging.INFO, "x", prompt="why " * 500, params={"question": "why?", "answer": ["a"]}
-    )
+    record(OURS, logging.INFO, "x", prompt="why " * 500, params={"question": "why?", "answer": ["a"]})
 
     [line] = log.lines
     assert line["prompt"] == "2,000 characters"
@@ -120,14 +122,14 @@ def test_no_secret_is_logged_however_it_gets_there(log: Log, secret: str) -> Non
 
 
 def test_a_field_named_like_a_secret_is_not_logged(log: Log) -> None:
-    record(logging.getLogger(LOGGER), logging.INFO, "x", api_key="plain", tokensUsed=5, nested={"password": "plain"})
+    record(OURS, logging.INFO, "x", api_key="plain", tokensUsed=5, nested={"password": "plain"})
 
     assert "plain" not in log.text
     assert log.lines[0]["tokensUsed"] == 5
 
 
 def test_a_field_cannot_replace_what_every_line_has(log: Log) -> None:
-    record(logging.getLogger(LOGGER), logging.INFO, "x", level="fatal", time="never")
+    record(OURS, logging.INFO, "x", level="fatal", time="never")
 
     assert log.lines[0]["level"] == "info"
     assert log.lines[0]["time"] != "never"
@@ -135,7 +137,7 @@ def test_a_field_cannot_replace_what_every_line_has(log: Log) -> None:
 
 def test_installing_twice_logs_once(log: Log) -> None:
     install(ENVIRON, stream=log.ours)
-    record(logging.getLogger(LOGGER), logging.INFO, "x")
+    record(OURS, logging.INFO, "x")
 
     assert len(log.lines) == 1
     assert all(

@@ -16,9 +16,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.research.at_references import MAX_REFERENCES, References, escape_at_signs, resolve_references
 from workbench_handlers.workspace.ignore import ALWAYS_IGNORED
 from workbench_handlers.workspace.roots import Root
+from workbench_research.at_references import MAX_REFERENCES, References, escape_at_signs, resolve_references
 
 CLI = re.compile(r'(?<!\\)@((?:(?:"(?:[^"]*)")|(?:\\[^\n\r\u2028\u2029]|[^ \t\n\r,;!?()\[\]{}.]|\.(?!\Z|[ \t\n\r])))+)')
 """How the Gemini CLI 0.61 finds references: `AT_COMMAND_PATH_REGEX_SOURCE`, in Python's words."""

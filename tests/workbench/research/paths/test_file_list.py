@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolError
 
-from workbench_handlers.research.file_list import MAX_EXCLUDED, MAX_FILES, FileList, list_files, readable
 from workbench_handlers.workspace.roots import Root, locate
 from workbench_handlers.workspace.scan import Scan, ScanStoppedError
+from workbench_research.file_list import MAX_EXCLUDED, MAX_FILES, FileList, list_files, readable
 
 NOBODY = 65_534
 

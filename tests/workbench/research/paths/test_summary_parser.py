@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_handlers.research.file_list import ListedFile
-from workbench_handlers.research.summary_parser import MAX_SUMMARY_CHARS, Parsed, parse_summaries
 from workbench_handlers.workspace.roots import Located, Root
+from workbench_research.file_list import ListedFile
+from workbench_research.summary_parser import MAX_SUMMARY_CHARS, Parsed, parse_summaries
 
 ROOT = Root(Path("/home/user/project"), "a test")
 NAMES = ("src/index.ts", "src/auth/login.ts", "src/a: b - c.md", "src/LICENSE", "src/@types/x.d.ts")

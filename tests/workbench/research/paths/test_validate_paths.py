@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolCall
 
-from workbench_handlers.research.paths import project_root, validate_paths
 from workbench_handlers.state import workspace
+from workbench_research.paths import project_root, validate_paths
 
 
 @dataclass
