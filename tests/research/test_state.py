@@ -18,7 +18,7 @@ from workbench_research.state import (
     seconds_setting,
 )
 
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(

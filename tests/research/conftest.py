@@ -18,16 +18,18 @@ from typing import Final
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "workbench" / "support"))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from fake_cli import AGY_HELP, GEMINI_HELP, Fake, Script, make
 from gemini_api import GeminiApi
 from gemini_homes import KEY, Home
 from redis_server import redis, redis_servers, shared_redis
+from workbench_room import client, room
 
-__all__ = ["redis", "redis_servers", "shared_redis"]
+__all__ = ["client", "redis", "redis_servers", "room", "shared_redis"]
 
-NODE_MODULES: Final = Path(__file__).parents[2] / "node_modules"
+NODE_MODULES: Final = Path(__file__).parents[1] / "node_modules"
 MakeFake = Callable[..., Fake]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from workbench_handlers.doctor.client_files import ClientFile, client_files, client_names
 
-GENERATED = Path(__file__).parents[4] / "generated" / "clients"
+GENERATED = Path(__file__).parents[3] / "generated" / "clients"
 
 
 def parsed(file: ClientFile) -> Any:
