@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.workspace.packages import require_for_questions
 from workbench_research.model_backends.logs import record
 from workbench_research.model_backends.question import Answer, Ask, Question, Report
 from workbench_research.model_backends.selection import models
@@ -27,6 +26,7 @@ from workbench_research.operations import (
     Operations,
     StillRunningError,
 )
+from workbench_research.packages import require_for_questions
 from workbench_research.progress import HEARTBEAT_INTERVAL_S, progress_reporter
 from workbench_research.slots import MAX_PROGRAMS
 

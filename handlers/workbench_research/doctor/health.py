@@ -14,10 +14,10 @@ import anyio.to_thread
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import describe_isolation, isolation_warnings
 
-from workbench_handlers.workspace.packages import require_for_questions
 from workbench_research.doctor.checks import ProgramPath, Setup, git_ignore_check, inspect_setup
 from workbench_research.model_backends.selection import find_executable
 from workbench_research.model_backends.user_settings import Environ
+from workbench_research.packages import require_for_questions
 
 if TYPE_CHECKING:
     from workbench_research.model_backends.adapter import Program

@@ -28,7 +28,6 @@ from typing import Any, Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.workspace.packages import require_for_questions
 from workbench_research.model_backends.adapter import Adapter, Program
 from workbench_research.model_backends.auth import NONE, find_auth
 from workbench_research.model_backends.failure_kinds import AttemptError, Failure, Kind, classify, tool_error
@@ -42,6 +41,7 @@ from workbench_research.model_backends.retry import (
     Sleep,
     retry_async,
 )
+from workbench_research.packages import require_for_questions
 
 Attempt = Callable[[str], Awaitable[Answer]]
 """Asks the named model once."""
