@@ -98,15 +98,15 @@ class Research:
         Raises:
             ToolError: there is no program, or no answer.
         """
-        from workbench_research.model_backends.adapters import adapter_for
         from workbench_research.model_backends.ask import ask_model
         from workbench_research.model_backends.detect import find_program
+        from workbench_research.model_backends.gemini import GeminiAdapter
         from workbench_research.model_backends.selection import without_project_paths
 
         program = await find_program(without_project_paths(os.environ, projects))
         answer = await ask_model(
             question,
-            adapter=adapter_for(program),
+            adapter=GeminiAdapter(),
             program=program,
             retry=self.retry,
             statistics=self.statistics,

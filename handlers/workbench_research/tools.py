@@ -222,9 +222,6 @@ async def _read_only_status(program: Program) -> ReadOnlyStatus:
 
 def _read_only_status_now(program: Program) -> ReadOnlyStatus:
     is_enforced, reasons = read_only_enforced(program, os.environ)
-    if program.name != "gemini":
-        note = f"`{program.name}` restricts itself to reading; this cannot be enforced"
-        return ReadOnlyStatus(None if is_enforced else False, (*reasons, note))
     if not can_search(program):
         note = (
             "the model cannot search files, since neither a sandbox nor a trusted ripgrep is available: install ripgrep"

@@ -35,7 +35,7 @@ from workbench_research.model_backends.failure_kinds import AttemptError, classi
 from workbench_research.model_backends.gemini import GeminiAdapter
 from workbench_research.model_backends.question import TIMEOUT_S, Question
 from workbench_research.model_backends.retry import RetryConfig
-from workbench_research.model_backends.selection import COMMANDS
+from workbench_research.model_backends.selection import COMMAND, PROGRAM
 from workbench_server.catalogue import CATALOGUE
 
 PAGE = read("docs/research.md")
@@ -86,7 +86,7 @@ def test_defaults_and_models_are_those_of_the_code() -> None:
     models = {kind: [name or "auto" for name in selection.models(kind, {})] for kind in ("flash", "pro")}
     defaults = {
         "WORKBENCH_BACKEND": "auto",
-        **{variable: command for command, variable in COMMANDS.items()},
+        COMMAND: PROGRAM,
         "WORKBENCH_FLASH_MODELS": ",".join(models["flash"]),
         "WORKBENCH_PRO_MODELS": ",".join(models["pro"]),
         "WORKBENCH_LINGER_SECONDS": f"{operations.LINGER_S:g}",
@@ -151,7 +151,6 @@ def test_error_codes_and_the_example_are_those_of_the_code() -> None:
         ("files of {} MiB together", memory.MAX_FILE_BYTES // 1024**2),
         ("texts of more than {} MiB are always kept", shared_work.MAX_SHARED_BYTES // 1024**2),
         ("A prompt has at most {} MiB", gemini.MAX_PROMPT_BYTES // 1024**2),
-        ("from version {} on", ".".join(map(str, detect.MIN_AGY_VERSION))),
         ("varies by up to {:.0f} percent", RetryConfig().jitter_range * 100),
         ("Answers are kept for an {}.", "hour" if text.TTL_S == 3600 else text.TTL_S),
         ("npm install -g {}", INSTALL_GEMINI.rpartition(" ")[2]),

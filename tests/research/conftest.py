@@ -21,7 +21,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbench" / "support"))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
-from fake_cli import AGY_HELP, GEMINI_HELP, Fake, Script, make
+from fake_cli import GEMINI_HELP, Fake, Script, make
 from gemini_api import GeminiApi
 from gemini_homes import KEY, Home
 from redis_server import redis, redis_servers, shared_redis
@@ -92,7 +92,7 @@ def fake(tmp_path: Path) -> MakeFake:
     ) -> Fake:
         directory = tmp_path / f"fake-{len(made)}"
         directory.mkdir()
-        known = {"gemini": ("0.61.0", GEMINI_HELP), "agy": ("1.1.22", AGY_HELP)}.get(name, ("1.0.0", ""))
+        known = ("0.61.0", GEMINI_HELP) if name == "gemini" else ("1.0.0", "")
         fake = make(directory, name, *scripts, version=version or known[0], help_text=help or known[1], probe=probe)
         made.append(fake)
         return fake

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_cli import Fake, Script, Step, answered, event, no_model, out, quota, read, result, started
+from fake_cli import Fake, Script, answered, event, no_model, quota, read, result, started
 from gemini_api import BAD_KEY, NO_MODEL, TOO_MANY, Call, GeminiApi, Hold, Say
 from gemini_homes import KEY, Home
 from oracle import MODERN
@@ -351,29 +351,21 @@ async def test_real_cli_asks_the_api_for_the_models_of_the_appendix_in_turn_and_
     assert KEY not in everything
 
 
-async def test_the_successor_is_asked_where_it_was_chosen(
+async def test_an_unknown_backend_is_refused_with_the_valid_ones(
     fake: MakeFake, app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def agy(kind: str, **part: Any) -> Step:
-        return out(json.dumps({"event": kind, "conversation_id": "c", kind: part}) + "\n")
-
-    usage = {"input_tokens": 17, "output_tokens": 9, "total_tokens": 26}
-    begun = agy("init", cwd=str(app), tools=["view_file"], permission_mode="request-review", model="pro")
-    cli = fake("agy", [begun, agy("result", status="SUCCESS", response="It starts.", usage=usage)])
-    environ = environment(tmp_path / "home", cli, WORKBENCH_FLASH_MODELS="fast")
-    settle(monkeypatch, environ)
+    cli = fake("gemini", answered("It starts."))
+    settle(monkeypatch, environment(tmp_path / "home", cli, WORKBENCH_BACKEND="agy"))
 
     async with inside(app) as server:
-        unasked = (await server.call("quick_query", prompt="Where?")).error
-        monkeypatch.setenv("WORKBENCH_BACKEND", "agy")
-        found = (await server.call("quick_query", prompt="Where?")).data
+        refused = (await server.call("quick_query", prompt="Where?")).error
         health = (await server.call("health_check", includeDiagnostics=True)).data
 
-    assert unasked["code"] == "GEMINI_CLI_NOT_FOUND"
-    assert "WORKBENCH_BACKEND=agy" in unasked["message"]
-    assert (found["answer"], found["stats"]["tokensUsed"]) == ("It starts.", 26)
-    assert "--model=fast" in cli.runs[0].argv
-    assert health["diagnostics"]["backend"]["name"] == "agy"
+    assert refused["code"] == "GEMINI_CLI_NOT_FOUND"
+    assert "WORKBENCH_BACKEND is 'agy': set it to gemini or auto" in refused["message"]
+    assert cli.runs == []
+    assert health["status"] == "degraded"
+    assert "set it to gemini or auto" in health["problems"][0]
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,11 @@ from toolmason_runtime import ToolError
 
 from workbench_research.model_backends.auth import KEY_PAGE, TITLES, Auth, find_auth
 from workbench_research.model_backends.selection import (
-    AUTO,
-    BACKEND,
-    COMMANDS,
-    configured_backend,
+    COMMAND as COMMAND_VARIABLE,
+)
+from workbench_research.model_backends.selection import (
+    PROGRAM,
+    backend_problem,
     configured_command,
     find_executable,
     without_project_paths,
@@ -42,22 +43,10 @@ TEST_PROMPT: Final = "This is a test of the connection. Use no tools. Answer wit
 TEST_TIMEOUT_S: Final = 120.0
 
 _EXPORT: Final = "$env:{}" if sys.platform == "win32" else "export {}"
-_INSTALL_AGY: Final = (
-    "irm https://antigravity.google/cli/install.ps1 | iex"
-    if sys.platform == "win32"
-    else "curl -fsSL https://antigravity.google/cli/install.sh | bash"
-)
-_AGY: Final = f"""\
-  {_INSTALL_AGY}
-  {_EXPORT.format(BACKEND)}="agy"
-Run `agy` once and sign in with Google. It has no list of allowed tools, so its read-only mode is weaker; it is used \
-only if {BACKEND} names it. See https://antigravity.google/product/antigravity-cli"""
 _INSTALL: Final = f"""\
 Install Gemini CLI, for an API key or an enterprise account (https://github.com/google-gemini/gemini-cli):
   {INSTALL_GEMINI}
-Or install agy 1.1.13 or later, for a personal Google account:
-{_AGY}
-If the program is not on PATH, set {" or ".join(COMMANDS.values())} to its path."""
+If the program is not on PATH, set {COMMAND_VARIABLE} to its path."""
 _AUTHENTICATE: Final = f"""\
 Option 1: an API key (recommended; billed by use), from {KEY_PAGE}
   {_EXPORT.format("GEMINI_API_KEY")}="your-key-here"
@@ -65,7 +54,6 @@ Add that line to ~/.bashrc or ~/.zshrc to keep it.
 Option 2: sign in with Google (Gemini Code Assist Standard or Enterprise): run `gemini` and choose it. Personal \
 accounts, free or paid, have not been served since 2026-06-18.
 Option 3: Vertex AI, see https://geminicli.com/docs/get-started/authentication/"""
-_AGY_INSTEAD: Final = f"\nOption 4: agy instead of Gemini CLI, for a personal Google account\n{_AGY}"
 
 Status = Literal["ok", "warning", "error", "skipped"]
 
@@ -88,40 +76,29 @@ class Check:
         return f"{self.message}; {self.fix}" if self.fix else self.message
 
 
-class ProgramPath(NamedTuple):
-    """An executable: `gemini` or `agy`, and its path."""
-
-    name: str
-    path: str
-
-
 # Without running anything
 
 
-def program_on_path(environ: Environ) -> ProgramPath | None:
-    """Find the program that settings and PATH select, without running it."""
-    name = _selected_program(environ)
-    if name not in COMMANDS:
-        return None
-    path = find_executable(configured_command(name, environ) or name, environ)
-    return ProgramPath(name, path) if path else None
+def program_on_path(environ: Environ) -> str | None:
+    """Return the path of the executable that settings and PATH select, without running it; None if there is none."""
+    return None if backend_problem(environ) else find_executable(configured_command(environ) or PROGRAM, environ)
 
 
 class Setup(NamedTuple):
     """What can be determined without running a program. `problem` is the check that makes research tools fail."""
 
-    program: ProgramPath | None
+    program: str | None
     auth: Auth
     problem: Check | None
 
 
-def inspect_setup(environ: Environ, directory: Path, program: ProgramPath | None = None) -> Setup:
-    """Find the program, unless it is given, and how it would authenticate in `directory`.
+def inspect_setup(environ: Environ, directory: Path) -> Setup:
+    """Find the executable, and how it would authenticate in `directory`.
 
     Reads a dozen paths: call it in a thread. PATH of `environ` must not have directories that a project chose.
     """
-    program = program or program_on_path(environ)
-    auth = find_auth(environ, directory, backend=program.name if program else "gemini")
+    program = program_on_path(environ)
+    auth = find_auth(environ, directory)
     problem = None
     if program is None:
         message = f"research tools cannot answer: {_missing_program(environ)}"
@@ -133,7 +110,7 @@ def inspect_setup(environ: Environ, directory: Path, program: ProgramPath | None
             "GEMINI_CLI_NOT_FOUND",
         )
     elif auth.configured is False:
-        message = f"research tools cannot answer: `{program.name}` is not authenticated"
+        message = f"research tools cannot answer: `{PROGRAM}` is not authenticated"
         problem = Check("authentication", "error", message, f"{auth.hint}; {RUN_DOCTOR}", "AUTH_MISSING")
     return Setup(program, auth, problem)
 
@@ -143,22 +120,13 @@ def setup_problem(environ: Environ, directory: Path) -> Check | None:
     return inspect_setup(without_project_paths(environ, (directory,)), directory).problem
 
 
-def _selected_program(environ: Environ) -> str:
-    """Return the name of the program to use. `agy` must be named, since its read-only mode is weaker."""
-    name = configured_backend(environ)
-    return "gemini" if name == AUTO else name
-
-
 def _missing_program(environ: Environ) -> str:
     """Return why `program_on_path` found no program."""
-    name = _selected_program(environ)
-    if name not in COMMANDS:
-        return f"{BACKEND} must be gemini, agy or auto"
-    if configured_command(name, environ):
-        return f"{COMMANDS[name]} names a program that does not exist"
-    message = f"`{name}` is not on PATH"
-    has_agy = name == "gemini" and find_executable(configured_command("agy", environ) or "agy", environ) is not None
-    return f"{message}; `agy` is installed, but used only with {BACKEND}=agy" if has_agy else message
+    if problem := backend_problem(environ):
+        return problem
+    if configured_command(environ):
+        return f"{COMMAND_VARIABLE} names a program that does not exist"
+    return f"`{PROGRAM}` is not on PATH"
 
 
 # All checks
@@ -174,16 +142,14 @@ def run_checks(environ: Environ, directory: Path, reason_not_to_ask: Callable[[]
     path = program_on_path(narrowed)
     check, program = _check_program(path, narrowed)
     yield check
-    # If the first program on PATH is unsuitable, `program` is another one.
-    name = program.name if program else path.name if path else ""
-    auth = find_auth(environ, directory, backend=name or "gemini")
-    yield _check_auth(auth, name)
+    auth = find_auth(environ, directory)
+    yield _check_auth(auth)
     yield _check_answer(program, auth, environ, directory, reason_not_to_ask)
-    if name == "gemini" and (warning := git_ignore_check(environ)):
+    if path and (warning := git_ignore_check(environ)):
         yield warning
 
 
-def _check_program(path: ProgramPath | None, environ: Environ) -> tuple[Check, Program | None]:
+def _check_program(path: str | None, environ: Environ) -> tuple[Check, Program | None]:
     """Ask the program for its version and options, as research tools do before their first question."""
     if path is None:
         return Check("program", "error", _missing_program(environ), _INSTALL, "GEMINI_CLI_NOT_FOUND"), None
@@ -195,13 +161,12 @@ def _check_program(path: ProgramPath | None, environ: Environ) -> tuple[Check, P
         program = anyio.run(partial(find_program, environ, use_stored=False))
     except ToolError as error:
         return Check("program", "error", _printable(error.message, environ), _INSTALL, error.code), None
-    title = "Gemini CLI" if program.name == "gemini" else program.name
-    return Check("program", "ok", f"{title} {_printable(program.version, environ)} at {program.path}"), program
+    return Check("program", "ok", f"Gemini CLI {_printable(program.version, environ)} at {program.path}"), program
 
 
-def _check_auth(auth: Auth, program: str) -> Check:
+def _check_auth(auth: Auth) -> Check:
     if auth.configured is False:
-        fix = f"{_sentence(auth.hint)}\n{_ways_to_authenticate(program)}"
+        fix = f"{_sentence(auth.hint)}\n{_AUTHENTICATE}"
         return Check("authentication", "error", "not authenticated", fix, "AUTH_MISSING")
     message = f"{TITLES[auth.method]}: {auth.detail}"
     if auth.configured:
@@ -209,10 +174,6 @@ def _check_auth(auth: Auth, program: str) -> Check:
     return Check(
         "authentication", "warning", f"{message}; only a question shows whether it works", _sentence(auth.hint)
     )
-
-
-def _ways_to_authenticate(program: str) -> str:
-    return _AUTHENTICATE if program == "agy" else _AUTHENTICATE + _AGY_INSTEAD
 
 
 def _check_answer(
@@ -237,7 +198,7 @@ def _check_answer(
     try:
         answer = anyio.run(_ask, program, environ, directory)
     except ToolError as error:
-        fix = _ways_to_authenticate(program.name) if error.code == "AUTH_MISSING" else ""
+        fix = _AUTHENTICATE if error.code == "AUTH_MISSING" else ""
         return Check("answer", "error", _printable(error.message, environ), fix, error.code)
     if not answer.text.strip():
         return Check("answer", "error", "the answer was empty", code="GEMINI_CLI_ERROR")
@@ -251,8 +212,8 @@ def _not_asked(reason: str) -> Check:
 
 
 async def _ask(program: Program, environ: Environ, directory: Path) -> Answer:
-    from workbench_research.model_backends.adapters import adapter_for
     from workbench_research.model_backends.ask import ask_model
+    from workbench_research.model_backends.gemini import GeminiAdapter
     from workbench_research.model_backends.question import Question
     from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
     from workbench_research.model_backends.selection import models
@@ -265,7 +226,7 @@ async def _ask(program: Program, environ: Environ, directory: Path) -> Answer:
     )
     return await ask_model(
         question,
-        adapter=adapter_for(program),
+        adapter=GeminiAdapter(),
         program=program,
         retry=RetryConfig(max_attempts=1),
         statistics=RetryStatistics(),

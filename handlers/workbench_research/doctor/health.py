@@ -14,8 +14,8 @@ import anyio.to_thread
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import describe_isolation, isolation_warnings
 
-from workbench_research.doctor.checks import ProgramPath, Setup, git_ignore_check, inspect_setup
-from workbench_research.model_backends.selection import find_executable
+from workbench_research.doctor.checks import Setup, git_ignore_check, inspect_setup
+from workbench_research.model_backends.selection import PROGRAM, find_executable
 from workbench_research.model_backends.user_settings import Environ
 from workbench_research.packages import require_for_questions
 
@@ -43,9 +43,9 @@ class StoreHealth:
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyStatus:
-    """Whether the program is restricted to reading (None: unknown), and remarks."""
+    """Whether the program is restricted to reading, and remarks."""
 
-    is_read_only: bool | None
+    is_read_only: bool
     notes: tuple[str, ...] = ()
 
 
@@ -128,9 +128,6 @@ async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, 
     program = None
     if include_diagnostics and setup.program:
         program = await findings.run("the version check", parts.find, parts.probe_timeout_s, is_refusal_a_problem=True)
-    if program and setup.program and program.name != setup.program.name:
-        # The first program on PATH is unsuitable, and another one is not.
-        setup = await _inspect(parts, ProgramPath(program.name, program.path))
     if setup.problem:
         findings.problems.insert(0, str(setup.problem))
     if include_diagnostics:
@@ -141,8 +138,8 @@ async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, 
     return answer
 
 
-async def _inspect(parts: HealthParts, program: ProgramPath | None = None) -> Setup:
-    inspect = partial(inspect_setup, parts.environ, parts.project_root, program)
+async def _inspect(parts: HealthParts) -> Setup:
+    inspect = partial(inspect_setup, parts.environ, parts.project_root)
     return await anyio.to_thread.run_sync(inspect, abandon_on_cancel=True)
 
 
@@ -155,29 +152,28 @@ async def _diagnostics(
         read_only = await findings.run(
             "the check of read-only mode", partial(parts.read_only, program), parts.check_timeout_s
         )
-    if read_only and read_only.is_read_only is False:
+    if read_only and not read_only.is_read_only:
         findings.problems.append("read-only mode cannot be enforced with this program")
     store = await findings.run("the check of the store", parts.store, parts.check_timeout_s)
     if store and not store.is_reachable:
         default = f"the {store.kind} store of long answers, which WORKBENCH_STORE names, does not answer"
         findings.problems.append(store.problem or default)
     path, auth = setup.program, setup.auth
-    is_gemini = bool(path and path.name == "gemini")
-    git_ignore = git_ignore_check(parts.environ) if is_gemini else None
-    backend = path and {"name": path.name, "program": path.path, "version": program and program.version}
+    git_ignore = git_ignore_check(parts.environ) if path else None
+    backend = {"name": PROGRAM, "program": path, "version": program and program.version}
     remark = ""
     if auth.configured is not False and auth.hint:
         remark = f"{auth.detail}; {auth.hint}" if auth.configured is None and auth.detail else auth.hint
     return _without_none(
         {
             "projectRoot": str(parts.project_root),
-            "geminiOnPath": find_executable("gemini", parts.environ) is not None,
-            "geminiVersion": program.version if program and is_gemini else None,
-            "backend": _without_none(backend) if backend else None,
+            "geminiOnPath": find_executable(PROGRAM, parts.environ) is not None,
+            "geminiVersion": program.version if program else None,
+            "backend": _without_none(backend) if path else None,
             "authConfigured": auth.configured,
             "authMethod": auth.method,
             "readOnlyModeEnforced": read_only and read_only.is_read_only,
-            "gitIgnoreRespected": git_ignore is not None if is_gemini else None,
+            "gitIgnoreRespected": git_ignore is not None if path else None,
             "models": {kind: [name or "auto" for name in names] for kind, names in parts.models.items()},
             "retry": dict(parts.retry_statistics()),
             "store": {"kind": store.kind, "reachable": store.is_reachable} if store else None,

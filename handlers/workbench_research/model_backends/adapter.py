@@ -32,7 +32,7 @@ class Adapter(Protocol):
 
     @property
     def name(self) -> str:
-        """`gemini` or `agy`."""
+        """The name of the program, such as `gemini`."""
         ...
 
     def command(self, program: Program, question: Question, model: str, *, environ: Mapping[str, str]) -> Command:

@@ -179,13 +179,13 @@ class _FallbackState:
         elif failure.kind is Kind.AUTH and not failure.hint:
             failure = replace(failure, hint=await asyncio.to_thread(self._missing_setup, environ))
         models = self._models[: self._index + 1]
-        final = tool_error(failure, program=self._program, attempts=self._attempts, models=models, environ=environ)
+        final = tool_error(failure, attempts=self._attempts, models=models, environ=environ)
         self._log(logging.ERROR, "gave up", code=final.code, reason=failure.reason, stderr=error.text)
         return final
 
     def _missing_setup(self, environ: Mapping[str, str] | None) -> str:
         """Return the setting that is missing, according to settings files and variables; empty if none is."""
-        auth = find_auth(os.environ if environ is None else environ, self._question.directory, backend=self._program)
+        auth = find_auth(os.environ if environ is None else environ, self._question.directory)
         return auth.hint if auth.configured is False and auth.method != NONE else ""
 
     def finish(self, answer: Answer, latency_ms: int) -> Answer:

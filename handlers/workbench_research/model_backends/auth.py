@@ -38,7 +38,7 @@ TITLES: Final = {
 KEY_PAGE: Final = "https://aistudio.google.com/app/apikey"
 PERSONAL_ACCOUNTS: Final = (
     "since 2026-06-18 Gemini CLI no longer serves personal Google accounts, free or paid; for a personal account"
-    " use an API key, or `agy` with WORKBENCH_BACKEND=agy"
+    " use an API key"
 )
 _METHODS: Final = {
     "gemini-api-key": API_KEY,
@@ -65,24 +65,8 @@ class Auth:
     detail: str = ""
 
 
-def find_auth(environ: Environ, directory: Path, *, backend: str = "gemini") -> Auth:
-    """Return how `backend` would authenticate in the project `directory`. Reads a few small files."""
-    return _agy(environ) if backend == "agy" else _gemini(environ, directory)
-
-
-def _agy(environ: Environ) -> Auth:
-    """`agy` stores its token in the system's keyring, or in a file where there is none."""
-    token = users_home(environ) / GEMINI_DIRECTORY / "antigravity-cli" / "antigravity-oauth-token"
-    if is_file(token):
-        return Auth(True, GOOGLE_LOGIN, detail=f"signed in ({display_path(token, environ)})")
-    if environ.get("ANTIGRAVITY_API_KEY"):
-        detail = "ANTIGRAVITY_API_KEY is set in the environment; some versions do not read it"
-        return Auth(None, API_KEY, detail=detail)
-    hint = "run `agy` once in a terminal and sign in with Google; it does not read GEMINI_API_KEY"
-    return Auth(None, GOOGLE_LOGIN, hint, "a sign-in would be in the system's keyring")
-
-
-def _gemini(environ: Environ, directory: Path) -> Auth:
+def find_auth(environ: Environ, directory: Path) -> Auth:
+    """Return how the Gemini CLI would authenticate in the project `directory`. Reads a few small files."""
     settings = read_settings(environ)
     selected = settings.get("security", "auth", "selectedType")
     if isinstance(selected, str) and selected:

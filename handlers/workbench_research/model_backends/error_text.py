@@ -38,7 +38,7 @@ _FILE: Final = re.compile(
 )
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _OBJECT_STATUS: Final = re.compile(
-    r"\"(?:http_)?code\\*\"\s*:\s*(?P<json>[45]\d\d)\b"  # "code": 503, also with the escaped quotes of nested JSON
+    r"\"code\\*\"\s*:\s*(?P<json>[45]\d\d)\b"  # "code": 503, also with the escaped quotes of nested JSON
     r"|^[^\S\n]++(?:code|status): (?P<printed>[45]\d\d),?$",  # code: 503, in an error object that Node prints
     re.MULTILINE,
 )

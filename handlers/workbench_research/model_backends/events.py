@@ -144,18 +144,20 @@ def parse_event(data: Mapping[str, Any]) -> Iterable[Event] | None:
     """Return the events of one object of Gemini CLI's `stream-json`."""
     match data.get("type"):
         case "init":
-            return [RunStarted(get_text(data, "model"))]
+            return [RunStarted(_get_text(data, "model"))]
         case "message":
             # The other role is `user`: the prompt itself.
-            text = get_text(data, "content") if data.get("role") == "assistant" else ""
+            text = _get_text(data, "content") if data.get("role") == "assistant" else ""
             return [TextDelta(text)] if text else []
         case "tool_use":
-            return [ToolStarted(get_text(data, "tool_id"), get_text(data, "tool_name"), get_object(data, "parameters"))]
+            return [
+                ToolStarted(_get_text(data, "tool_id"), _get_text(data, "tool_name"), _get_object(data, "parameters"))
+            ]
         case "tool_result":
-            message = get_text(get_object(data, "error"), "message")
-            return [ToolFinished(get_text(data, "tool_id"), data.get("status") == "success", message)]
+            message = _get_text(_get_object(data, "error"), "message")
+            return [ToolFinished(_get_text(data, "tool_id"), data.get("status") == "success", message)]
         case "error":
-            return [WarningEvent(get_text(data, "message") or "the program reported an error without a message")]
+            return [WarningEvent(_get_text(data, "message") or "the program reported an error without a message")]
         case "result":
             return [_run_finished(data)]
         case str():
@@ -164,32 +166,32 @@ def parse_event(data: Mapping[str, Any]) -> Iterable[Event] | None:
 
 
 def _run_finished(data: Mapping[str, Any]) -> RunFinished:
-    error, stats = get_object(data, "error"), get_object(data, "stats")
-    models = get_object(stats, "models")
-    ranked = sorted(models, key=lambda name: -get_count(get_object(models, name), "total_tokens"))
+    error, stats = _get_object(data, "error"), _get_object(data, "stats")
+    models = _get_object(stats, "models")
+    ranked = sorted(models, key=lambda name: -_get_count(_get_object(models, name), "total_tokens"))
     return RunFinished(
         ok=data.get("status") == "success",
-        error=get_text(error, "message"),
-        error_type=get_text(error, "type"),
-        tokens=get_count(stats, "total_tokens"),
-        tool_calls=get_count(stats, "tool_calls"),
+        error=_get_text(error, "message"),
+        error_type=_get_text(error, "type"),
+        tokens=_get_count(stats, "total_tokens"),
+        tool_calls=_get_count(stats, "tool_calls"),
         models=tuple(map(str, ranked)),
     )
 
 
-def get_text(data: Mapping[str, Any], name: str) -> str:
+def _get_text(data: Mapping[str, Any], name: str) -> str:
     """Return a text field; empty for any other type."""
     value = data.get(name)
     return value if isinstance(value, str) else ""
 
 
-def get_object(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _get_object(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return an object field; an empty object for any other type."""
     value = data.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def get_count(data: Mapping[str, Any], name: str) -> int:
+def _get_count(data: Mapping[str, Any], name: str) -> int:
     """Return a positive integer field; 0 for any other value."""
     value = data.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

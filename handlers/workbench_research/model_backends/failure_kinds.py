@@ -93,8 +93,7 @@ FAILURE_CLASSES: Final = (
         kind=Kind.AUTH,
         phrases="ineligible tier error; no longer supported for gemini code assist",
         overrides=_REFUSED,
-        hint="it no longer serves accounts of this plan: set GEMINI_API_KEY to a key of a paid plan, or install the "
-        "Antigravity CLI and sign in with 'agy'",
+        hint="it no longer serves accounts of this plan: set GEMINI_API_KEY to a key of a paid plan",
     ),
     FailureClass(
         kind=Kind.AUTH,
@@ -119,7 +118,7 @@ FAILURE_CLASSES: Final = (
         kind=Kind.QUOTA,
         try_next_model=True,
         statuses=(402,),
-        phrases="per day; daily quota; daily limit; weekly quota; terminal quota error; individual quota reached; "
+        phrases="per day; daily quota; daily limit; weekly quota; terminal quota error; "
         "credits balance is too low; credits are depleted",
         overrides=frozenset({Kind.QUOTA}),
     ),
@@ -240,18 +239,14 @@ _MESSAGES: Final = {
     Kind.TRANSIENT: "{cli} failed{times}, at last with {reason}: ask again later",
     Kind.OTHER: "{cli} failed: {hint}",
 }
-_SIGN_IN: Final = {
-    "gemini": (
-        "Gemini CLI authentication failed. Please run 'gemini' and select 'Login with Google', or set GEMINI_API_KEY "
-        "if using API key authentication."
-    ),
-    "agy": "Antigravity CLI authentication failed. Please run 'agy' and sign in.",
-}
+_SIGN_IN: Final = (
+    "Gemini CLI authentication failed. Please run 'gemini' and select 'Login with Google', or set GEMINI_API_KEY "
+    "if using API key authentication."
+)
 _GITIGNORE_HINT: Final = (
     "Your Gemini CLI respects .gitignore by default. To analyze git-ignored files, disable this setting: "
     "gemini → /settings → fileFiltering.respectGitIgnore = false"
 )
-_PROGRAM_NAMES: Final = {"gemini": "Gemini CLI", "agy": "Antigravity CLI"}
 _MAX_REASON_CHARS: Final = 100
 
 
@@ -364,7 +359,6 @@ def _unknown(error: AttemptError) -> _Evidence:
 def tool_error(
     failure: Failure,
     *,
-    program: str = "gemini",
     attempts: int = 1,
     models: tuple[str, ...] = (),
     environ: Mapping[str, str] | None = None,
@@ -383,7 +377,7 @@ def tool_error(
         "troubleshooting": _GITIGNORE_HINT if failure.kind is Kind.IGNORED else "",
     }
     message = _MESSAGES[failure.kind].format(
-        cli=_PROGRAM_NAMES.get(program, program),
+        cli="Gemini CLI",
         models=", ".join(model or "the automatic choice" for model in dict.fromkeys(models)) or "the model",
         auto="" if "" in models else ", or leave the choice to the program",
         reason=failure.reason,
@@ -393,7 +387,7 @@ def tool_error(
         path=(denied_path if failure.kind is Kind.PERMISSION else missing_path)(error.text) or "a file in the details",
     )
     if failure.kind is Kind.AUTH and not failure.hint:
-        message = _SIGN_IN.get(program, _SIGN_IN["gemini"])
+        message = _SIGN_IN
     filled = {name: value for name, value in details.items() if value not in (None, "", [])}
     return ToolError(redact(message, environ), code=ERROR_CODES[failure.kind], details=filled)
 

@@ -207,9 +207,6 @@ def can_search(program: Program) -> bool:
 
 def read_only_enforced(program: Program, environ: Mapping[str, str]) -> tuple[bool, tuple[str, ...]]:
     """Return whether the program is restricted to reading, and why one of the means has no effect."""
-    if program.name != "gemini":
-        # Its only restriction is a mode; a version without it is not used.
-        return "plan" in program.features, () if "plan" in program.features else ("it has no read-only mode",)
     reasons = _why_ineffective(program, environ)
     return not all(reasons), tuple(filter(None, reasons))
 

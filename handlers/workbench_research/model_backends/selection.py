@@ -1,4 +1,4 @@
-"""Selection of a program by the settings and PATH, without running it. Cheap to import."""
+"""Selection of the program and its models by settings and PATH, without running anything. Cheap to import."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Final
 from toolmason_runtime.programs import SearchPath
 
 BACKEND: Final = "WORKBENCH_BACKEND"
-AUTO: Final = "auto"
-COMMANDS: Final = {"gemini": "WORKBENCH_GEMINI_COMMAND", "agy": "WORKBENCH_AGY_COMMAND"}
-"""The programs in order of preference, with the variable that names another executable."""
+BACKENDS: Final = ("gemini", "auto")
+"""The values of `BACKEND`. Both select the Gemini CLI, which is the only backend."""
+PROGRAM: Final = "gemini"
+COMMAND: Final = "WORKBENCH_GEMINI_COMMAND"
+"""The variable that names another executable than `PROGRAM`."""
 
 FLASH: Final = ("gemini-3-flash-preview", "gemini-2.5-flash", "")
 PRO: Final = ("gemini-3-pro-preview", "gemini-2.5-pro", "")
@@ -33,14 +35,15 @@ def models(kind: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys("" if name == "auto" else name for name in names if name)) or default
 
 
-def configured_backend(environ: Mapping[str, str]) -> str:
-    """Return the value of `WORKBENCH_BACKEND`, which may be invalid; `auto` if it is not set."""
-    return environ.get(BACKEND, "").strip().lower() or AUTO
+def backend_problem(environ: Mapping[str, str]) -> str:
+    """Return why `WORKBENCH_BACKEND` is invalid; empty if it is valid or not set."""
+    name = environ.get(BACKEND, "").strip()
+    return "" if name.lower() in ("", *BACKENDS) else f"{BACKEND} is {name!r}: set it to {' or '.join(BACKENDS)}"
 
 
-def configured_command(name: str, environ: Mapping[str, str]) -> str:
-    """Return the executable that a variable names for a program; empty if the variable is not set."""
-    return environ.get(COMMANDS[name], "").strip()
+def configured_command(environ: Mapping[str, str]) -> str:
+    """Return the executable that `WORKBENCH_GEMINI_COMMAND` names; empty if it is not set."""
+    return environ.get(COMMAND, "").strip()
 
 
 def without_project_paths(environ: Mapping[str, str], projects: Iterable[Path]) -> dict[str, str]:

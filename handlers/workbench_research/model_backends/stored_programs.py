@@ -1,4 +1,4 @@
-"""Properties of the installed programs on disk, so that a server can use a program that an earlier one has inspected.
+"""Properties of the installed program on disk, so that a server can use a program that an earlier one has inspected.
 
 An entry never selects a program: it has the features of the one at a path, which settings and PATH select. It belongs
 to one state of that file: another path, size, time of modification or inode makes it void. A file that others can
@@ -20,6 +20,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from workbench_research.model_backends.adapter import Program
+from workbench_research.model_backends.selection import PROGRAM
 
 TTL_S: Final = 24 * 3600.0
 """Seconds in which an entry is used."""
@@ -27,9 +28,9 @@ TTL_S: Final = 24 * 3600.0
 _MAX_BYTES: Final = 64 * 1024
 
 
-def load_program(name: str, path: str, key: Sequence[str | int], environ: Mapping[str, str]) -> Program | None:
-    """Return the stored properties of the program `name` at `path`; None if its file has another `key`."""
-    file = _file(name, environ)
+def load_program(path: str, key: Sequence[str | int], environ: Mapping[str, str]) -> Program | None:
+    """Return the stored properties of the program at `path`; None if its file has another `key`."""
+    file = _file(environ)
     if file is None:
         return None
     entry: Any = None
@@ -39,13 +40,13 @@ def load_program(name: str, path: str, key: Sequence[str | int], environ: Mappin
         case {"key": list(stored), "time": float(at), "version": str(version), "features": list(features)}:
             is_valid = stored == list(key) and 0 <= time.time() - at < TTL_S
             if is_valid and all(isinstance(feature, str) for feature in features):
-                return Program(path=path, name=name, version=version, features=frozenset(features))
+                return Program(path=path, name=PROGRAM, version=version, features=frozenset(features))
     return None
 
 
 def store_program(program: Program, key: Sequence[str | int], environ: Mapping[str, str]) -> None:
     """Store the properties of a program. A failure is ignored: the next server inspects the program again."""
-    file = _file(program.name, environ)
+    file = _file(environ)
     if file is None:
         return
     entry = {"key": key, "time": time.time(), "version": program.version, "features": sorted(program.features)}
@@ -61,13 +62,13 @@ def store_program(program: Program, key: Sequence[str | int], environ: Mapping[s
             temporary.unlink(missing_ok=True)
 
 
-def _file(name: str, environ: Mapping[str, str]) -> Path | None:
-    """Return the file of one program in the user's cache directory; None if the environment names no home."""
+def _file(environ: Mapping[str, str]) -> Path | None:
+    """Return the file in the user's cache directory; None if the environment names no home."""
     home = environ.get("LOCALAPPDATA" if sys.platform == "win32" else "HOME", "")
     if not Path(home).is_absolute():
         return None
     places = {"win32": (), "darwin": ("Library", "Caches")}
-    return Path(home, *places.get(sys.platform, (".cache",)), "toolmason-workbench", f"{name}.json")
+    return Path(home, *places.get(sys.platform, (".cache",)), "toolmason-workbench", f"{PROGRAM}.json")
 
 
 def _read(file: Path) -> bytes:

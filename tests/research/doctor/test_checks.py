@@ -54,8 +54,6 @@ def problem(environ: dict[str, str], project: Path) -> Check | None:
 
 PROBLEMS: dict[str, tuple[tuple[str, ...], dict[str, str], str, str]] = {
     "nothing is installed": ((), {}, "GEMINI_CLI_NOT_FOUND", "`gemini` is not on PATH"),
-    "agy is missing": ((), {"WORKBENCH_BACKEND": "agy"}, "GEMINI_CLI_NOT_FOUND", "`agy` is not on PATH"),
-    "agy is not asked for": (("agy",), {}, "GEMINI_CLI_NOT_FOUND", "used only with WORKBENCH_BACKEND=agy"),
     "a command is missing": (
         ("gemini",),
         {"WORKBENCH_GEMINI_COMMAND": "/nowhere/gemini"},
@@ -64,9 +62,9 @@ PROBLEMS: dict[str, tuple[tuple[str, ...], dict[str, str], str, str]] = {
     ),
     "an unknown backend": (
         ("gemini",),
-        {"WORKBENCH_BACKEND": "claude"},
+        {"WORKBENCH_BACKEND": "agy"},
         "GEMINI_CLI_NOT_FOUND",
-        "WORKBENCH_BACKEND must be gemini, agy or auto",
+        "WORKBENCH_BACKEND is 'agy': set it to gemini or auto",
     ),
     "no account": (("gemini",), {"GOOGLE_API_KEY": SECRET}, "AUTH_MISSING", "`gemini` is not authenticated"),
 }
@@ -97,32 +95,29 @@ def test_a_problem_has_the_code_of_the_error_and_a_way_out(
 
 
 @pytest.mark.parametrize(
-    ("name", "variables"),
-    [("gemini", {"GEMINI_API_KEY": SECRET}), ("agy", {"WORKBENCH_BACKEND": "agy"})],
+    "variables",
+    [{"GEMINI_API_KEY": SECRET}, {"GOOGLE_GENAI_USE_GCA": "true", "GEMINI_FORCE_ENCRYPTED_FILE_STORAGE": "true"}],
     ids=["a key", "an account that cannot be checked"],
 )
 def test_there_is_no_problem_unless_one_is_known(
-    machine: dict[str, str], install: Install, tmp_path: Path, name: str, variables: dict[str, str]
+    machine: dict[str, str], install: Install, tmp_path: Path, variables: dict[str, str]
 ) -> None:
-    install(name)
+    install("gemini")
 
     assert problem({**machine, **variables}, tmp_path / "project") is None
 
 
-@pytest.mark.parametrize(
-    ("backend", "name"), [("", "gemini"), ("auto", "gemini"), ("agy", "agy"), (" Gemini ", "gemini")]
-)
-def test_gemini_is_used_unless_agy_is_named(machine: dict[str, str], install: Install, backend: str, name: str) -> None:
-    paths = {name: str(install(name)) for name in ("agy", "gemini")}
+@pytest.mark.parametrize("backend", ["", "auto", " Gemini "])
+def test_each_valid_backend_uses_gemini(machine: dict[str, str], install: Install, backend: str) -> None:
+    path = install("gemini")
 
-    assert program_on_path({**machine, "WORKBENCH_BACKEND": backend}) == (name, paths[name])
+    assert program_on_path({**machine, "WORKBENCH_BACKEND": backend}) == str(path)
 
 
 def test_an_executable_elsewhere_can_be_named(machine: dict[str, str], install: Install, tmp_path: Path) -> None:
-    elsewhere = install("agy").rename(tmp_path / "my-agy")
-    environ = {**machine, "WORKBENCH_BACKEND": "agy", "WORKBENCH_AGY_COMMAND": str(elsewhere)}
+    elsewhere = install("gemini").rename(tmp_path / "my-gemini")
 
-    assert program_on_path(environ) == ("agy", str(elsewhere))
+    assert program_on_path({**machine, "WORKBENCH_GEMINI_COMMAND": str(elsewhere)}) == str(elsewhere)
 
 
 def test_a_project_cannot_put_a_program_on_path(

@@ -230,18 +230,6 @@ def test_there_is_no_warning_if_ignored_files_are_read(person: Person, fake: Mak
     assert "gitignore" not in checks
 
 
-def test_agy_is_used_where_it_is_named(person: Person, fake: MakeFake) -> None:
-    person.has(fake("agy", answered("ready")))
-
-    run = person.run(WORKBENCH_BACKEND="agy")
-
-    assert run.returncode == 0, run.stdout
-    assert "✓ agy 1.1.22 at" in run.stdout
-    assert "! Google sign-in: a sign-in would be in the system's keyring" in run.stdout
-    assert "Run `agy` once" in run.stdout
-    assert ".gitignore" not in run.stdout
-
-
 def test_the_configuration_of_named_clients_is_shown_whatever_is_missing(person: Person) -> None:
     run = person.run("--client", "codex")
     _, report, _ = person.report("--client", "codex", "--client", "cursor")

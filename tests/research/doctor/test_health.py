@@ -195,24 +195,6 @@ UNKNOWN: dict[str, tuple[Change, dict[str, Any], str]] = {
         {"authConfigured": ABSENT, "authMethod": "google_login"},
         "The sign-in is in the system's keyring; since 2026-06-18",
     ),
-    "a program that restricts itself to reading": (
-        lambda parts: replace(parts, read_only=returning(ReadOnlyStatus(None, ("it promises to",)))),
-        {"readOnlyModeEnforced": ABSENT},
-        "it promises to",
-    ),
-    "another program than the first": (
-        lambda parts: replace(
-            with_environ(GEMINI_API_KEY="")(parts),
-            find=returning(Program(path="/opt/agy", name="agy", version="1.1.22")),
-        ),
-        {
-            "backend": {"name": "agy", "program": "/opt/agy", "version": "1.1.22"},
-            "geminiOnPath": True,
-            "geminiVersion": ABSENT,
-            "gitIgnoreRespected": ABSENT,
-        },
-        "run `agy` once",
-    ),
 }
 
 

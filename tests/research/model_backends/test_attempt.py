@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import tempfile
 import time
@@ -17,7 +16,6 @@ from typing import Any
 import anyio
 import pytest
 from fake_cli import (
-    AGY_HELP,
     GEMINI_HELP,
     Fake,
     Script,
@@ -43,16 +41,14 @@ from fake_cli import (
     slow,
     started,
     stubborn,
-    touch,
     unauthenticated,
 )
 from toolmason_runtime import ToolError
 
 from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.agy import AgyAdapter
 from workbench_research.model_backends.attempt import REPORT_INTERVAL_S, run_attempt
 from workbench_research.model_backends.detect import parse_features
-from workbench_research.model_backends.failure_kinds import NOT_READ_ONLY, AttemptError, Kind, classify
+from workbench_research.model_backends.failure_kinds import AttemptError, Kind, classify
 from workbench_research.model_backends.gemini import GeminiAdapter
 from workbench_research.model_backends.question import Answer, Question
 from workbench_research.model_backends.run_monitor import MAX_ANSWER_CHARS
@@ -373,24 +369,6 @@ async def test_program_that_does_not_leave_after_its_answer_is_ended(ask: Asks, 
 
     assert (await ask(cli)).text == "Hello"
     assert not is_alive(cli.runs[0].pid)
-
-
-async def test_agy_that_does_more_than_read_is_ended_at_once(fake: Fakes, project: Path) -> None:
-    step = {"step_index": 0, "step_type": "tool", "tool_name": "run_command", "state": "ACTIVE"}
-    late = project / "late"
-    cli = fake("agy", [out(json.dumps({"event": "step_update", "step_update": step}) + "\n"), pause(2), touch(late)])
-    program = Program(path=str(cli.path), name="agy", version="1.1.22", features=parse_features(AGY_HELP))
-
-    async def report(_: str) -> None:
-        pass
-
-    question = Question(prompt="?", directory=project, timeout_s=PATIENCE_S)
-    with pytest.raises(AttemptError, match="run_command") as raised:
-        await run_attempt(AgyAdapter(), program, question, "", report=report, environ={"PATH": os.environ["PATH"]})
-
-    assert raised.value.error_type == NOT_READ_ONLY
-    assert not is_alive(cli.runs[0].pid)
-    assert not late.exists()
 
 
 async def test_warnings_come_with_the_answer(ask: Asks, fake: Fakes) -> None:

@@ -36,7 +36,6 @@ class Row:
     text: str
     variables: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    backend: str = "gemini"
 
 
 ROWS = {
@@ -139,23 +138,17 @@ ROWS = {
         False, "none", "~/project/.env is ignored", {}, {"project/.env": f"GEMINI_API_KEY={SECRET}\n"}
     ),
     "a large hostile .env": Row(False, "none", "", {}, {"project/.env": " \n" * 400_000 + "A" * 199_000}),
-    # agy
-    "agy": Row(None, "google_login", "run `agy` once", KEY, backend="agy"),
-    "agy with a key": Row(None, "api_key", "", {"ANTIGRAVITY_API_KEY": SECRET}, backend="agy"),
-    "agy without a keyring": Row(
-        True, "google_login", "", {}, {".gemini/antigravity-cli/antigravity-oauth-token": SECRET}, backend="agy"
-    ),
 }
 
 
-def auth(home: Path, variables: dict[str, str], backend: str = "gemini") -> Auth:
+def auth(home: Path, variables: dict[str, str]) -> Auth:
     environ = {
         "HOME": str(home),
         "USERPROFILE": str(home),
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(home / "system.json"),
         **{name: value.replace("{home}", str(home)) for name, value in variables.items()},
     }
-    found = find_auth(environ, home / "project", backend=backend)
+    found = find_auth(environ, home / "project")
     assert SECRET not in json.dumps(asdict(found))
     return found
 
@@ -170,7 +163,7 @@ def write(home: Path, files: dict[str, str]) -> None:
 def test_the_method_and_its_credentials_are_found(row: Row, tmp_path: Path) -> None:
     write(tmp_path, row.files)
 
-    found = auth(tmp_path, row.variables, row.backend)
+    found = auth(tmp_path, row.variables)
 
     assert (found.configured, found.method) == (row.configured, row.method)
     assert found.hint or found.detail

@@ -82,7 +82,6 @@ BY_TEXT = {
         api_error(402, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted."),
         api_error(429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted."),
         api_error(429, "RESOURCE_EXHAUSTED", "Quota exceeded for 'Requests per day per user per tier'"),
-        'AGY_ERROR: {"short_error":"RESOURCE_EXHAUSTED (code 429): Individual quota reached. Resets in 2h18m58s."}',
         "TerminalQuotaError: You have exhausted your daily quota on this model.",
     ],
     "model next": [
@@ -136,7 +135,7 @@ BY_TEXT = {
     ],
     "permission": [
         "Error: listen EACCES: permission denied 127.0.0.1:80",
-        "open /home/u/.gemini/agy.log: permission denied",
+        "open /home/u/.gemini/cli.log: permission denied",
     ],
     "ignored": ["File path 'dist/app.js' is ignored by configured ignore patterns."],
 }
@@ -193,7 +192,6 @@ def test_a_status_decides_in_every_shape(status: int, name: str, expected: str) 
         AttemptError(api_error(status, name, text)),
         AttemptError(nested(status, name, text)),
         AttemptError(f"Attempt 1 failed with status {status}. Retrying with backoff... {nested(status, name, 'Oh.')}"),
-        AttemptError(f'AGY_ERROR: {{"http_code": {status}, "retryable": true}}'),
         *([AttemptError(text, error_type=name), AttemptError(f"{name}: oh")] if name != "UNKNOWN" else []),
     ]
 
@@ -276,11 +274,11 @@ INVALID_KEY = ["it refused the API key that is set", "GEMINI_API_KEY"]
         (AttemptError("429", retry_after_s=700), "QUOTA_EXCEEDED", ["in 12 minutes"]),
         (AttemptError("429", retry_after_s=86_400), "QUOTA_EXCEEDED", ["in 24 hours"]),
         (AttemptError("", exit_code=41), "AUTH_MISSING", ["Please run 'gemini' and select 'Login with Google'"]),
-        (AttemptError("IneligibleTierError: oh", exit_code=1), "AUTH_MISSING", ["GEMINI_API_KEY", "paid", "agy"]),
+        (AttemptError("IneligibleTierError: oh", exit_code=1), "AUTH_MISSING", ["GEMINI_API_KEY", "paid"]),
         (
             AttemptError("This client is no longer supported for Gemini Code Assist for individuals.", exit_code=41),
             "AUTH_MISSING",
-            ["GEMINI_API_KEY", "paid", "agy"],
+            ["GEMINI_API_KEY", "paid"],
         ),
         (AttemptError("ProjectIdRequiredError: oh", exit_code=1), "AUTH_MISSING", ["GOOGLE_CLOUD_PROJECT"]),
         (
@@ -330,7 +328,7 @@ INVALID_KEY = ["it refused the API key that is set", "GEMINI_API_KEY"]
                 ("Error: EPERM: operation not permitted, rename '/x/a' -> '/x/b'", "/x/a;"),
                 ("Error: EROFS: read-only file system, mkdir '/home/u/401'", "/home/u/401"),
                 ("PermissionError: [Errno 13] Permission denied: '/x/403.json'", "/x/403.json"),
-                ("open /home/u/.gemini/agy.log: permission denied", "/home/u/.gemini/agy.log"),
+                ("open /home/u/.gemini/cli.log: permission denied", "/home/u/.gemini/cli.log"),
                 ("Error: listen EACCES: permission denied 127.0.0.1:80", "in the details"),
             )
         ),
@@ -354,10 +352,6 @@ def test_the_automatic_choice_is_suggested_only_if_it_was_not_tried() -> None:
     ]
 
     assert suggested == [True, False, False]
-
-
-def test_the_other_program_has_its_own_sign_in() -> None:
-    assert "run 'agy'" in tool_error(classify(AttemptError("", exit_code=41)), program="agy", environ={}).message
 
 
 def test_a_file_blocked_by_gitignore_gets_the_troubleshooting_text() -> None:

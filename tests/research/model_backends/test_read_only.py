@@ -171,13 +171,6 @@ def test_program_that_nothing_holds_is_not_asked(
     assert list(directory.iterdir()) == []
 
 
-def test_agy_is_held_by_its_mode(environ: dict[str, str]) -> None:
-    agy = Program(path="/bin/agy", name="agy", version="1.1.22", features=frozenset({"plan"}))
-
-    assert read_only_enforced(agy, environ) == (True, ())
-    assert not read_only_enforced(Program(path="/bin/agy", name="agy", version="1.0.0"), environ)[0]
-
-
 def test_program_is_given_what_it_needs_to_sign_in_and_no_other_secret() -> None:
     needed = {
         "GEMINI_API_KEY": "key",

@@ -1,12 +1,12 @@
 """A stand-in for the CLI that does what a test scripts: for the faults that the real one shows only on bad days.
 
-A fake is an executable named `gemini` or `agy` in a directory of its own. Each run does the steps of its
+A fake is an executable, usually named `gemini`, in a directory of its own. Each run does the steps of its
 script: those of the run's turn, and of the last one for every later run. `--version` and `--help` are answered apart
 and are no runs. The input of each run is stored: see `Run`. The fixture `fake` creates them:
 
     cli = fake("gemini", answered("Hello"))                   # every run answers
     cli = fake("gemini", quota(), answered("Hello"))          # the first run fails, the others answer
-    cli = fake("agy", answered("Hi"), version="1.1.13", help=AGY_HELP)
+    cli = fake("gemini", answered("Hi"), version="0.20.0", help="Usage: gemini [options]")
     cli.path, cli.directory                                      # the executable, and what to put on PATH
     cli.runs[0].argv, .stdin, .env, .cwd, .pid                # what the first run was given
 
@@ -49,21 +49,6 @@ Options:
   -h, --help                      Show help  [boolean]
 """
 """The part of the real one's help that says what it can do."""
-
-AGY_HELP: Final = """\
-Usage: agy [options] [prompt]
-
-Options:
-  -p, --print                     Print the answer and exit
-      --model <name>              Model to use
-      --add-dir <path>            Additional directory the agent may read
-      --mode <mode>               Mode of work  [choices: "default", "plan"]
-      --sandbox                   Run in a sandbox
-      --output-format <format>    Output format  [choices: "text", "json", "stream-json"]
-      --json-schema <schema>      Schema of the answer
-      --version                   Show version
-      --help                      Show help
-"""
 
 
 def out(text: str | bytes) -> Step:
