@@ -130,7 +130,7 @@ def test_lock_covers_the_pythons_of_the_project() -> None:
 
 
 @pytest.mark.parametrize("lock", WANTED)
-def test_everything_in_a_lock_has_hashes_and_nothing_names_a_server(lock: str) -> None:
+def test_each_entry_of_a_lock_has_hashes_and_no_entry_names_a_server(lock: str) -> None:
     text = TEXTS[lock]
     assert len(ENTRIES[lock]) > len(wanted(lock))
     assert [requirement for requirement, hashes in ENTRIES[lock] if not hashes] == []

@@ -47,8 +47,10 @@ _VARIANTS: Final = {
     (NO_COMMANDS,): NO_COMMANDS,
 }
 """The arguments with prepared answers."""
-_CHOOSE_TOOLS: Final = ("TOOLMASON_POLICY", "GEMINI_EXPOSE_ALL_TOOLS")
-"""Environment variables that change the lists."""
+_POLICY: Final = "TOOLMASON_POLICY"
+"""Environment variable that can remove tools from the lists."""
+_CHANGE_LISTS: Final = ("command_prefix_env", "expose_all_env")
+"""Keys of the server whose environment variables change the lists."""
 _AUDIT: Final = "_AUDIT"
 """End of the environment variable that sets a server's audit log; it begins with the command, unknown here."""
 _ANSWERED: Final = frozenset({"initialize", "server/discover", "ping", "logging/setLevel"})
@@ -83,14 +85,14 @@ def open_session(main_file: str, *, startup_check: str = "", options: tuple[Chec
     if sys.platform == "win32" or (variant := _VARIANTS.get(tuple(sys.argv[1:]))) is None:
         return None
     open_standard_streams()
-    if os.isatty(0) or any(os.environ.get(name) for name in _CHOOSE_TOOLS):
+    if os.isatty(0) or os.environ.get(_POLICY):
         return None
     if options and not _is_complete(options):
         return None
     if any(name.endswith(_AUDIT) for name in os.environ):
         return None  # the server opens its audit log before it answers
     prepared = _prepared(os.path.dirname(main_file), variant)  # noqa: PTH120  `pathlib` is large
-    if prepared is None or prepared["server"].get("command_prefix_env", "") in os.environ:
+    if prepared is None or any(prepared["server"].get(key, "") in os.environ for key in _CHANGE_LISTS):
         return None
     if "audit" in prepared["server"]:
         return None

@@ -131,7 +131,7 @@ MANIFESTS = {
 
 
 @pytest.mark.parametrize("name", MANIFESTS)
-def test_a_manifest_without_measure_has_a_diagnostic(name: str, project: Project) -> None:
+def test_an_excessive_manifest_has_a_diagnostic(name: str, project: Project) -> None:
     text, code = MANIFESTS[name]
     project.manifest.write_text(text, encoding="utf-8")
     started = time.process_time()

@@ -131,7 +131,7 @@ def plant(project: Project, canary: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="the planted programs are shell scripts")
 @pytest.mark.parametrize("start", [[TOOLMASON], [sys.executable, "-m", "toolmason"]], ids=["program", "module"])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_nothing_that_a_project_brings_is_executed(
+def test_no_code_of_a_project_is_executed(
     command: list[str], start: list[str], project: Project, tmp_path: Path
 ) -> None:
     canary = tmp_path / "canary"
@@ -175,7 +175,7 @@ def test_nothing_that_a_project_brings_is_executed(
         "{{ facts.catalogue.tools.clear() }}",
     ],
 )
-def test_a_template_reaches_nothing_outside_of_its_sandbox(
+def test_a_template_cannot_leave_its_sandbox(
     command: str, text: str, run: Toolmason, project: Project, tmp_path: Path
 ) -> None:
     canary = tmp_path / "canary"
@@ -243,7 +243,7 @@ def test_templates_in_the_sandbox_print_the_same(project: Project) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps a process to a limit of memory")
 @pytest.mark.parametrize("text", ["{{ 'a' * 10 ** 10 }}", "{{ 'a' | center(5 * 10 ** 9) }}"])
-def test_a_template_that_takes_all_memory_is_stopped(text: str, run: Toolmason, project: Project) -> None:
+def test_a_template_that_exceeds_its_memory_limit_is_stopped(text: str, run: Toolmason, project: Project) -> None:
     override(project, text)
     result = run("check")
 
@@ -260,7 +260,7 @@ def test_a_template_that_takes_all_memory_is_stopped(text: str, run: Toolmason, 
         "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
     ],
 )
-def test_a_template_that_takes_all_time_is_stopped(text: str, project: Project) -> None:
+def test_a_template_that_exceeds_its_time_limit_is_stopped(text: str, project: Project) -> None:
     override(project, text)
     reading = read(project, diagnostics=Diagnostics())
     assert reading is not None
@@ -384,7 +384,9 @@ KINDS = ["pipe", "device", "link", "circle", "large"]
 @needs_links
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", [["check"], ["schema", "check"]], ids=" ".join)
-def test_a_manifest_that_is_no_file_of_the_project_is_refused(command: list[str], kind: str, project: Project) -> None:
+def test_a_manifest_that_is_not_a_file_of_the_project_is_refused(
+    command: list[str], kind: str, project: Project
+) -> None:
     spoil(project.manifest, kind)
     result = in_project(project, command)
 
@@ -398,7 +400,7 @@ def test_a_manifest_that_is_no_file_of_the_project_is_refused(command: list[str]
 @needs_links
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", [["check"], ["schema", "check"]], ids=" ".join)
-def test_a_schema_that_is_no_file_of_the_project_is_refused(command: list[str], kind: str, project: Project) -> None:
+def test_a_schema_that_is_not_a_file_of_the_project_is_refused(command: list[str], kind: str, project: Project) -> None:
     with_schema(project, '"schema.json"')
     spoil(project.root / "schema.json", kind)
     result = in_project(project, command)
@@ -549,9 +551,7 @@ def test_a_lock_that_is_a_link_is_refused(run: Toolmason, project: Project, tmp_
     assert run("check").exit_code == 3
 
 
-def test_a_staging_journal_of_a_pull_request_turns_no_check_green_and_moves_nothing(
-    run: Toolmason, project: Project
-) -> None:
+def test_a_staging_journal_of_a_pull_request_has_no_effect(run: Toolmason, project: Project) -> None:
     mine = put(project.generated / "notes.md", "mine")
     put(project.generated / "docs" / "index.md", "edited\n")
     journal = project.generated / STAGING / "forward.json"
@@ -592,7 +592,7 @@ def server(project: Project) -> Server:
 
 @pytest.mark.parametrize("ci", ["", "1"], ids=["on a desk", "in CI"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["with a record", "without a record"])
-def test_models_with_code_of_a_pull_request_and_right_hashes_are_stale(
+def test_models_changed_by_a_pull_request_are_stale_even_with_correct_hashes(
     ci: str, is_known: bool, run: Toolmason, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_known:

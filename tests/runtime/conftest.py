@@ -24,7 +24,7 @@ Path(HERE, "token_of_tests").chmod(0o600)
 def reachable_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a started process find what this one finds, and nothing of the settings of who runs the tests."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    monkeypatch.delenv("GEMINI_EXPOSE_ALL_TOOLS", raising=False)
+    monkeypatch.delenv("SAMPLE_ALL_TOOLS", raising=False)
     monkeypatch.delenv("SAMPLE_ROOTS", raising=False)
 
 

@@ -258,7 +258,7 @@ def read_or_refused(reader: ArgumentValidator, arguments: dict[str, Any]) -> Arg
 
 
 @given(st.dictionaries(NAMES, JSON))
-def test_whatever_is_sent_is_read_or_refused_in_words(arguments: dict[str, Any]) -> None:
+def test_any_arguments_are_accepted_or_refused_with_a_message(arguments: dict[str, Any]) -> None:
     match read_or_refused(COUNT, arguments):
         case Arguments(value):
             assert isinstance(value, CountWordsParams)

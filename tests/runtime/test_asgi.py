@@ -151,7 +151,7 @@ def test_health_check_needs_neither_token_nor_host(headers: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("version", ERAS)
-def test_further_requests_are_refused_with_the_time_to_repeat_them(version: str) -> None:
+def test_further_requests_are_refused_with_retry_after(version: str) -> None:
     with serving("--max-requests", "2", "--max-client-requests", "3") as (_, address), ExitStack() as stack:
         client = Raw(address, version, stack)
         waiting = [client.said("wait", {}, {"progressToken": turn}) for turn in range(2)]

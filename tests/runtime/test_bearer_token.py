@@ -45,7 +45,7 @@ def test_token_is_never_created_within_the_working_directory(
 
 
 @pytest.mark.usefixtures("state")
-def test_token_that_other_users_can_read_is_refused_with_the_way_out() -> None:
+def test_token_that_other_users_can_read_is_refused_with_instructions() -> None:
     _, path = own_token("sample")
     path.chmod(0o640)
 

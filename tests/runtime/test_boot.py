@@ -224,7 +224,7 @@ def test_a_server_starts_without_a_usable_file(damage: str, copy: Path) -> None:
     [
         (("--all",), {}),
         (("--log-level", "warning"), {}),
-        ((), {"GEMINI_EXPOSE_ALL_TOOLS": "true"}),
+        ((), {"NOTES_ALL": "true"}),
         ((), {"TOOLMASON_POLICY": "policy.toml"}),
         ((), {"NOTES_PREFIX": ""}),
     ],

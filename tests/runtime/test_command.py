@@ -54,7 +54,7 @@ def test_help_names_every_flag_and_needs_neither_the_sdk_nor_pydantic() -> None:
         assert flag in done.stdout
     assert "100 % of the last words" in done.stdout
     assert "SAMPLE_ROOTS" in done.stdout
-    assert "GEMINI_EXPOSE_ALL_TOOLS=true" in done.stdout
+    assert "SAMPLE_ALL_TOOLS=true" in done.stdout
     modules = {line.rpartition("|")[2].strip() for line in imported.splitlines()}
     assert "toolmason_runtime.server.command" in modules
     assert not modules & {"mcp", "mcp_types", "pydantic", "anyio", "jsonschema"}
@@ -114,7 +114,7 @@ def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None
     said = " ".join(run("--help").stdout.split())
 
     assert "--classic list every `core` tool (with --all: every tool) directly; same as --discovery classic" in said
-    assert "Setting GEMINI_EXPOSE_ALL_TOOLS=true is the same as --classic --all" in said
+    assert "Setting SAMPLE_ALL_TOOLS=true is the same as --classic --all" in said
 
 
 def test_version_is_the_server_s() -> None:
@@ -193,9 +193,9 @@ def test_tools_are_listed_for_people_by_name_and_summary() -> None:
         (["--classic", "--toolsets", "text"], {}, ["count_words", "shout", "old_shout"]),
         (["--classic", "--discovery", "classic", "--toolsets", " odd,"], {}, ["raw", "mixed", "refuse"]),
         (["--classic"], {}, ["count_words", "shout", "old_shout", "raw", "mixed", "refuse", "crash"]),
-        ([], {"GEMINI_EXPOSE_ALL_TOOLS": "true"}, ["count_words", "shout", "old_shout", "rare"]),
-        ([], {"GEMINI_EXPOSE_ALL_TOOLS": "false"}, ["search", "call", "count_words"]),
-        (["--discovery", "search-call"], {"GEMINI_EXPOSE_ALL_TOOLS": "true"}, ["search", "call", "count_words"]),
+        ([], {"SAMPLE_ALL_TOOLS": "true"}, ["count_words", "shout", "old_shout", "rare"]),
+        ([], {"SAMPLE_ALL_TOOLS": "false"}, ["search", "call", "count_words"]),
+        (["--discovery", "search-call"], {"SAMPLE_ALL_TOOLS": "true"}, ["search", "call", "count_words"]),
     ],
 )
 def test_flags_then_environment_choose_what_is_listed(

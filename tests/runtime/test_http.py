@@ -137,7 +137,7 @@ def test_only_the_names_and_the_port_of_the_server_are_served() -> None:
         assert {host: post(address, {"Host": host}) for host in other} == dict.fromkeys(other, 421)
 
 
-def test_pages_of_other_origins_are_refused_those_of_other_ports_included() -> None:
+def test_pages_of_other_origins_and_other_ports_are_refused() -> None:
     with serving() as (_, address):
         port = address.removesuffix("/mcp").rpartition(":")[2]
         foreign = [
@@ -246,7 +246,7 @@ def test_loopback_is_told_from_what_others_can_reach(host: str, is_local: bool) 
     assert is_loopback(host) is is_local
 
 
-def test_address_that_others_can_reach_is_refused_before_anything_is_made() -> None:
+def test_public_address_is_refused_before_the_server_is_created() -> None:
     def make_server() -> Any:
         raise AssertionError("nothing should be made")
 
@@ -375,7 +375,7 @@ def test_malformed_notification_or_response_gets_no_error_of_the_protocol(versio
     assert not any(body.startswith(b"{") for body in bodies)
 
 
-def test_what_another_session_was_sent_is_never_replayed_though_requests_have_the_same_ids() -> None:
+def test_messages_of_another_session_are_never_replayed_even_with_equal_request_ids() -> None:
     with serving() as (_, address), ExitStack() as stack:
         one, other = Raw(address, LEGACY, stack), Raw(address, LEGACY, stack)
         ids, others_ids = [
@@ -549,7 +549,7 @@ serve(build_server, ending, port=0, request_timeout_s=3)
 """
 
 
-def test_requests_that_do_not_arrive_whole_are_closed_and_answers_may_take_longer() -> None:
+def test_incomplete_requests_time_out_but_slow_answers_do_not() -> None:
     with serving(command=["-c", IMPATIENT]) as (_, address), ExitStack() as stack:
         client = Raw(address, LEGACY, stack)
         stream = client.stream()

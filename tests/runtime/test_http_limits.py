@@ -132,7 +132,7 @@ def is_open(address: str, session: str) -> bool:
     return fetch(address, "POST", "/mcp", body, **headers, **{"Mcp-Session-Id": session})[0] == 200
 
 
-def test_client_with_many_sessions_loses_its_oldest_and_no_other_client_does() -> None:
+def test_client_with_many_sessions_loses_only_its_own_oldest_session() -> None:
     with serving("--max-client-sessions", "3") as (_, address):
         other = opened(address, "127.0.0.2")
         own = [opened(address, "127.0.0.1") for _ in range(8)]

@@ -73,7 +73,7 @@ REMOTE: list[tuple[Sequence[str], Mapping[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "env", "reason"), REMOTE)
-def test_server_that_others_may_reach_does_not_start_without_a_token(
+def test_server_that_other_machines_can_reach_does_not_start_without_a_token(
     arguments: Sequence[str], env: Mapping[str, str], reason: str
 ) -> None:
     said = refused(arguments, env)
@@ -267,7 +267,7 @@ def nginx(here: Path, target: str, settings: str) -> Iterator[str]:
         "proxy_http_version 1.1; proxy_set_header Connection ''; proxy_set_header X-Forwarded-Host $host;",
     ],
 )
-def test_nginx_does_not_open_a_server_without_a_token(tmp_path: Path, direct: str, settings: str) -> None:
+def test_server_without_a_token_refuses_requests_through_nginx(tmp_path: Path, direct: str, settings: str) -> None:
     with nginx(tmp_path, direct.removesuffix("/mcp"), settings) as address:
         assert post(address, {}) == 403
 

@@ -208,7 +208,7 @@ def test_large_pattern_and_long_text_together_are_timed_as_well() -> None:
         is_found(pattern, "a" * 100_000)
 
 
-def test_one_limit_serves_all_matches_inside() -> None:
+def test_one_time_limit_covers_all_matches_within_it() -> None:
     with time_limit(0):
         assert is_found(SLUG, "a-b")
         with pytest.raises(PatternTimeoutError):

@@ -1,4 +1,4 @@
-"""`toolmason.schema` works without the rest of the toolkit and without any package."""
+"""`toolmason.schema` needs only `toolmason.targets` and the standard library."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ print(*sorted(name for name in foreign if not name.startswith("toolmason.schema.
 
 def test_the_package_alone_needs_only_the_standard_library(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE / "schema", tmp_path / "toolmason" / "schema")
-    shutil.copy(PACKAGE / "__init__.py", tmp_path / "toolmason")
+    for module in ("__init__.py", "targets.py"):
+        shutil.copy(PACKAGE / module, tmp_path / "toolmason")
     # Without site packages and the environment of the tests.
     command = [sys.executable, "-I", "-S", "-c", PROGRAM, str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
 
-    assert (ran.stdout, ran.stderr) == ("toolmason toolmason.schema\n", "")
+    assert (ran.stdout, ran.stderr) == ("toolmason toolmason.schema toolmason.targets\n", "")

@@ -106,7 +106,7 @@ def test_links_that_lead_nowhere_or_in_a_circle_are_not_found(room: Any, walk: b
 
 @pytest.mark.parametrize("walk", [True, False], ids=["walking", "by path"])
 @pytest.mark.parametrize("swapped", ["file", "folder"])
-def test_a_link_swapped_in_between_check_and_open_is_not_followed(room: Any, swapped: str, walk: bool) -> None:
+def test_a_link_created_between_check_and_open_is_not_followed(room: Any, swapped: str, walk: bool) -> None:
     room.write("sub/secret.txt", "inside")
     located = locate("sub/secret.txt", room.roots)
     if swapped == "file":
@@ -204,7 +204,7 @@ PIECES = st.sampled_from(["..", ".", "sub", "deep", "in", "out", "loop", "secret
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(PIECES, max_size=8), is_absolute=st.booleans(), walk=st.booleans())
-def test_no_path_whatever_reads_the_outside(room: Any, pieces: list[str], is_absolute: bool, walk: bool) -> None:
+def test_no_path_reads_files_outside_the_roots(room: Any, pieces: list[str], is_absolute: bool, walk: bool) -> None:
     if not (room.project / "sub").exists():
         room.write("sub/deep/a.txt", "inside")
         (room.project / "in").symlink_to("sub/deep")

@@ -13,7 +13,7 @@ from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.protocol.server_info import MEMBERS
 from toolmason_runtime.server.dispatch import Dispatcher
 
-_SERVER: Final = {"name", "version", *MEMBERS, "instructions", "command_prefix_env"}
+_SERVER: Final = {"name", "version", *MEMBERS, "instructions", "command_prefix_env", "expose_all_env"}
 """The members of the server that the answers need."""
 
 

@@ -54,6 +54,7 @@ def _server(server: Server) -> ServerEntry:
         lifespan=f"{lifespan.module}:{lifespan.function}" if lifespan else "",
         icons=wire_icons(table.icons).get("icons"),
         command_prefix_env=server.outputs.command_prefix_env,
+        expose_all_env=server.discovery.expose_all_env,
         audit={"path": table.audit, "max_mb": table.audit_max_mb, "keep": table.audit_keep} if table.audit else None,
         tool_timeouts=tool_timeouts(server),
         handlers=table.handlers if _has_files(server) else "",

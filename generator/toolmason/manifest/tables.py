@@ -276,6 +276,8 @@ class DiscoveryTable(PartialTable):
     """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False
     """In the style `classic`, also list the built-in `fetch_chunk`, which is always callable."""
+    expose_all_env: str = key(_VARIABLE, default="")
+    """Environment variable of the running server that, when `true`, is the same as `--classic --all`."""
     ranker: str = key(_FUNCTION, default="")
     """`module:factory` of another ranking. The factory takes the ranking by words and the tools, returns a `Ranker`.
 

@@ -55,22 +55,27 @@ _QUAD: Final = re.compile(r"(?<![0-9])([0-9]{1,3}(?:[.-][0-9]{1,3}){3})(?![0-9])
 _HEXADECIMAL: Final = re.compile(r"(?<![0-9a-f])([0-9a-f]{8})(?=\.(?:nip\.io|sslip\.io|xip\.io|nip\.dev)\Z)")
 _DASHED_IPV6_SERVICE: Final = ".sslip.io"
 """Addresses in names of services such as nip.io, which resolve a name to the address that it contains."""
-_WITH_IPV4_AT_THE_END: Final = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96")))
-"""NAT64, its private prefix (RFC 8215), and IPv4-translated addresses (RFC 2765)."""
-_SITE_LOCAL: Final = ipaddress.ip_network("fec0::/10")
-"""The predecessor of unique local addresses. Python counts it as public."""
+_TRANSLATED_NETWORKS: Final = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "::ffff:0:0:0/96")))
+"""Networks whose last 32 bits are an IPv4 address: NAT64 and IPv4-translated addresses."""
+_LOCAL_NAT64: Final = ipaddress.ip_network("64:ff9b:1::/48")
+"""RFC 8215: each site chooses one of the prefixes of RFC 6052 in it."""
+_IGNORED: Final = re.compile(
+    r"[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u1806\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Characters that a version of IDNA removes from names: Default_Ignorable_Code_Point, and table B.1 of RFC 3454."""
+_LOW_BITS: Final = 0xFFFFFFFF
+_MAX_DIGITS: Final = 22
+"""Digits of an octal number of 64 bits, without leading zeros."""
 
 
 def plain_host(host: str) -> str:
-    """Return the name or address that resolvers see: without brackets, zone, last dot and what IDNA ignores."""
-    host = unicodedata.normalize("NFKC", unquote(host)).strip("[]").lower().replace("\u3002", ".")
-    visible = "".join(char for char in host if unicodedata.category(char) != "Cf" and not _is_selector(char))
-    return visible.partition("%")[0].rstrip(".")
+    """Return the name or address that resolvers see.
 
-
-def _is_selector(char: str) -> bool:
-    """Return whether IDNA ignores a character: variation selectors, and a joiner of combining marks."""
-    return char == "\u034f" or "\ufe00" <= char <= "\ufe0f" or "\u180b" <= char <= "\u180f"
+    It has no brackets, zone, last dot and ignored characters, and its characters are the compatible ones.
+    """
+    host = _IGNORED.sub("", unicodedata.normalize("NFKC", unquote(host)))
+    return host.strip("[]").lower().replace("\u3002", ".").partition("%")[0].rstrip(".")
 
 
 def address_of(host: str) -> IPAddress | None:
@@ -81,11 +86,23 @@ def address_of(host: str) -> IPAddress | None:
     host = plain_host(host)
     with suppress(ValueError):
         return innermost(ipaddress.ip_address(host))
+    return _ipv4(host)
+
+
+def _ipv4(host: str, *, can_overflow: bool = False) -> ipaddress.IPv4Address | None:
+    """Return the address that one to four numbers are, None for another text.
+
+    Args:
+        host: a plain host.
+        can_overflow: read numbers of up to 64 bits, of which FreeBSD and macOS use the lowest 32.
+    """
     parts = host.split(".")
     try:
         numbers = [_number(part) for part in parts]
     except ValueError:
         return None
+    if can_overflow:
+        numbers = [number & _LOW_BITS for number in numbers]
     *first, last = numbers
     if len(parts) > 4 or any(number > 0xFF for number in first) or last >= 256 ** (5 - len(parts)):
         return None
@@ -93,25 +110,45 @@ def address_of(host: str) -> IPAddress | None:
 
 
 def innermost(ip: IPAddress) -> IPAddress:
-    """Return the IPv4 address that an IPv6 address leads to (mapped, compatible, 6to4, Teredo, NAT64), else itself."""
+    """Return the IPv4 address that an IPv6 address leads to, else itself.
+
+    It can be mapped, compatible, translated, 6to4, Teredo or NAT64. One of a local NAT64, which has several possible
+    IPv4 addresses, leads to that of the local link or a metadata service.
+    """
     if isinstance(ip, ipaddress.IPv4Address):
         return ip
-    if any(ip in network for network in _WITH_IPV4_AT_THE_END) or (0xFFFF < int(ip) <= 0xFFFFFFFF):
-        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    if any(ip in network for network in _TRANSLATED_NETWORKS) or (0xFFFF < int(ip) <= _LOW_BITS):
+        return ipaddress.IPv4Address(int(ip) & _LOW_BITS)
+    if ip in _LOCAL_NAT64:
+        return next(filter(_is_refused, _local_nat64(int(ip))), ip)
     return ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None) or ip
+
+
+def _local_nat64(number: int) -> Iterator[IPAddress]:
+    """Yield the IPv4 addresses of an IPv6 address, for prefixes of 96, 64, 56 and 48 bits (RFC 6052, section 2.2)."""
+    yield ipaddress.IPv4Address(number & _LOW_BITS)
+    yield ipaddress.IPv4Address(number >> 24 & _LOW_BITS)
+    yield ipaddress.IPv4Address((number >> 64 & 0xFF) << 24 | number >> 32 & 0xFFFFFF)
+    yield ipaddress.IPv4Address((number >> 64 & 0xFFFF) << 16 | number >> 40 & 0xFFFF)
 
 
 def is_link_local(ip: IPAddress) -> bool:
     """Return whether an address belongs to the local link or to a metadata service, in whichever form."""
-    inner = innermost(ip)
-    return any(inner in network for network in _LINK_NETWORKS) or inner in _METADATA_ADDRESSES
+    return _is_refused(innermost(ip))
+
+
+def _is_refused(ip: IPAddress) -> bool:
+    return any(ip in network for network in _LINK_NETWORKS) or ip in _METADATA_ADDRESSES
 
 
 def is_metadata_host(host: str) -> bool:
     """Return whether a host is an address of the local link, or a metadata service, or a name that contains one."""
     if (ip := address_of(host)) is not None:
         return is_link_local(ip)
-    return plain_host(host) in _METADATA_NAMES or any(map(is_link_local, _embedded(plain_host(host))))
+    name = plain_host(host)
+    if (ip := _ipv4(name, can_overflow=True)) is not None:
+        return is_link_local(ip)
+    return name in _METADATA_NAMES or any(map(is_link_local, _embedded(name)))
 
 
 def is_loopback_host(host: str) -> bool:
@@ -125,18 +162,22 @@ def is_loopback_host(host: str) -> bool:
 def private_reason(host: str) -> str:
     """Return why a host is in a private network: `is a private address`; empty if it seems to be public."""
     if (ip := address_of(host)) is not None:
-        return f"is {_kind(ip)}" if _is_private(ip) else ""
+        return "" if _is_public(ip) else f"is {_kind(ip)}"
     name = plain_host(host)
+    if _ipv4(name, can_overflow=True) is not None:
+        return "is an address on some systems only"
     if is_loopback_host(name):
         return "is this machine"
     if "." not in name or name.endswith(_LOCAL_ENDS):
         return "is a name of a private network"
-    inner = next(filter(_is_private, _embedded(name)), None)
-    return f"contains {_kind(inner)}, to which such a name may lead" if inner else ""
+    inner = next((ip for ip in _embedded(name) if not _is_public(ip)), None)
+    return f"contains {_kind(inner)}, to which such a name may resolve" if inner else ""
 
 
-def _is_private(ip: IPAddress) -> bool:
-    return not ip.is_global or ip.is_multicast or (ip.version == 6 and ip in _SITE_LOCAL)
+def _is_public(ip: IPAddress) -> bool:
+    """Return whether an address is one of the internet. `is_global` alone accepts site-local and reserved ones."""
+    is_reserved = isinstance(ip, ipaddress.IPv6Address) and (ip.is_reserved or ip.is_site_local)
+    return ip.is_global and not ip.is_multicast and not is_reserved
 
 
 def _kind(ip: IPAddress) -> str:
@@ -167,9 +208,11 @@ def _dashed_ipv6(name: str) -> str:
 
 
 def _number(text: str) -> int:
-    """Return a number as `inet_aton` reads it. Raises ValueError for other texts."""
-    match = re.fullmatch(r"(0x)?0*([0-9a-f]{0,20})", text)
-    if match is None or not text:
+    """Return a number of at most 64 bits as `inet_aton` reads it. Raises ValueError for other texts."""
+    if not re.fullmatch(r"0x[0-9a-f]*|[0-9]+", text):
         raise ValueError(text)
-    prefix, digits = match.groups()
-    return int(digits or "0", 16 if prefix else 8 if text.startswith("0") else 10)
+    base = 16 if text.startswith("0x") else 8 if text.startswith("0") else 10
+    digits = text.removeprefix("0x").lstrip("0") or "0"
+    if len(digits) > _MAX_DIGITS:  # the time of `int` grows with the square of the length
+        raise ValueError(text)
+    return int(digits, base)

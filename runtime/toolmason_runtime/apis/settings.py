@@ -99,7 +99,7 @@ def load_settings(api: Api, environ: Mapping[str, str]) -> ApiSettings:
         # A leading `~` is not expanded here.
         expanded = expand_variables(f"\0{text}", variables, where=f"the API `{api.name}`")[1:].strip()
         if not expanded.isprintable():
-            raise _not_set_up(api, "a setting is not one line")
+            raise _not_set_up(api, "a setting contains a line break or a control character")
         return expanded
 
     base_url = expand(api.base_url)
@@ -137,7 +137,7 @@ def load_settings(api: Api, environ: Mapping[str, str]) -> ApiSettings:
 def _check_address(api: Api, base_url: str) -> None:
     scheme, host, _ = origin(base_url)
     if scheme not in _PORTS or not host.isascii() or "?" in base_url or "#" in base_url:
-        raise _not_set_up(api, "its address must be like https://host/path")
+        raise _not_set_up(api, "its `base_url` must be a URL such as https://host/path")
 
 
 def _not_set_up(api: Api, problem: str) -> ToolError:

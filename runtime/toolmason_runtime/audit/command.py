@@ -83,13 +83,17 @@ def _parser(prog: str, *, is_required: bool) -> argparse.ArgumentParser:
             f"--{name}",
             action="append",
             metavar=name.upper(),
-            help=f"only lines with this {name}; repeatable: one of them"
+            help=f"only lines with this {name}; if repeated, with any of the values"
             + (", as called or by its own name" if name == "tool" else ""),
         )
     parser.add_argument("--id", metavar="ID", default="", help="only lines with this call, review, session or digest")
     parser.add_argument("--arguments", metavar="JSON", help="only calls with exactly these arguments; needs the key")
-    parser.add_argument("--since", metavar="TIME", help="90m, 24h, 7d, or a date such as 2026-11-01T09:30 (UTC)")
-    parser.add_argument("--until", metavar="TIME", help="in the same form")
+    parser.add_argument(
+        "--since",
+        metavar="TIME",
+        help="start of the time range: 90m, 24h, 7d, or a date such as 2026-11-01T09:30 (UTC)",
+    )
+    parser.add_argument("--until", metavar="TIME", help="end of the time range, in the same form")
     parser.add_argument("--count", metavar="FIELDS", help="count lines by fields, such as tool,outcome")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
     return parser
@@ -101,7 +105,7 @@ def _path(file: str | None, server: ServerEntry | None, command: str) -> Path:
     assert server is not None  # noqa: S101  else FILE is required
     settings = audit_settings(server, command)
     if settings is None or not settings.path:
-        raise AuditError("this server writes no audit file; name one: FILE")
+        raise AuditError("this server writes no audit file; give the path of a log as FILE")
     return Path(settings.path)
 
 
@@ -157,7 +161,7 @@ def _run(options: argparse.Namespace, chosen: Filter, files: list[Path]) -> int:
     for instance, count in sequences.missing.items():
         status = DAMAGED
         noun = "line is" if count == 1 else "lines are"
-        print(f"instance {shown(instance)}: {count} {noun} missing between others", file=sys.stderr)  # noqa: T201
+        print(f"instance {shown(instance)}: {count} {noun} missing in the sequence", file=sys.stderr)  # noqa: T201
     return status
 
 

@@ -31,8 +31,7 @@ _FLAGS: Final = (
     os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
 _WRITABLE_BY_OTHERS: Final = 0o022
-_READABLE_BY_OTHERS: Final = 0o044
-_ROOT: Final = 0
+_OPEN_TO_OTHERS: Final = 0o077
 _log = logging.getLogger(__name__)
 
 
@@ -93,7 +92,7 @@ class LogFile:
         """Open the file, or create it.
 
         Raises:
-            AuditError: it is a link, no regular file, or other users can change it.
+            AuditError: it is a link, no regular file, or other users can read or change it.
             OSError: it cannot be opened.
         """
         descriptor = _open_private(self.path, _FLAGS)
@@ -158,14 +157,27 @@ def check_directory(path: Path) -> None:
         about = directory.stat()
     except OSError as error:
         raise _unusable(path, f"{directory}: {error.strerror}") from error
-    if not hasattr(os, "geteuid"):
-        return
-    if about.st_uid not in {os.geteuid(), _ROOT}:
-        raise _unusable(path, f"{directory} belongs to another user; choose another directory")
-    if about.st_mode & _WRITABLE_BY_OTHERS:
-        mode = stat.S_IMODE(about.st_mode)
-        advice = f"choose another directory, or run `chmod go-w {shlex.quote(str(directory))}`"
-        raise _unusable(path, f"other users can write to {directory} (mode {mode:04o}); {advice}")
+    if sys.platform != "win32" and (reason := _directory_problem(about, directory)):
+        raise _unusable(path, reason)
+
+
+def _directory_problem(about: os.stat_result, directory: Path) -> str:
+    """Return how other users can replace files of a directory, empty if they cannot. Root can replace every file."""
+    mode, user = stat.S_IMODE(about.st_mode), os.geteuid()
+    quoted = shlex.quote(str(directory))
+    if about.st_uid not in (user, 0):
+        return (
+            f"{directory} belongs to another user (uid {about.st_uid}, mode {mode:04o}): name a directory of your own,"
+            f" or run `chown {user} {quoted}` as root"
+        )
+    if not mode & _WRITABLE_BY_OTHERS:
+        return ""
+    problem = f"other users can write to {directory} (mode {mode:04o})"
+    if mode & stat.S_ISVTX:  # a shared directory such as /tmp, which must remain open
+        return f"{problem}: name a directory in it, which is created with mode 0700"
+    if about.st_uid != user:
+        return f"{problem}: run `chown {user} {quoted}` and `chmod 700 {quoted}` as root, or name another directory"
+    return f"{problem}: run `chmod 700 {quoted}`, or name another directory"
 
 
 def load_key(path: Path, *, may_create: bool = True) -> bytes:
@@ -182,7 +194,7 @@ def load_key(path: Path, *, may_create: bool = True) -> bytes:
         with os.fdopen(descriptor, "rb") as stream:
             key = bytes.fromhex(stream.read(4 * KEY_BYTES).decode("ascii"))
     except OSError as error:
-        raise _unusable(file, error.strerror or str(error)) from error
+        raise AuditError(f"the key `{file}` of the audit log cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise error if isinstance(error, AuditError) else _no_key(file) from error
     if len(key) != KEY_BYTES:
@@ -215,10 +227,10 @@ def _create_key(file: Path) -> None:
 
 
 def _open_private(path: Path, flags: int) -> int:
-    """Open a regular file that other users can neither change nor read.
+    """Open a regular file that only this user can read and change.
 
     Raises:
-        AuditError: it is another kind of file.
+        AuditError: it is another kind of file, or other users can read or change it.
         OSError: it cannot be opened.
     """
     if not _NO_FOLLOW and path.is_symlink():
@@ -236,17 +248,23 @@ def _open_private(path: Path, flags: int) -> int:
     if not stat.S_ISREG(about.st_mode):
         reason = "it is not a regular file"
     elif about.st_nlink > 1:
-        reason = "it has another name (a hard link)"
-    elif hasattr(os, "geteuid") and about.st_uid != os.geteuid():
-        reason = "it belongs to another user"
-    elif hasattr(os, "geteuid") and about.st_mode & (_WRITABLE_BY_OTHERS | _READABLE_BY_OTHERS):
-        verb = "change" if about.st_mode & _WRITABLE_BY_OTHERS else "read"
-        mode = stat.S_IMODE(about.st_mode)
-        reason = f"other users can {verb} it (mode {mode:04o}); run `chmod 600 {shlex.quote(str(path))}`"
+        reason = "it has more than one hard link"
+    elif sys.platform != "win32":
+        reason = _file_problem(about, path)
     if reason:
         os.close(descriptor)
         raise _unusable(path, reason)
     return descriptor
+
+
+def _file_problem(about: os.stat_result, path: Path) -> str:
+    """Return how other users can read or change a file, empty if they cannot."""
+    mode = stat.S_IMODE(about.st_mode)
+    if about.st_uid != os.geteuid():
+        return f"it belongs to another user (uid {about.st_uid}, mode {mode:04o}): move it away, to get a new one"
+    if mode & _OPEN_TO_OTHERS:
+        return f"other users can read or change it (mode {mode:04o}): run `chmod 600 {shlex.quote(str(path))}`"
+    return ""
 
 
 def _last_byte(descriptor: int, size: int) -> bytes:

@@ -60,6 +60,8 @@ class ServerEntry(TypedDict):
     """Pictures of the server, as `Icon` of the MCP schema; absent without any."""
     command_prefix_env: NotRequired[str]
     """Environment variable that replaces the prefix of commands; absent if none does."""
+    expose_all_env: NotRequired[str]
+    """Environment variable that lists every tool; absent if none does."""
     auth: NotRequired[AuthEntry]
     """The authorization server of HTTP clients; absent without one."""
     chunk_store: NotRequired[str]

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OptionSpec", "main", "option_values"]
 
-EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
-"""Environment variable that, when `true`, lists every tool."""
-_ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --discovery overrides the style."
 LEAN = "lean"
 ENGINES = ("sdk", LEAN)
 """Implementations of MCP over stdio: with the official SDK, or with the standard library alone."""
@@ -315,7 +312,9 @@ def _parser(
         action="store_true",
         help="allow debuggers and other processes of this user to read the memory and environment of the server",
     )
-    _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
+    variable = server.get("expose_all_env")
+    text = f"Setting {variable}=true is the same as --classic --all; --discovery overrides the style."
+    _add_selection(parser.add_argument_group("tools", text if variable else None), catalogue)
     http = parser.add_argument_group("http")
     _add_http(http)
     if "auth" in server:
@@ -545,7 +544,8 @@ def _selection(catalogue: Catalogue, args: argparse.Namespace) -> Selection:
     """
     if args.classic and args.discovery not in (None, CLASSIC):
         raise ValueError(f"--classic and --discovery {args.discovery} contradict each other; remove one of them")
-    exposes_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
+    variable = catalogue["server"].get("expose_all_env", "")
+    exposes_all = os.environ.get(variable, "").strip().lower() == "true"
     style = args.discovery or (CLASSIC if args.classic or exposes_all else catalogue["discovery"]["style"])
     command_prompts = not getattr(args, "no_command_prompts", False)
     return Selection(style, args.all or exposes_all, args.toolsets or (), command_prompts)

@@ -112,7 +112,9 @@ def _supervise(
         store = catalogue["server"].get("chunk_store", "")
         if not (store and os.environ.get(store)):
             setting = f"set {store} to the URL of a Redis" if store else "`chunk_store` in the manifest shares them"
-            _log.warning("each worker keeps long texts for itself, and `fetch_chunk` may reach another: %s", setting)
+            _log.warning(
+                "each worker stores its own long texts, and `fetch_chunk` fails in another worker: %s", setting
+            )
         return run_workers(count, listener, shutdown, state_key_variable=state_key)
 
 

@@ -117,9 +117,7 @@ async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> 
     except TimeoutError:
         if not timeout.expired():
             raise
-        return error_result(
-            f"The call was cancelled after {timeout_s:g} s, the limit of this server; request less at once"
-        )
+        return error_result(f"The call was cancelled after {timeout_s:g} s, the limit of this server; request less")
 
 
 class _Server(Server[None]):

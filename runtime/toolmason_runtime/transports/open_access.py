@@ -56,7 +56,9 @@ def obstacle(host: str, allowed_hosts: Sequence[str], allowed_origins: Sequence[
         return f"--host {host} is reachable from other machines"
     for name in allowed_hosts:
         if not is_loopback(_name(name)):
-            return f"the allowed host {name} is not this machine, so a proxy or a tunnel leads here"
+            return (
+                f"the allowed host {name} is not this machine, so a proxy or a tunnel forwards requests to this server"
+            )
     for origin in allowed_origins:
         if not is_loopback(_name(origin.partition("://")[2])):
             return f"pages of {origin} are allowed to use the server"

@@ -50,7 +50,7 @@ def _question(tool: UpstreamTool, arguments: Mapping[str, Any], current: str) ->
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     question = (
         f"The MCP server {name} has changed its tool {original} since it was imported: a text, a hint or a schema is "
-        f"different, and so may be its effect. Call {original} nevertheless?\n\n{text}"
+        f"different. Its effect may be different too. Call {original} anyway?\n\n{text}"
     )
     digest = hashlib.sha256(json.dumps([tool.name, current, arguments], sort_keys=True).encode()).hexdigest()[:32]
 

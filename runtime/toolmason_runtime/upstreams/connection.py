@@ -170,7 +170,7 @@ class Connection:
                 _log.warning("upstream %s: %s", self.upstream.name, problem)
             if (running := self._running_call()) is not None and listing.problems:
                 text = "; ".join(listing.problems)
-                running.log("warning", f"the MCP server has other tools than at its import: {text}", "upstreams")
+                running.log("warning", f"the tools of the MCP server differ from its import: {text}", "upstreams")
         self._listing = listing
         return listing
 
@@ -239,7 +239,7 @@ class Connection:
         elif isinstance(cause, MCPError) and cause.error.code != types.CONNECTION_CLOSED:
             reason = f"failed: {error_text(cause)}"
         elif self._process is not None and self._process.ended.is_set():
-            reason = f"ended while it started{self.why_it_ended()}"
+            reason = f"ended during its start{self.why_it_ended()}"
         else:
             reason = f"could not be reached: {error_text(cause)}"
         message = (

@@ -61,7 +61,7 @@ class Listing:
         """The differences as sentences for logs and reports."""
         messages = {
             "changed since the import, so each call needs approval": self.changed,
-            "not listed any more": self.gone,
+            "no longer listed": self.gone,
             "new, and not served": self.added,
         }
         problems = [f"tools {reason}: {_some(names)}" for reason, names in messages.items() if names]

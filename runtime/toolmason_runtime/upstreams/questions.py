@@ -35,7 +35,7 @@ MAX_MESSAGES: Final = 100
 _FORMATS: Final = ("email", "uri", "date", "date-time")
 _HOST: Final = re.compile(r"[a-z0-9._-]{1,253}")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]*={0,2}")
-_INVALID: Final = "its form is not one that MCP allows"
+_INVALID: Final = "MCP does not allow its form"
 
 
 class QuestionRefusedError(Exception):
@@ -207,7 +207,7 @@ def _shown(texts: Sequence[str]) -> dict[str, str]:
         raise QuestionRefusedError("a name or a list of choices in its form is too long")
     shown = {label(text): text for text in texts}
     if len(shown) < len(texts):
-        raise QuestionRefusedError("two names or choices in its form cannot be told apart")
+        raise QuestionRefusedError("two names or choices in its form look the same")
     return shown
 
 
@@ -225,7 +225,7 @@ def url_question(upstream: Upstream, message: str, url: str) -> tuple[str, str]:
 
 def _checked_url(url: str) -> tuple[str, str]:
     """Return a URL in ASCII, and its host."""
-    refusal = QuestionRefusedError("the URL that it wants to open is invalid")
+    refusal = QuestionRefusedError("the URL of the page is invalid")
     if len(url) > MAX_URL_LENGTH or visible_text(url) != url or "\\" in url or " " in url:
         raise refusal
     try:
@@ -235,11 +235,11 @@ def _checked_url(url: str) -> tuple[str, str]:
     except (ValueError, UnicodeError):
         raise refusal from None
     if "@" in parts.netloc:
-        raise QuestionRefusedError("the URL that it wants to open contains a user or a password")
+        raise QuestionRefusedError("the URL of the page contains a user name or a password")
     if not (_HOST.fullmatch(host) or _address(host)):
         raise refusal
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
-        raise QuestionRefusedError("the URL that it wants to open is not https")
+        raise QuestionRefusedError("the URL of the page is not https")
     netloc = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
     rest = (quote(part, safe="%/:?#[]@!$&'()*+,;=~") for part in (parts.path, parts.query, parts.fragment))
     return urlunsplit((parts.scheme, netloc, *rest)), netloc
@@ -266,7 +266,7 @@ def sampling_request(upstream: Upstream, params: Mapping[str, Any]) -> dict[str,
     if "sampling" not in upstream.allow:
         raise QuestionRefusedError(_not_allowed(upstream, "sampling", "use the client's model"))
     if params.get("tools") or params.get("toolChoice"):
-        raise QuestionRefusedError("it wants the client's model to call tools")
+        raise QuestionRefusedError("its request for sampling contains tools")
     messages = [
         {"role": message["role"], "content": _sampling_content(block)}
         for message in params["messages"]
@@ -302,9 +302,9 @@ def _sampling_content(block: Mapping[str, Any]) -> dict[str, str]:
         return {"type": "text", "text": visible_text(block["text"], keep="\n\t")}
     is_valid = kind in ("image", "audio") and block["mimeType"].startswith(f"{kind}/")
     if not is_valid or not _BASE64.fullmatch(block["data"]):
-        raise QuestionRefusedError("its request for sampling has other content than text, pictures and sounds")
+        raise QuestionRefusedError("its request for sampling has content other than text, images and audio")
     return {"type": kind, "data": block["data"], "mimeType": label(block["mimeType"], MAX_NAME_LENGTH)}
 
 
 def _not_allowed(upstream: Upstream, key: str, purpose: str) -> str:
-    return f'it wants to {purpose}, which needs `allow = ["{key}"]` in [upstreams.{upstream.name}]'
+    return f'it may not {purpose} without `allow = ["{key}"]` in [upstreams.{upstream.name}]'

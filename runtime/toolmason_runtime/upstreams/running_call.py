@@ -171,9 +171,9 @@ class RunningCall:
         return True
 
     def note_refusal(self, reason: str) -> None:
-        """Log the refusal of a question, and tell it in the result."""
+        """Log the refusal of a question, and add it to the result."""
         name = self.tool.upstream.name
-        note = f'[refused a question of the MCP server "{name}": {reason}. Do not ask it in its place.]'
+        note = f'[refused a question of the MCP server "{name}": {reason}. Do not ask this question yourself.]'
         if note not in self.refusals:
             _log.warning("upstream %s: refused a question: %s", name, reason)
             self.refusals.append(note)
@@ -264,7 +264,7 @@ class RunningCall:
             if result.is_error and not await connection.has_tool(self.tool.original):
                 raise self._missing_error()
             return result
-        message = f"The call took more than {limit_s:g} seconds and was cancelled: ask for less at once"
+        message = f"The call took more than {limit_s:g} seconds and was cancelled: ask for less"
         raise ToolError(message, code="UPSTREAM_TIMEOUT")
 
     async def _explain(self, connection: Connection, error: BaseException) -> None:
@@ -283,7 +283,9 @@ class RunningCall:
 
     def _missing_error(self) -> ToolError:
         name = self.tool.upstream.name
-        message = f"The MCP server '{name}' has no tool '{self.tool.original}' any more. Do not retry; tell the user, "
+        message = (
+            f"The MCP server '{name}' no longer has the tool '{self.tool.original}'. Do not retry; tell the user, "
+        )
         message += "who can update the manifest: `toolmason check --upstreams` shows the changes."
         return ToolError(message, code="UPSTREAM_TOOL_MISSING")
 

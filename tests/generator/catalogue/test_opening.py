@@ -15,7 +15,8 @@ EXPECTED = Path(__file__).parents[2] / "golden" / "prefixes-begin-the-names-of-c
 
 def test_variables_of_the_generator_change_no_prepared_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     catalogue = (PACKAGE / "catalogue.json").read_text("utf-8")
-    for name in (json.loads(catalogue)["server"]["command_prefix_env"], "GEMINI_EXPOSE_ALL_TOOLS"):
+    server = json.loads(catalogue)["server"]
+    for name in (server["command_prefix_env"], server["expose_all_env"]):
         monkeypatch.setenv(name, "true")
     monkeypatch.setenv("TOOLMASON_POLICY", "missing.toml")
 

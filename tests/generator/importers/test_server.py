@@ -696,7 +696,7 @@ def test_a_fingerprint_ignores_order_and_covers_texts_hints_and_schemas() -> Non
     assert fingerprint(dict(reversed(ADD.items()))) == fingerprint(ADD) == fingerprint(ADD | {"icons": [{}]})
 
 
-def test_each_change_of_an_upstream_is_reported_with_its_place(listing: Listing) -> None:
+def test_each_change_of_an_upstream_is_reported_with_its_location(listing: Listing) -> None:
     names = ("same", "gone", "narrowed", "retold")
     listing.parts["tools"] = [tool(name, inputSchema=BASE) for name in names]
     assert listing.import_().exit_code == 0

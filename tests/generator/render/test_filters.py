@@ -148,7 +148,7 @@ LIVE = ["!", "`", "```", "@a.md", "$1", "$ARGUMENTS", " ", "\n", "\\", "a", "<",
 
 
 @given(text=st.lists(st.sampled_from(LIVE), max_size=9).map("".join))
-def test_a_skill_of_claude_code_runs_reads_and_replaces_nothing_in_text(text: str) -> None:
+def test_text_in_a_claude_code_skill_is_not_interpreted(text: str) -> None:
     skill = filters.markdown(filters.inert(text))
     live = clients()["claude-code"].live
     assert live is not None

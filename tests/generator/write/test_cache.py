@@ -203,7 +203,7 @@ def test_a_record_that_vouches_for_an_edit_is_not_believed(known: Project) -> No
 
 
 @pytest.mark.parametrize("name", ["../manifest/{}.toml", "{}/etc/hostname"])
-def test_a_record_cannot_name_what_lies_outside(known: Project, name: str) -> None:
+def test_a_record_with_a_path_outside_the_directory_is_ignored(known: Project, name: str) -> None:
     said = json.loads(record(known).read_text(encoding="utf-8"))
     path = Path(name.format(known.manifest.stem if name.startswith("..") else ""))
     target = known.generated / path

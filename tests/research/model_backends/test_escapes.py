@@ -192,7 +192,7 @@ async def test_notes_can_still_be_asked_for(api: GeminiApi, ask: Asks, project: 
 
 
 @pytest.mark.parametrize("entry", ["./node_modules/.bin", "node_modules/.bin", "{project}/node_modules/.bin", "{link}"])
-async def test_project_cannot_choose_what_runs(
+async def test_project_cannot_choose_the_programs_that_run(
     ask: Asks, gemini_home: Home, project: Path, tmp_path: Path, entry: str
 ) -> None:
     directory, trace = project / "node_modules" / ".bin", tmp_path / "trace"

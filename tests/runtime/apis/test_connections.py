@@ -125,14 +125,14 @@ async def test_a_write_is_repeated_on_its_host_or_followed_by_a_read(tracker: Tr
     ]
 
 
-async def test_redirects_end(tracker: Tracker) -> None:
+async def test_the_number_of_redirects_is_limited(tracker: Tracker) -> None:
     tracker.answer("/a", redirect("/a"))
 
     with pytest.raises(ToolError, match="more than 5 times"):
         await send(settings_of(tracker.url), Request(method="GET", url=f"{tracker.url}/a"))
 
 
-def test_https_is_never_left_for_http() -> None:
+def test_https_is_never_replaced_by_http() -> None:
     settings = settings_of("https://api.example.com", BEARER, "files.example.com")
 
     assert settings.allows("https://api.example.com/x")
@@ -277,6 +277,9 @@ async def test_a_private_address_or_network_can_be_allowed(tracker: Tracker, all
         ("https://api.example.com", (), "api.example.com", "168.63.129.16", False),
         ("https://api.example.com", ("::/0",), "api.example.com", "::ffff:169.254.169.254", False),
         ("https://api.example.com", ("::/0",), "api.example.com", "64:ff9b::a9fe:a9fe", False),
+        ("https://api.example.com", ("::/0",), "api.example.com", "::ffff:0:a9fe:a9fe", False),
+        ("https://api.example.com", ("::/0",), "api.example.com", "64:ff9b:1::a9fe:a9fe", False),
+        ("https://api.example.com", ("64:ff9b:1::/48",), "api.example.com", "64:ff9b:1::a00:1", True),
     ],
 )
 def test_private_addresses_are_those_that_the_settings_name(

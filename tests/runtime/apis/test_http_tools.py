@@ -43,7 +43,7 @@ async def call(talking: Talk, tool: str, arguments: dict[str, Any] | None = None
         return await client.call_tool(tool, arguments or {})
 
 
-async def test_arguments_reach_their_places_and_the_answer_becomes_the_type(tracker: Tracker, talking: Talk) -> None:
+async def test_arguments_are_placed_in_the_request_and_the_answer_is_converted(tracker: Tracker, talking: Talk) -> None:
     tracker.answer("/projects/a%20b%2Fc/issues/7", ISSUE)
 
     result = await call(talking, "get_issue", {"project": "a b/c", "number": 7, "trace": "t-1"})
@@ -209,9 +209,7 @@ async def test_select_cannot_decode_a_secret(tracker: Tracker, talking: Talk) ->
     assert text_of(await call(talking, "decoded")) == '"key: [secret]"'
 
 
-async def test_a_select_that_does_not_end_is_ended(
-    tracker: Tracker, talking: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_endless_select_is_stopped(tracker: Tracker, talking: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolmason_runtime.apis.select.TIMEOUT_S", 0.5)
     tracker.answer("/issues", [])
 
@@ -257,7 +255,7 @@ async def test_an_answer_without_a_type_becomes_text(tracker: Tracker, talking: 
     assert text in text_of(result)
 
 
-async def test_a_long_text_continues_in_parts(tracker: Tracker, talking: Talk) -> None:
+async def test_a_long_text_is_cut_with_a_reference_to_fetch_chunk(tracker: Tracker, talking: Talk) -> None:
     lines = "".join(f"line {number}\n" for number in range(20_000))
     tracker.answer("/raw/long", Reply(body=lines.encode(), headers={"content-type": "text/plain"}))
 
@@ -268,7 +266,7 @@ async def test_a_long_text_continues_in_parts(tracker: Tracker, talking: Talk) -
 
 
 @pytest.mark.parametrize("path", ["../admin", "a/../b", "..", "a/./b", "a\\..\\b"])
-async def test_a_path_cannot_leave_its_place(tracker: Tracker, talking: Talk, path: str) -> None:
+async def test_a_path_value_cannot_leave_its_segment(tracker: Tracker, talking: Talk, path: str) -> None:
     async with talking() as client:
         results = [
             await client.call_tool("read_page", {"path": path}),
@@ -311,7 +309,7 @@ async def test_a_slow_body_is_cancelled_and_the_next_call_works(tracker: Tracker
     assert text_of(fast) == '{"done":true}'
 
 
-async def test_an_input_schema_has_default_places(tracker: Tracker, talking: Talk) -> None:
+async def test_arguments_of_an_input_schema_have_default_placements(tracker: Tracker, talking: Talk) -> None:
     tracker.answer("/search", [])
 
     await call(talking, "find", {"q": "a+b", "filter": {"state": ["x", "y"], "by": {"name": "z"}}})

@@ -121,7 +121,7 @@ def test_any_link_header_or_location_becomes_an_ascii_url_or_none(header: str, l
     assert join_url(BASE, location).isascii()
 
 
-def test_a_page_that_leads_to_itself_is_the_last_one() -> None:
+def test_a_page_that_links_to_itself_is_the_last_one() -> None:
     request = Request(method="GET", url=f"{BASE}items?c=1")
     by_link, by_cursor = Pagination(next="next", items="data"), Pagination(cursor="c", param="c", items="data")
 
@@ -160,10 +160,10 @@ def test_a_variable_in_the_path_of_the_address_is_a_secret_and_one_in_its_host_i
 @pytest.mark.parametrize(
     ("base_url", "token", "problem"),
     [
-        ("$URL", "x", "its address must be like https://host/path"),
-        ("https://user:pass@host/", "x", "its address must be like"),
-        ("https://host/?a=1", "x", "its address must be like"),
-        ("https://host/", "a\nb", "a setting is not one line"),
+        ("$URL", "x", "its `base_url` must be a URL such as https://host/path"),
+        ("https://user:pass@host/", "x", "its `base_url` must be a URL"),
+        ("https://host/?a=1", "x", "its `base_url` must be a URL"),
+        ("https://host/", "a\nb", "a setting contains a line break or a control character"),
         ("https://host/", "ä", "a header is not ASCII"),
         ("https://host/", "", "environment variable TOKEN, used by the API `api`, is not set"),
     ],

@@ -120,13 +120,13 @@ def test_a_missing_log_is_an_error(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "none.jsonl: No such file or directory" in err
 
 
-def test_a_gap_that_the_server_reported_is_no_removed_line(capsys: pytest.CaptureFixture[str], log: Path) -> None:
+def test_lines_of_a_reported_gap_are_not_reported_as_removed(capsys: pytest.CaptureFixture[str], log: Path) -> None:
     gap = line(event="gap", lost=2, instance="a")
     log.write_text(
         line(seq=1, instance="a") + gap + line(seq=4, instance="a") + line(seq=9, instance="a"), encoding="ascii"
     )
     status, _, err = run(capsys, log)
-    assert (status, err) == (1, "instance a: 4 lines are missing between others\n")
+    assert (status, err) == (1, "instance a: 4 lines are missing in the sequence\n")
 
 
 def test_durations_are_before_now() -> None:

@@ -74,7 +74,7 @@ def shown(line: Fields, *names: str) -> tuple[Any, ...]:
 # Who did it, and who allowed it?
 
 
-def test_who_pushed_and_who_approved_it(desk: Desk) -> None:
+def test_a_push_with_its_caller_and_approver(desk: Desk) -> None:
     desk.call("push", branch="main")
 
     push = only(desk.read("--event", "call", "--tool", "push", "--arguments", '{"branch":"main"}'))
@@ -102,7 +102,7 @@ def test_a_push_that_the_user_declined_did_not_run(desk: Desk) -> None:
     assert only(desk.read("--id", refusal["call"], "--event", "approval"))["decision"] == "declined"
 
 
-def test_a_client_without_questions_got_no_approval(ledger: Ledger, trail: Trail, capsys: Any) -> None:
+def test_a_client_without_elicitation_got_no_approval(ledger: Ledger, trail: Trail, capsys: Any) -> None:
     with ledger.stdio(trail, name="batch") as peer:
         peer.call("push", {"branch": "main"})
 
@@ -120,7 +120,7 @@ def test_a_push_without_a_person_was_approved_by_a_flag(ledger: Ledger, trail: T
 # What did the rules refuse?
 
 
-def test_the_policy_refused_a_flag(desk: Desk) -> None:
+def test_the_policy_refused_an_approval_flag(desk: Desk) -> None:
     desk.call("push", branch="main", force=True)
 
     refusal = only(desk.read("--rule", "POLICY", "--tool", "push"))
@@ -267,7 +267,7 @@ def test_a_server_was_killed_and_started_again(ledger: Ledger, trail: Trail, cap
 # Can the log be trusted, and shared?
 
 
-def test_no_line_has_a_secret_of_the_arguments_or_of_the_server(desk: Desk) -> None:
+def test_no_line_contains_secrets_of_arguments_or_of_the_server(desk: Desk) -> None:
     desk.call("record_entry", text=SECRET)
     desk.call("push", branch=SECRET)
     desk.call("list_entries", word=SECRET, other=SECRET)
@@ -277,7 +277,7 @@ def test_no_line_has_a_secret_of_the_arguments_or_of_the_server(desk: Desk) -> N
     assert "a secret of the server" not in desk.trail.text()
 
 
-def test_a_name_of_a_client_forges_no_line(ledger: Ledger, trail: Trail, capsys: Any) -> None:
+def test_the_name_of_a_client_cannot_forge_a_line(ledger: Ledger, trail: Trail, capsys: Any) -> None:
     name = 'x"}\n{"time":"2026-01-01T00:00:00.000Z","event":"call","tool":"forged"}\n\u202e\x1b[2J' + "y" * 500
     with ledger.stdio(trail, name=name) as peer:
         peer.call("list_entries")
@@ -289,7 +289,7 @@ def test_a_name_of_a_client_forges_no_line(ledger: Ledger, trail: Trail, capsys:
     assert trail.path.read_bytes().isascii()
 
 
-def test_a_removed_line_is_noticed(ledger: Ledger, trail: Trail, capsys: Any) -> None:
+def test_a_removed_line_is_reported(ledger: Ledger, trail: Trail, capsys: Any) -> None:
     with ledger.stdio(trail) as peer:
         for _ in range(3):
             peer.call("list_entries")
@@ -319,7 +319,7 @@ def test_the_log_was_rotated_during_the_incident(ledger: Ledger, trail: Trail, c
 # Over HTTP: which principal, from which address?
 
 
-def test_which_client_was_refused_for_a_scope(http_desk: tuple[Http, Trail], capsys: Any) -> None:
+def test_a_client_was_refused_for_a_missing_scope(http_desk: tuple[Http, Trail], capsys: Any) -> None:
     http, trail = http_desk
     status = http.call(http.issuer.token("bob"), "record_entry", text="x")
 

@@ -246,7 +246,7 @@ def test_processes_of_one_server_know_the_principal_of_a_session(
         assert issuer.asked == ["jwks", "jwks"]
 
 
-def test_the_question_of_a_call_is_answered_by_its_principal_alone(notes: Notes) -> None:
+def test_only_the_principal_of_a_call_can_answer_its_question(notes: Notes) -> None:
     call: dict[str, Any] = {"name": "share_notes", "arguments": {}}
     asked = result_of(notes.request(notes.issuer.token("ada"), call))
     answered = {

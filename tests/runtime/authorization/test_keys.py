@@ -150,7 +150,7 @@ async def verified(tokens: AccessTokens, token: str) -> Any:
     return accepted and accepted.claims
 
 
-def test_a_changed_token_has_the_same_claims_or_none(issuer: Issuer) -> None:
+def test_a_changed_token_has_the_same_claims_or_is_refused(issuer: Issuer) -> None:
     rules = TokenRules(issuer=issuer.url, audience=AUDIENCE, algorithms=("RS256",))
     token = issuer.token(exp=2**33, iat=0)
 

@@ -102,7 +102,7 @@ async def test_a_person_is_told_that_the_folder_of_the_server_is_gone(
 
 
 @pytest.mark.parametrize(("answer", "said"), [("decline", "the user declined"), ("cancel", "dismissed")])
-async def test_what_a_person_does_not_approve_does_not_run(
+async def test_a_command_without_approval_does_not_run(
     sample: Sample, file: Path, record: Record, answer: str, said: str
 ) -> None:
     result = await send(sample, file, "PUT", Client(answer))
@@ -246,7 +246,7 @@ async def test_a_client_that_fails_to_ask_runs_nothing(sample: Sample, file: Pat
         pytest.param("say", {"text": "a"}, {"text": "a", "note": ""}, id="an empty input"),
     ],
 )
-async def test_an_answer_to_one_command_is_none_to_another(
+async def test_approval_of_one_command_does_not_apply_to_another(
     sample: Sample, file: Path, tool: str, one: dict[str, str], another: dict[str, str]
 ) -> None:
     keys: list[str] = []
@@ -285,7 +285,7 @@ async def test_a_commit_that_was_approved_is_made(sample: Sample, repository: Pa
         pytest.param(("echo", "Grüße", "探す"), "echo 'Grüße' '探す'", id="letters of any script"),
     ],
 )
-def test_a_command_is_shown_so_that_nothing_of_it_hides(argv: tuple[str, ...], text: str) -> None:
+def test_every_character_of_a_command_is_visible(argv: tuple[str, ...], text: str) -> None:
     assert command_text(argv) == text
 
 

@@ -126,7 +126,7 @@ async def release(params: NoParams, call: ToolCall) -> Content:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("tool", ["wait", "hold"])
-async def test_no_program_of_a_handler_outlives_a_killed_server_and_others_are_left_to_their_handler(
+async def test_programs_end_with_a_killed_server_and_a_handlers_own_processes_are_unaffected(
     *, tool: str, engine: str, program: Program, tmp_path: Path, until: Until, is_running: IsRunning
 ) -> None:
     package, place = tmp_path / "sample_server", tmp_path / "pids"

@@ -76,7 +76,7 @@ async def test_arguments_reach_the_program_as_they_are(program: Program) -> None
     assert (await shown(program, *arguments))["argv"] == arguments
 
 
-async def test_program_sees_what_is_declared_and_none_of_the_secrets_of_the_server(program: Program) -> None:
+async def test_program_gets_basic_and_declared_variables_only(program: Program) -> None:
     needed = {"PATH": PLACES["PATH"], "LC_TIME": "C", "LANG": "C.UTF-8"}
     secret = {"API_KEY": "secret", "SSH_AUTH_SOCK": "/agent", "PYTHONPATH": "/server", "LD_PRELOAD": ""}
     server = {**needed, **secret, "HOME": "/home/somebody", "GH_TOKEN": "handed on"}
@@ -470,7 +470,7 @@ async def test_program_is_not_taken_from_the_folder_that_is_worked_on(
 
 
 @pytest.mark.parametrize("place", ["the server's directory", "the directory of the call", "a project", "a link to one"])
-async def test_directory_of_path_inside_a_project_is_passed_over(
+async def test_directory_of_path_inside_a_project_is_skipped(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "project" / "node_modules" / ".bin"

@@ -66,7 +66,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_a_program_reads_what_it_declares_and_nothing_else(project: Path, mode: str) -> None:
+async def test_a_program_reads_declared_paths_only(project: Path, mode: str) -> None:
     argv = ("cat", "inside.txt", "../outside.txt", "/etc/shadow")
 
     said = await ran(argv, ROOTS, cwd=project)

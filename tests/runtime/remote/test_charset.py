@@ -69,11 +69,11 @@ def test_every_other_charset_counts_as_utf8(name: str) -> None:
         (b"\x81", "text/plain; charset=windows-1252", "\ufffd"),
     ],
 )
-def test_a_byte_order_mark_decides_and_is_left_out(body: bytes, content_type: str, text: str) -> None:
+def test_a_byte_order_mark_has_precedence_and_is_removed(body: bytes, content_type: str, text: str) -> None:
     assert decode(body, content_type) == text
 
 
-def test_a_character_at_the_border_of_two_pieces_stays_whole() -> None:
+def test_a_character_across_two_chunks_is_decoded() -> None:
     for name in ("utf-8", "gb18030", "shift_jis", "utf-16le"):
         text = "a" + "語" * 100_000
         assert decode(text.encode(name), f"text/plain; charset={name}") == text

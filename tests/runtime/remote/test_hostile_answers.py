@@ -109,7 +109,7 @@ def test_few_children_run_at_once(hostile: HostilePeer) -> None:
         ("lists", "", "more than 10,000 entries"),
     ],
 )
-def test_the_model_learns_why_an_answer_is_refused(hostile: HostilePeer, tool: str, kind: str, text: str) -> None:
+def test_the_error_of_a_refused_answer_has_the_reason(hostile: HostilePeer, tool: str, kind: str, text: str) -> None:
     assert text in hostile.call(tool, **({"kind": kind} if kind else {})).text
 
 

@@ -68,7 +68,7 @@ def test_a_link_header_gives_the_url_of_the_next_page(header: str, url: str) -> 
 
 
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_link_header_of_a_megabyte_is_read_at_once(unit: str) -> None:
+def test_a_hostile_link_header_of_a_megabyte_takes_little_time(unit: str) -> None:
     header = unit * (1_000_000 // len(unit))
     started = time.process_time()
 

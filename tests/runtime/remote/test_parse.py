@@ -47,7 +47,7 @@ def test_the_count_is_at_least_the_number_of_values_and_at_most_twice_that(value
         ("[" * 200 + "]" * 200, json.loads("[" * 200 + "]" * 200)),
     ],
 )
-def test_odd_json_has_one_meaning(text: str, value: Any) -> None:
+def test_unusual_json_has_one_interpretation(text: str, value: Any) -> None:
     assert parse(text) == value
 
 

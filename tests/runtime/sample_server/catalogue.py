@@ -131,6 +131,7 @@ CATALOGUE: Final[Catalogue] = {
         "package": "sample_server",
         "instructions": "Count before you shout.",
         "description": "A server for tests.",
+        "expose_all_env": "SAMPLE_ALL_TOOLS",
         "website_url": "https://example.org/sample",
         "page_size": 7,
         "lifespan": "sample_server.handlers:lifespan",

@@ -170,7 +170,7 @@ async def test_a_hostile_upstream_is_denied_everything(mode: str, world: World) 
             assert (await call("stop", pid=os.getpid())).startswith("denied: ")
 
 
-async def test_without_a_sandbox_the_same_attacks_succeed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_same_attacks_succeed_without_a_sandbox(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SANDBOX, "off")
     skipped = {"allocates memory without end", "reads a variable of the server"}
     failed = {}
@@ -234,7 +234,7 @@ async def test_network_and_programs_are_allowed_where_declared(world: World) -> 
 
 
 @pytest.mark.usefixtures("mode")
-async def test_a_home_that_the_manifest_passes_on_is_that_of_the_user(world: World) -> None:
+async def test_the_manifest_can_pass_on_the_home_of_the_user(world: World) -> None:
     async with connected(world, pass_env=("HOME",), reads=("~/.npmrc",)) as call:
         assert await call("environment", name="HOME") == f"done: {world.user_home}"
         assert await call("read", path=str(world.user_home / ".npmrc")) == f"done: {SECRET}"
@@ -276,7 +276,7 @@ async def test_processes_that_leave_the_session_end_with_the_upstream(
         pytest.param("ValueError: invalid literal", "", id="another error"),
     ],
 )
-def test_an_error_of_the_sandbox_names_the_key_that_helps(output: str, advice: str) -> None:
+def test_an_error_of_the_sandbox_names_the_missing_key(output: str, advice: str) -> None:
     upstream = Upstream(name="notes", command=("notes",), permissions=Permissions(network=False))
 
     text = sandbox_advice(upstream, f"first line\n{output}\nlast line")

@@ -74,7 +74,9 @@ async def test_an_upstream_that_is_killed_during_a_call_leaves_no_process(
     await until(lambda: not any(map(is_running, processes)))
 
 
-async def test_an_error_with_the_code_of_a_closed_connection_ends_no_upstream(talking: Talk, desk: Path) -> None:
+async def test_an_error_with_the_code_of_a_closed_connection_does_not_end_the_upstream(
+    talking: Talk, desk: Path
+) -> None:
     async with talking() as client:
         refused = await client.call_tool("refuse", {})
         await client.call_tool("fail", {})
@@ -106,7 +108,7 @@ async def test_an_idle_upstream_that_was_killed_starts_again_for_any_call(
     assert text_of(result) == "survived"
 
 
-async def test_cancelling_a_call_cancels_it_in_the_upstream_and_keeps_the_upstream(
+async def test_cancelling_a_call_cancels_it_in_the_upstream_without_ending_the_upstream(
     talking: Talk, desk: Path, until: Until
 ) -> None:
     async with talking() as client:

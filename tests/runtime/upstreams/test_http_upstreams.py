@@ -49,7 +49,7 @@ def everything(port: int) -> Iterator[None]:
             process.kill()
 
 
-async def test_tools_of_a_remote_upstream_are_called_also_after_it_was_started_again(talking: Talk, port: int) -> None:
+async def test_tools_of_a_remote_upstream_can_be_called_after_its_restart(talking: Talk, port: int) -> None:
     async with talking() as client:
         absent = await client.call_tool("echo_remote", {"message": "zero"})
         with everything(port):
@@ -77,7 +77,7 @@ def guarded(project: Path, port: int, token: Path) -> Iterator[None]:
             process.terminate()
 
 
-async def test_headers_are_sent_with_variables_of_the_server(
+async def test_variables_in_headers_have_the_values_of_the_servers_environment(
     talking: Talk, desk_project: Path, port: int, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"

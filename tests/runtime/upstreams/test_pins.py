@@ -88,7 +88,7 @@ async def test_a_client_that_cannot_ask_never_calls_a_changed_tool(talking: Talk
 
 
 @pytest.mark.anyio
-async def test_a_change_that_the_upstream_reports_counts_from_the_next_call(talking: Talk, desk: Path) -> None:
+async def test_a_reported_change_applies_from_the_next_call(talking: Talk, desk: Path) -> None:
     change(desk, notify=True)
     person = Person()
     async with talking(elicitation_callback=person) as client:
@@ -103,7 +103,7 @@ async def test_a_change_that_the_upstream_reports_counts_from_the_next_call(talk
 
 
 @pytest.mark.anyio
-async def test_a_change_between_two_starts_is_found(talking: Talk, desk: Path) -> None:
+async def test_a_change_between_two_starts_is_detected(talking: Talk, desk: Path) -> None:
     change(desk)
     person = Person()
     for description in ("", "Now a different tool"):
@@ -115,7 +115,7 @@ async def test_a_change_between_two_starts_is_found(talking: Talk, desk: Path) -
 
 
 @pytest.mark.anyio
-async def test_new_missing_and_doubled_tools_are_in_the_log(
+async def test_new_missing_and_duplicate_tools_are_logged(
     talking: Talk, desk: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = {**PLAIN, "description": "The same name"}
@@ -126,7 +126,7 @@ async def test_new_missing_and_doubled_tools_are_in_the_log(
 
     assert len(person.questions) == 1
     assert "tools changed since the import, so each call needs approval: plain" in caplog.text
-    assert "tools not listed any more: home" in caplog.text
+    assert "tools no longer listed: home" in caplog.text
     assert r"tools new, and not served: spy\n\u001b[2J" in caplog.text
     assert "run" not in caplog.text.partition("new, and not served")[2].partition("\n")[0]
 

@@ -91,7 +91,7 @@ def test_a_form_that_is_too_large_is_refused_before_its_words_are_compared() -> 
 
 
 @pytest.mark.parametrize("name", ["pass", "user_pass", "dbPass", "creds", "dbpass", "userpass"])
-def test_short_words_count_in_names_alone(name: str) -> None:
+def test_short_words_are_refused_only_in_names(name: str) -> None:
     assert find_secret_word([], [name])
     assert not find_secret_word(["the boarding pass"])
 

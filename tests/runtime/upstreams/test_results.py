@@ -28,7 +28,7 @@ def text_of(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-async def test_content_structure_and_errors_of_an_upstream_are_passed_on_unchanged(talking: Talk) -> None:
+async def test_content_structured_content_and_errors_are_passed_on_unchanged(talking: Talk) -> None:
     async with talking() as client:
         echo = await client.call_tool("echo", {"message": "hello"})
         image = await client.call_tool("get_image", {})
@@ -53,7 +53,7 @@ async def test_long_text_is_cut_and_the_rest_is_fetched(talking: Talk) -> None:
     assert "\n".join(f"line {number}" for number in range(20_000)).startswith(whole)
 
 
-async def test_structure_that_exceeds_an_answer_is_left_out_with_a_note(talking: Talk) -> None:
+async def test_structured_content_that_exceeds_an_answer_is_omitted_with_a_note(talking: Talk) -> None:
     async with talking() as client:
         result = await client.call_tool("get_rows", {})
 
@@ -123,14 +123,14 @@ async def test_parallel_first_calls_share_one_upstream_that_keeps_its_state(talk
 
 UNUSABLE: Any = {
     "call_missing": r"'missing'.*could not be started: the program \"no-such-program.*Tell the user",
-    "call_broken": r"'broken'.*ended while it started with exit code 1; its last line on stderr: cannot find the desk",
-    "gone": r"'modern' has no tool 'no_longer_there' any more\. Do not retry.*toolmason check --upstreams",
-    "work_briefly": r"took more than 0\.3 seconds and was cancelled: ask for less at once",
+    "call_broken": r"'broken'.*ended during its start with exit code 1; its last line on stderr: cannot find the desk",
+    "gone": r"'modern' no longer has the tool 'no_longer_there'\. Do not retry.*toolmason check --upstreams",
+    "work_briefly": r"took more than 0\.3 seconds and was cancelled: ask for less",
     "ask_modern": r"'modern' failed: Elicitation not supported",
 }
 
 
-async def test_each_failure_says_what_to_do(talking: Talk) -> None:
+async def test_each_error_contains_advice(talking: Talk) -> None:
     async with talking() as client:
         for name, message in UNUSABLE.items():
             result = await client.call_tool(name, {})

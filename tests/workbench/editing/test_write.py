@@ -476,7 +476,7 @@ def test_a_link_swapped_in_between_check_and_write_is_not_followed(
 
 
 @pytest.mark.skipif(not CAN_WALK, reason="this system cannot open relative to a directory")
-def test_a_directory_that_is_swapped_for_a_link_all_the_time_never_leads_outside(room: Any) -> None:
+def test_replacing_a_directory_by_a_link_repeatedly_never_writes_outside(room: Any) -> None:
     sub = room.project / "sub"
     sub.mkdir()
     before, done, swaps = snapshot(room.outside), threading.Event(), 0

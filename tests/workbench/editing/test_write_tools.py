@@ -258,7 +258,7 @@ def test_an_error_says_what_to_send_instead_and_asks_nobody(
     assert (contents(room.project), contents(room.outside)) == before
 
 
-def test_a_person_sees_all_of_a_text_and_approves_none_that_is_too_long_to_show(room: Any, person: Any) -> None:
+def test_a_person_sees_the_whole_text_and_too_long_texts_are_refused(room: Any, person: Any) -> None:
     text = "first\n" + "x" * 19_000 + "\nlast"
     answer = room.run("write_file", client=person, path="long.txt", content=text)
     assert answer.text == "Created `long.txt` with 19,011 bytes."

@@ -136,7 +136,7 @@ FORGED = [
 
 
 @pytest.mark.parametrize(("method", "path", "headers", "status"), FORGED)
-async def test_only_the_persons_own_browser_is_answered(
+async def test_only_the_browser_of_the_person_is_answered(
     desk: Desk, browser: Browser, *, method: str, path: str, headers: dict[str, str | None], status: int
 ) -> None:
     review = desk.propose("a.txt", OLD, SECRET)
@@ -169,7 +169,7 @@ async def test_every_answer_isolates_the_page(desk: Desk, browser: Browser) -> N
         assert "unsafe" not in policy
 
 
-async def test_a_page_refers_to_nothing_outside_and_escapes_every_text(desk: Desk, browser: Browser) -> None:
+async def test_a_page_has_no_external_references_and_escapes_every_text(desk: Desk, browser: Browser) -> None:
     deceit = "</textarea><script>alert(1)</script>\u202e\"'&\x07"
     review = desk.propose(f"{deceit.replace('/', '')}\udcff.txt", OLD, deceit.encode(), notes=(deceit,), client=deceit)
 
