@@ -33,14 +33,7 @@ from workbench_research.model_backends.auth import NONE, find_auth
 from workbench_research.model_backends.failure_kinds import AttemptError, Failure, Kind, classify, tool_error
 from workbench_research.model_backends.logs import record
 from workbench_research.model_backends.question import Answer, Question, Report
-from workbench_research.model_backends.retry import (
-    NonRetryableError,
-    RetryableError,
-    RetryConfig,
-    RetryStatistics,
-    Sleep,
-    retry_async,
-)
+from workbench_research.model_backends.retry import RetryConfig, RetryStatistics, Sleep, retry_async
 from workbench_research.packages import require_for_questions
 
 Attempt = Callable[[str], Awaitable[Answer]]
@@ -110,14 +103,11 @@ async def ask_with_retries(
         answer = await retry_async(
             state.ask_models, config=retry, operation_name=program, on_retry=state.report_retry, sleep=sleep
         )
-    except Exception as wrapped:  # noqa: BLE001  raised again below
-        error = wrapped
-        if isinstance(wrapped, RetryableError | NonRetryableError) and isinstance(wrapped.__cause__, Exception):
-            error = wrapped.__cause__
+    except Exception as error:
         statistics.record_call(False, state.retries, _error_type(error))
         final = await state.final_error(error, environ)
         if final is error:
-            raise error from error.__cause__
+            raise
         raise final from error
     statistics.record_call(True, state.retries)
     return state.finish(answer, round((time.monotonic() - started) * 1000))

@@ -1,4 +1,4 @@
-"""One run_attempt: start the program, follow its output, and end it with all its child processes."""
+"""One attempt: start the program, follow its output, and end it with all its child processes."""
 
 from __future__ import annotations
 

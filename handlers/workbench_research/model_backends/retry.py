@@ -1,8 +1,8 @@
 """Retries with exponential backoff, on top of `tenacity`.
 
-Names, environment variables, delays and statistics are those of the specification, with three differences: no delay
-exceeds `max_delay`, jitter included; without patterns the table of failure kinds decides; and a delay is never shorter
-than the wait that the error states.
+Names, environment variables, delays and statistics are those of the specification, with four differences: no delay
+exceeds `max_delay`, jitter included; without patterns the table of failure kinds decides; a delay is never shorter than
+the wait that the error states; and the last error is raised as it is, without a wrapper.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class RetryConfig:
         return config
 
     def calculate_delay(self, attempt: int) -> float:
-        """Return the seconds to wait after an attempt, count_by_severity from 0; at least 0, at most `max_delay`."""
+        """Return the seconds to wait after an attempt, counted from 0; at least 0, at most `max_delay`."""
         try:
             delay = min(self.initial_delay * self.exponential_base**attempt, self.max_delay)
         except OverflowError:
@@ -142,11 +142,11 @@ class RetryStatistics:
 
 
 class RetryableError(Exception):
-    """A transient error; as a result of `retry_async`: the attempts are used up."""
+    """A transient error, whatever its text: `retry_async` calls the function again."""
 
 
 class NonRetryableError(Exception):
-    """An error that a retry cannot help."""
+    """A permanent error, whatever its text: `retry_async` does not call the function again."""
 
 
 async def retry_async(
@@ -163,9 +163,8 @@ async def retry_async(
     An error that states a longer wait than `max_delay` is not retried. With retries disabled, `func` is called once.
 
     Raises:
-        NonRetryableError: a permanent error, as its cause.
-        RetryableError: a transient error, as its cause, and no attempt left.
-        Exception: retries are disabled, and `func` raised it.
+        Exception: the last error of `func`, unchanged: it is permanent, or no attempt is left.
+        RetryableError: `config` allows no attempt.
     """
     config = config or RetryConfig()
     if not config.enabled:
@@ -205,10 +204,7 @@ async def retry_async(
     except Exception as error:
         attempts = retrying.statistics["attempt_number"]
         logger.error("%s: failed after %d attempts: %s", operation_name, attempts, _describe(error))  # noqa: TRY400
-        if _is_transient(config, error):
-            message = f"Operation failed after {attempts} attempts. Last error: {_describe(error)}"
-            raise RetryableError(message) from error
-        raise NonRetryableError(f"Non-retryable error: {_describe(error)}") from error
+        raise
     if retrying.statistics["attempt_number"] > 1:
         logger.info("%s: succeeded after %d retries", operation_name, retrying.statistics["attempt_number"] - 1)
     return result

@@ -182,16 +182,17 @@ def test_a_transient_error_is_retried(error: Exception, logged: list[tuple[str, 
     assert "asking: succeeded after 1 retries" in logged[3][1]
 
 
-def test_the_last_error_is_the_cause_when_the_attempts_are_used_up(logged: list[tuple[str, str]]) -> None:
+def test_the_last_error_is_raised_when_the_attempts_are_used_up(logged: list[tuple[str, str]]) -> None:
     last = RuntimeError("503 at last")
     func, calls = failing(RuntimeError("503"), RuntimeError("timeout"), last)
 
-    with pytest.raises(RetryableError) as raised:
+    with pytest.raises(RuntimeError) as raised:
         asyncio.run(retry_async(func, config=AT_ONCE))
 
-    assert str(raised.value) == "Operation failed after 3 attempts. Last error: 503 at last"
-    assert raised.value.__cause__ is last
+    assert raised.value is last
+    assert (last.__cause__, last.__context__) == (None, None)
     assert len(calls) == 3
+    assert logged[-1][1] == "operation: failed after 3 attempts: 503 at last"
     assert [level for level, _ in logged] == ["DEBUG", "WARNING", "DEBUG", "WARNING", "DEBUG", "ERROR"]
 
 
@@ -202,10 +203,10 @@ def test_the_last_error_is_the_cause_when_the_attempts_are_used_up(logged: list[
 def test_a_permanent_error_is_not_retried(error: Exception, logged: list[tuple[str, str]]) -> None:
     func, calls = failing(error)
 
-    with pytest.raises(NonRetryableError) as raised:
+    with pytest.raises(type(error)) as raised:
         asyncio.run(retry_async(func, config=AT_ONCE))
 
-    assert raised.value.__cause__ is error
+    assert raised.value is error
     assert len(calls) == 1
     assert [level for level, _ in logged] == ["DEBUG", "ERROR"]
 
@@ -252,20 +253,21 @@ def test_the_wait_is_at_least_the_stated_one_and_is_announced() -> None:
 def test_a_stated_wait_above_the_maximum_ends_the_retries() -> None:
     func, calls = failing(RuntimeError("429. Please retry in 61s."))
 
-    with pytest.raises(RetryableError, match="after 1 attempts"):
+    with pytest.raises(RuntimeError, match="61s"):
         asyncio.run(retry_async(func))
 
     assert len(calls) == 1
 
 
-def test_no_secret_is_logged_or_raised(logged: list[tuple[str, str]]) -> None:
+def test_no_secret_is_logged(logged: list[tuple[str, str]]) -> None:
     key = "AIzaSyD-0123456789abcdefghijklmnopqrstu"
     func, _ = failing(RuntimeError(f"503 {key}"), RuntimeError(f"401 {key}"))
 
-    with pytest.raises(NonRetryableError) as raised:
+    with pytest.raises(RuntimeError):
         asyncio.run(retry_async(func, config=AT_ONCE))
 
-    assert key not in f"{logged} {raised.value}"
+    assert "401" in logged[-1][1]
+    assert key not in str(logged)
 
 
 @pytest.mark.parametrize("stage", ["attempt", "wait"])
