@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench_research.health_check import health_check
 from workbench_research.tools import (
     analyze_codebase,
     analyze_directory,
@@ -9,7 +10,6 @@ from workbench_research.tools import (
     check_consistency,
     deep_research,
     find_code_by_intent,
-    health_check,
     list_error_patterns,
     query_codebase,
     quick_query,

@@ -34,18 +34,16 @@ _FOCUS: Final = {
     "architecture": "Focus on architecture: modules, their responsibilities and dependencies, data flow, patterns.",
     "performance": "Focus on performance: bottlenecks, complexity, I/O, caching, concurrency.",
 }
-_STYLE: Final = {
+_FORMS: Final = {
     "concise": "Answer concisely: a few sentences or bullets, nothing that was not asked.",
     "detailed": "Answer in detail: explain how the parts work together, with the evidence for each claim.",
-}
-_CITATIONS: Final = {
     "paths_only": 'End with a section "Files referenced" that lists the path of every file the answer rests on.',
 }
 
 
-def free_question(prompt: str, *, focus: str = "", style: str = "", citations: str = "") -> str:
-    """Return the complete prompt for a caller's question."""
-    options = (_FOCUS.get(focus, ""), _STYLE.get(style, ""), _CITATIONS.get(citations, ""))
+def free_question(prompt: str, *, focus: str = "", form: str = "") -> str:
+    """Return the complete prompt for a caller's question. A focus or form without an instruction adds none."""
+    options = (_FOCUS.get(focus, ""), _FORMS.get(form, ""))
     extra = "".join(f"\n{option}\n" for option in options if option)
     return f"{PREAMBLE}{OUTPUT_FORMAT}{extra}\n---\n\nUSER REQUEST:\n{prompt}"
 

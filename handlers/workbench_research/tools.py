@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError, upstream_warnings
-from toolmason_runtime.programs import ProgramSettings
+from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.editing.reviews.state_files import state_problem
-from workbench_handlers.state import Workspace, roots_for
+from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.roots import Root
 from workbench_research import analyze_directory as directory_tool
 from workbench_research import paths
@@ -29,72 +26,31 @@ from workbench_research.analysis.trace_feature import run as run_trace_feature
 from workbench_research.analysis.validate_against_codebase import run as run_validate_against_codebase
 from workbench_research.at_references import References, escape_at_signs, resolve_references
 from workbench_research.delivery import deliver
-from workbench_research.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
 from workbench_research.error_codes import with_specified_codes
-from workbench_research.model_backends.detect import find_program
 from workbench_research.model_backends.question import Answer, Ask, Report
-from workbench_research.model_backends.read_only import can_search, read_only_enforced
 from workbench_research.model_backends.redaction import redact_known_in_json
-from workbench_research.model_backends.selection import MODELS, models, without_project_paths
 from workbench_research.model_backends.user_settings import is_git_ignore_respected
-from workbench_research.operations import Operation
 from workbench_research.prompts import free_question, task
 from workbench_research.state import Research
 from workbench_server.research import models as research
 from workbench_server.validation import models as validation
 
 if TYPE_CHECKING:
-    from workbench_research.model_backends.adapter import Program
+    from pydantic import BaseModel
 
-Analysis = Callable[[Any, Ask, Path], Awaitable[dict[str, Any]]]
+Params = TypeVar("Params")
+ResultModel = TypeVar("ResultModel", bound="BaseModel")
+
+Analysis = Callable[[Params, Ask, Path], Awaitable[dict[str, Any]]]
 """An analysis tool: parameters, the model and the project root to the result."""
 Work = Callable[[Ask, Report], Awaitable[dict[str, Any]]]
 """Any research tool: the model and the progress to the result."""
+Prepare = Callable[[Params, ToolCall], Awaitable[tuple[Root, Work]]]
+"""Checks the arguments of a call, and returns its project root and its work."""
+Handler = Callable[[Params, ToolCall], Coroutine[Any, Any, ResultModel]]
 
 FLASH: Final = "flash"
 PRO: Final = "pro"
-
-
-@with_specified_codes
-async def quick_query(params: research.QuickQueryParams, call: ToolCall) -> research.QuickQueryResult:
-    """Answer a question about the project with a fast model.
-
-    Raises:
-        ToolError: the prompt is blank or has an invalid reference, or there is no answer.
-    """
-    style = params.responseStyle
-    echo = {"tool": "quick_query", "focus": params.focus, "responseStyle": style}
-    compose = partial(free_question, focus=params.focus or "", style=style)
-    return research.QuickQueryResult.model_validate(await _answer_prompt(params, call, compose, echo, kind=FLASH))
-
-
-@with_specified_codes
-async def deep_research(params: research.DeepResearchParams, call: ToolCall) -> research.DeepResearchResult:
-    """Answer a question about the project with the strongest model.
-
-    Raises:
-        ToolError: as for `quick_query`.
-    """
-    citations = params.citationMode
-    echo = {"tool": "deep_research", "focus": params.focus, "citationMode": citations}
-    compose = partial(free_question, focus=params.focus or "", citations=citations)
-    return research.DeepResearchResult.model_validate(await _answer_prompt(params, call, compose, echo, kind=PRO))
-
-
-@with_specified_codes
-async def analyze_directory(params: research.AnalyzeDirectoryParams, call: ToolCall) -> research.AnalyzeDirectoryResult:
-    """Summarize each file of a directory.
-
-    Raises:
-        ToolError: the directory cannot be read, or there is no answer.
-    """
-    root = await paths.project_root(call, params.path)
-
-    async def do(ask: Ask, report: Report) -> dict[str, Any]:
-        return await directory_tool.analyze_directory(params, ask, root, report)
-
-    result = await _run_shared(params, call, root, do, kind=FLASH)
-    return research.AnalyzeDirectoryResult.model_validate(result)
 
 
 @with_specified_codes
@@ -103,170 +59,73 @@ async def validate_paths(params: research.ValidatePathsParams, call: ToolCall) -
     return research.ValidatePathsResult.model_validate(await paths.validate_paths(params, call))
 
 
-@with_specified_codes
-async def health_check(params: research.HealthCheckParams, call: ToolCall) -> research.HealthCheckResult:
-    """Return whether research tools work, and the problems to solve."""
-    shared = call.state(Research)
-    server = call.state(ServerInfo)
-    problems: list[str] = []
-    try:
-        projects = [root.path for root in await roots_for(call)]
-    except ToolError as error:  # the other checks still apply
-        projects = [call.state(Workspace).working_directory]
-        problems.append(f"research tools cannot answer: {error.message}")
-    if problem := await asyncio.to_thread(state_problem, os.environ, projects):
-        problems.append(f"propose_and_review cannot answer: {problem}")
-    environ = without_project_paths(os.environ, projects)
-    parts = HealthParts(
-        server_name=server.name,
-        server_version=server.version,
-        project_root=projects[0],
-        environ=environ,
-        find=lambda: find_program(environ),
-        read_only=_read_only_status,
-        retry=lambda: shared.retry,
-        retry_statistics=shared.statistics.to_dict,
-        store=partial(_store_health, call.state(ChunkStore)),
-        models={kind: models(kind, environ) for kind in MODELS},
-        operations=[_operation_data(running, has_progress=call.is_local) for running in shared.operations.running()],
-        unconfined=call.state(ProgramSettings).unconfined,
-        upstreams=upstream_warnings(call),
-    )
-    report = await health(include_diagnostics=bool(params.includeDiagnostics), parts=parts)
-    if problems:
-        status = "degraded" if report["status"] == "ok" else report["status"]
-        report |= {"status": status, "problems": [*problems, *report.get("problems", ())]}
-    return research.HealthCheckResult.model_validate(report)
+def _handler(
+    name: str, result: type[ResultModel], prepare: Prepare[Params], *, kind: str
+) -> Handler[Params, ResultModel]:
+    """Return the handler of the tool `name`. `kind` selects the models that are asked."""
+
+    async def run(params: Params, call: ToolCall) -> ResultModel:
+        root, work = await prepare(params, call)
+        return result.model_validate(await _run_shared(params, call, root, work, kind=kind))
+
+    run.__name__ = run.__qualname__ = name  # in logs
+    return with_specified_codes(run)
 
 
-@with_specified_codes
-async def ask_gemini(params: research.AskGeminiParams, call: ToolCall) -> research.AskGeminiResult:
-    """Answer one prompt, with or without access to the project."""
+def _question(tool: str, option: str) -> Prepare[Any]:
+    """Return the work of a tool that answers a question. The argument `option` selects the form of the answer."""
+
+    async def prepare(params: Any, call: ToolCall) -> tuple[Root, Work]:
+        if not params.prompt.strip():
+            raise ToolError("`prompt` must not be blank", code="INVALID_ARGUMENT", details={"argument": "prompt"})
+        root = await paths.project_root(call)
+        checked = await _resolve_references(params.prompt, root)
+        form = getattr(params, option)
+        prompt = free_question(checked.prompt, focus=params.focus or "", form=form)
+
+        async def work(ask: Ask, _report: Report) -> dict[str, Any]:
+            envelope = await asyncio.to_thread(_envelope, await ask(prompt), root)
+            result = {"tool": tool, "focus": params.focus, option: form, **envelope}
+            return _add_attached_files(await _chunk_result(call, result), checked)
+
+        return root, work
+
+    return prepare
+
+
+def _analysis(run: Analysis[Params], scope: Callable[[Params], str | None] = lambda _: None) -> Prepare[Params]:
+    """Return the work of an analysis. `scope` returns the directory that selects the project root of a call."""
+
+    async def prepare(params: Params, call: ToolCall) -> tuple[Root, Work]:
+        root = await paths.project_root(call, scope(params) or "")
+
+        async def work(ask: Ask, _report: Report) -> dict[str, Any]:
+            return await _chunk_result(call, await run(params, _with_escaped_at_signs(_with_preamble(ask)), root.path))
+
+        return root, work
+
+    return prepare
+
+
+async def _directory_summaries(params: research.AnalyzeDirectoryParams, call: ToolCall) -> tuple[Root, Work]:
+    root = await paths.project_root(call, params.path)
+
+    async def work(ask: Ask, report: Report) -> dict[str, Any]:
+        return await directory_tool.analyze_directory(params, ask, root, report)
+
+    return root, work
+
+
+async def _prompt_with_files(params: research.AskGeminiParams, call: ToolCall) -> tuple[Root, Work]:
     root = await paths.project_root(call)
     checked = await _resolve_references(params.prompt, root)
     rewritten = params.model_copy(update={"prompt": checked.prompt})
 
-    async def do(ask: Ask, _report: Report) -> dict[str, Any]:
-        return _add_attached_files(
-            await _chunk_result(call, await run_ask_gemini(rewritten, _with_preamble(ask), root.path)), checked
-        )
+    async def work(ask: Ask, _report: Report) -> dict[str, Any]:
+        result = await run_ask_gemini(rewritten, _with_preamble(ask), root.path)
+        return _add_attached_files(await _chunk_result(call, result), checked)
 
-    return research.AskGeminiResult.model_validate(await _run_shared(params, call, root, do, kind=FLASH))
-
-
-@with_specified_codes
-async def analyze_codebase(params: research.AnalyzeCodebaseParams, call: ToolCall) -> research.AnalyzeCodebaseResult:
-    """Analyze the project with one focus."""
-    return research.AnalyzeCodebaseResult.model_validate(
-        await _run_analysis(params, call, run_analyze_codebase, kind=PRO)
-    )
-
-
-@with_specified_codes
-async def query_codebase(params: research.QueryCodebaseParams, call: ToolCall) -> research.QueryCodebaseResult:
-    """Answer several questions about the project, each within a token budget."""
-    result = await _run_analysis(params, call, run_query_codebase, kind=FLASH, scope=params.scope)
-    return research.QueryCodebaseResult.model_validate(result)
-
-
-@with_specified_codes
-async def find_code_by_intent(
-    params: research.FindCodeByIntentParams, call: ToolCall
-) -> research.FindCodeByIntentResult:
-    """Find code by its behaviour."""
-    result = await _run_analysis(params, call, run_find_code_by_intent, kind=FLASH, scope=params.scope)
-    return research.FindCodeByIntentResult.model_validate(result)
-
-
-@with_specified_codes
-async def trace_feature(params: research.TraceFeatureParams, call: ToolCall) -> research.TraceFeatureResult:
-    """Trace a feature through the code."""
-    return research.TraceFeatureResult.model_validate(await _run_analysis(params, call, run_trace_feature, kind=PRO))
-
-
-@with_specified_codes
-async def list_error_patterns(
-    params: research.ListErrorPatternsParams, call: ToolCall
-) -> research.ListErrorPatternsResult:
-    """List the project's conventions for errors, logging and the like."""
-    result = await _run_analysis(params, call, run_list_error_patterns, kind=FLASH, scope=params.directory)
-    return research.ListErrorPatternsResult.model_validate(result)
-
-
-@with_specified_codes
-async def validate_against_codebase(
-    params: validation.ValidateAgainstCodebaseParams, call: ToolCall
-) -> validation.ValidateAgainstCodebaseResult:
-    """Check a specification against the code."""
-    result = await _run_analysis(params, call, run_validate_against_codebase, kind=PRO)
-    return validation.ValidateAgainstCodebaseResult.model_validate(result)
-
-
-@with_specified_codes
-async def check_consistency(
-    params: validation.CheckConsistencyParams, call: ToolCall
-) -> validation.CheckConsistencyResult:
-    """Compare new code or a specification with the conventions of the code."""
-    result = await _run_analysis(params, call, run_check_consistency, kind=PRO, scope=params.scope)
-    return validation.CheckConsistencyResult.model_validate(result)
-
-
-async def _store_health(store: ChunkStore) -> StoreHealth:
-    problem = await store.check()
-    return StoreHealth(kind=store.kind, is_reachable=not problem, problem=problem)
-
-
-async def _read_only_status(program: Program) -> ReadOnlyStatus:
-    return await asyncio.to_thread(_read_only_status_now, program)
-
-
-def _read_only_status_now(program: Program) -> ReadOnlyStatus:
-    is_enforced, reasons = read_only_enforced(program, os.environ)
-    if not can_search(program):
-        note = (
-            "the model cannot search files, since neither a sandbox nor a trusted ripgrep is available: install ripgrep"
-        )
-        reasons = (*reasons, f"{note} for the whole system")
-    return ReadOnlyStatus(is_enforced, reasons)
-
-
-def _operation_data(operation: Operation, *, has_progress: bool) -> dict[str, Any]:
-    """Return an operation as JSON. Over HTTP it may belong to another client, and its progress contains file names."""
-    return {
-        "id": operation.id,
-        "tool": operation.tool,
-        "seconds": round(operation.age_s, 1),
-        "progress": operation.last_progress if has_progress else "",
-        "waiting": len(operation.listeners),
-    }
-
-
-async def _answer_prompt(
-    params: Any, call: ToolCall, compose: Callable[[str], str], echo: Mapping[str, Any], *, kind: str
-) -> dict[str, Any]:
-    """Answer a caller's question."""
-    if not params.prompt.strip():
-        raise ToolError("`prompt` must not be blank", code="INVALID_ARGUMENT", details={"argument": "prompt"})
-    root = await paths.project_root(call)
-    checked = await _resolve_references(params.prompt, root)
-
-    async def do(ask: Ask, _report: Report) -> dict[str, Any]:
-        answer = await ask(compose(checked.prompt))
-        envelope = await asyncio.to_thread(_envelope, answer, root)
-        return _add_attached_files(await _chunk_result(call, {**echo, **envelope}), checked)
-
-    return await _run_shared(params, call, root, do, kind=kind)
-
-
-async def _run_analysis(
-    params: Any, call: ToolCall, run: Analysis, *, kind: str, scope: str | None = None
-) -> dict[str, Any]:
-    root = await paths.project_root(call, scope or "")
-
-    async def do(ask: Ask, _report: Report) -> dict[str, Any]:
-        return await _chunk_result(call, await run(params, _with_escaped_at_signs(_with_preamble(ask)), root.path))
-
-    return await _run_shared(params, call, root, do, kind=kind)
+    return root, work
 
 
 async def _run_shared(params: Any, call: ToolCall, root: Root, do: Work, *, kind: str) -> dict[str, Any]:
@@ -347,3 +206,51 @@ async def _chunk_result(call: ToolCall, result: dict[str, Any]) -> dict[str, Any
             "warnings": [*meta["warnings"], *text.warnings],
         },
     }
+
+
+# The tools that ask a model
+
+quick_query: Final = _handler(
+    "quick_query", research.QuickQueryResult, _question("quick_query", "responseStyle"), kind=FLASH
+)
+deep_research: Final = _handler(
+    "deep_research", research.DeepResearchResult, _question("deep_research", "citationMode"), kind=PRO
+)
+analyze_directory: Final = _handler(
+    "analyze_directory", research.AnalyzeDirectoryResult, _directory_summaries, kind=FLASH
+)
+ask_gemini: Final = _handler("ask_gemini", research.AskGeminiResult, _prompt_with_files, kind=FLASH)
+analyze_codebase: Final = _handler(
+    "analyze_codebase", research.AnalyzeCodebaseResult, _analysis(run_analyze_codebase), kind=PRO
+)
+query_codebase: Final = _handler(
+    "query_codebase",
+    research.QueryCodebaseResult,
+    _analysis(run_query_codebase, lambda params: params.scope),
+    kind=FLASH,
+)
+find_code_by_intent: Final = _handler(
+    "find_code_by_intent",
+    research.FindCodeByIntentResult,
+    _analysis(run_find_code_by_intent, lambda params: params.scope),
+    kind=FLASH,
+)
+trace_feature: Final = _handler("trace_feature", research.TraceFeatureResult, _analysis(run_trace_feature), kind=PRO)
+list_error_patterns: Final = _handler(
+    "list_error_patterns",
+    research.ListErrorPatternsResult,
+    _analysis(run_list_error_patterns, lambda params: params.directory),
+    kind=FLASH,
+)
+validate_against_codebase: Final = _handler(
+    "validate_against_codebase",
+    validation.ValidateAgainstCodebaseResult,
+    _analysis(run_validate_against_codebase),
+    kind=PRO,
+)
+check_consistency: Final = _handler(
+    "check_consistency",
+    validation.CheckConsistencyResult,
+    _analysis(run_check_consistency, lambda params: params.scope),
+    kind=PRO,
+)

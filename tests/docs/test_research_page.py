@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import io
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,7 +26,7 @@ from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
 
 from workbench_handlers.doctor.command import main as doctor
-from workbench_research import delivery, operations, progress, slots, tools, web_search
+from workbench_research import delivery, health_check, operations, progress, slots, tools, web_search
 from workbench_research.doctor.checks import INSTALL_GEMINI
 from workbench_research.error_codes import SPECIFIED, STILL_RUNNING
 from workbench_research.model_backends import detect, environment, gemini, logs, read_only, selection
@@ -65,10 +67,19 @@ def test_table_has_every_research_tool_and_its_kind_of_model_and_all_are_read_on
     assert sorted(quoted(name)[0] for name, *_ in rows) == sorted(entries)
     for cell, kind, _ in rows:
         name = quoted(cell)[0]
-        module = web_search if name == "grounding_search" else tools
-        assert re.findall(r"kind=(\w+)", inspect.getsource(getattr(module, name))) == ([kind.upper()] if kind else [])
+        module = {"grounding_search": web_search, "health_check": health_check}.get(name, tools)
+        assert re.findall(r"kind=(\w+)", definition(module, name)) == ([kind.upper()] if kind else [])
         assert entries[name]["tool"]["annotations"]["readOnlyHint"] is True
     assert "query_codebase_tool" in entries["query_codebase"]["aliases"]
+
+
+def definition(module: ModuleType, name: str) -> str:
+    """Return the source of the function or constant `name` of a module."""
+    for node in ast.parse(inspect.getsource(module)).body:
+        match node:
+            case ast.AsyncFunctionDef(name=found) | ast.AnnAssign(target=ast.Name(id=found)) if found == name:
+                return ast.unparse(node)
+    raise AssertionError(name)
 
 
 def test_variables_are_those_of_the_manifest_and_of_the_code() -> None:
