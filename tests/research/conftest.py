@@ -1,10 +1,10 @@
 """The real Gemini CLI, a stub of the API behind it, a home for it, and fakes of it for bad days.
 
-api           the stub of the HTTP API, started: see `gemini_api`
-gemini        the path of the real CLI, from tests/node_modules
-gemini_home   a home directory with settings, and the environment to run the real CLI in, which asks `api`
-fake          makes fake executables: `fake("gemini", answered("Hello"))`, see `fake_cli`
-project       an empty directory to ask about
+`api`           the stub of the HTTP API, started: see `gemini_api`
+`gemini`        the path of the real CLI, from `tests/node_modules`
+`gemini_home`   a home directory with settings, and the environment to run the real CLI in, which asks `api`
+`fake`          makes fake executables: `fake("gemini", answered("Hello"))`, see `fake_cli`
+`project`       an empty directory to ask about
 """
 
 from __future__ import annotations
