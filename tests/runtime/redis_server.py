@@ -1,7 +1,7 @@
 """Real Redis servers, as fixtures for the `conftest.py` of a folder.
 
-redis_servers   starts servers: `redis_servers("--maxmemory", "2mb")`; they end with the test
-redis           the URL of one that all tests share, empty
+`redis_servers`   starts servers: `redis_servers("--maxmemory", "2mb")`; they end with the test
+`redis`           the URL of one that all tests share, empty
 """
 
 from __future__ import annotations

@@ -500,7 +500,7 @@ def test_file_for_openai_wraps_functions() -> None:
 
 
 def item_of_files(schema: Any) -> dict[str, Any]:
-    """Return the schema of one of the `files` of read_files, with lower-case types and without null."""
+    """Return the schema of one of the `files` of `read_files`, with lower-case types and without null."""
     files = _not_null(schema["properties"]["files"])
     assert files["type"].lower() == "array"
     return _not_null(files["items"])

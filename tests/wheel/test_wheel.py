@@ -440,7 +440,8 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
     answers = call_every_tool(environment(""), converse, tmp_path)
 
     for tool, (_, part, package) in CALLS.items():
-        missing = f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
+        extra = "research" if package == "tenacity" else "workbench"
+        missing = f"the package `{package}` is not installed: pip install 'toolmason[{extra}]'"
         assert (missing in answers[tool]) if package else contains(part, answers[tool]), (tool, answers[tool])
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
@@ -448,7 +449,7 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
 def test_without_extras_health_check_names_the_missing_package(
     environment: Callable[[str], Environment], converse: Converse
 ) -> None:
-    missing = "research tools cannot answer: the package `tenacity` is not installed"
+    missing = "research tools cannot answer: the package `tenacity` is not installed: pip install 'toolmason[research]'"
     _, health, diagnostics = converse(
         environment(""),
         ("health_check", {}),
