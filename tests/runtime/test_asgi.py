@@ -142,7 +142,7 @@ async def test_application_that_is_not_open_answers_nothing() -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Host": "192.0.2.1:8000"}, BEARER])
-def test_health_check_needs_neither_token_nor_host(headers: dict[str, str]) -> None:
+def test_health_check_needs_no_token_and_no_allowed_host(headers: dict[str, str]) -> None:
     with serving("--token-file", TOKEN_FILE) as (_, address):
         get, head, posted = (fetch(address, method, "/healthz", **headers) for method in ("GET", "HEAD", "POST"))
 

@@ -91,7 +91,7 @@ async def test_both_eras_are_served_at_one_address(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_what_is_asked_and_answered_is_logged_at_no_level(mode: str) -> None:
+async def test_arguments_and_results_are_not_logged_at_any_level(mode: str) -> None:
     with serving("--log-level", "debug") as (process, address):
         async with Client(address, mode=mode) as client:
             result = await client.call_tool("count_words", {"text": "a-private-question", "label": None})
@@ -166,7 +166,7 @@ def test_named_host_is_allowed_with_the_port_of_the_server_and_a_named_port_alon
             assert post(address, {"Host": host} | BEARER) == 421
 
 
-def test_pages_of_a_named_origin_may_ask_and_their_browser_is_told_so() -> None:
+def test_pages_of_an_allowed_origin_get_cors_headers() -> None:
     page = {"Origin": "https://app.example"}
     preflight = page | {
         "Access-Control-Request-Method": "POST",
@@ -242,7 +242,7 @@ async def test_signal_ends_the_server_silently_though_a_client_is_connected(numb
     ("host", "is_local"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("a.b", False)],
 )
-def test_loopback_is_told_from_what_others_can_reach(host: str, is_local: bool) -> None:
+def test_loopback_hosts_are_recognised(host: str, is_local: bool) -> None:
     assert is_loopback(host) is is_local
 
 
@@ -418,7 +418,7 @@ def test_request_needs_a_session_and_must_accept_events_and_contain_json() -> No
     assert (statuses, without_session.status) == ([200, 200, 406, 406, 400, 415, 404], 400)
 
 
-def test_client_that_disconnects_during_a_call_resumes_its_stream_and_gets_what_follows() -> None:
+def test_client_that_disconnects_during_a_call_can_resume_its_stream() -> None:
     with serving() as (_, address), ExitStack() as stack:
         client = Raw(address, LEGACY, stack)
         lines = [""]

@@ -175,7 +175,7 @@ def test_others_connect_while_one_client_has_all_sessions() -> None:
         assert [is_open(address, session) for _, session, _ in flood] == [False] * 7 + [True] * 2
 
 
-def test_log_contains_neither_session_ids_nor_tokens() -> None:
+def test_log_contains_no_full_session_id_and_no_token() -> None:
     arguments = ("--log-level", "info", "--token-file", TOKEN_FILE, "--max-client-sessions", "1")
     with serving(*arguments) as (process, address), ExitStack() as stack:
         token = BEARER["Authorization"].removeprefix("Bearer ")

@@ -386,7 +386,7 @@ def test_files_in_no_repository_are_not_compared(room: Any) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_folder_that_is_not_there_is_told_as_such(room: Any) -> None:
+def test_a_missing_directory_is_reported(room: Any) -> None:
     assert "does not exist" in room.call("git_status", repository="nowhere").text
 
 
