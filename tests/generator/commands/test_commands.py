@@ -328,7 +328,7 @@ def test_template_with_an_unknown_name_is_reported_with_its_line(run: Toolmason,
     ],
 )
 @pytest.mark.parametrize("command", ["generate", "check"])
-def test_mistake_while_a_template_is_rendered_is_told_in_one_line(
+def test_rendering_error_of_a_template_is_reported_in_one_line(
     command: str, text: str, told: str, run: Toolmason, project: Project
 ) -> None:
     path = project.template_directory / "docs" / "index.md.jinja"
