@@ -14,12 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from http_peer import TOKEN_FILE
 from oracle import LEGACY
 from stdio_peer import PATIENCE_S, talking
 from toolmason_runtime.server.command import OptionSpec, option_values
 
 SAMPLE = (sys.executable, "-m", "sample_server")
-TOKEN_FILE = str(Path(__file__).with_name("token_of_tests"))
 
 
 def run(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
