@@ -130,7 +130,7 @@ def test_scripts_are_those_of_the_project_table(tmp_path: Path, text: str, scrip
         (b"#" * (MAX_INPUT_BYTES + 1), "larger than 16 MiB"),
     ],
 )
-def test_a_pyproject_that_cannot_be_read_is_told(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_an_unreadable_pyproject_is_reported(tmp_path: Path, data: bytes, reason: str) -> None:
     (tmp_path / "pyproject.toml").write_bytes(data)
 
     with pytest.raises(PyprojectError, match=reason):
@@ -138,7 +138,7 @@ def test_a_pyproject_that_cannot_be_read_is_told(tmp_path: Path, data: bytes, re
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
-def test_a_pyproject_that_is_no_plain_file_of_the_project_is_refused(tmp_path: Path) -> None:
+def test_a_pyproject_that_is_a_fifo_or_an_outside_link_is_refused(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     os.mkfifo(root / "pyproject.toml")
@@ -152,7 +152,7 @@ def test_a_pyproject_that_is_no_plain_file_of_the_project_is_refused(tmp_path: P
         read_declared(root)
 
 
-def test_gemini_cli_is_told_to_pass_on_what_it_would_withhold(bare: Project) -> None:
+def test_the_gemini_cli_entry_passes_on_withheld_variables(bare: Project) -> None:
     [server] = json.loads(client_files(bare)["gemini-cli"])["mcpServers"].values()
 
     assert server["env"] == {"GH_TOKEN": "${GH_TOKEN:-}"}
@@ -254,7 +254,7 @@ def test_run_hands_on_the_flags_of_the_server(bare: Project) -> None:
     assert "nothing" in refused.stderr
 
 
-def test_run_says_how_to_make_what_is_missing(bare: Project) -> None:
+def test_run_without_generated_files_suggests_generate(bare: Project) -> None:
     ended = served(bare.root, "run", "manifest/repo.toml")
 
     assert ended.returncode == 2
@@ -273,7 +273,7 @@ def test_run_refuses_a_manifest_that_names_no_package(bare: Project, text: str) 
     assert "Traceback" not in ended.stderr
 
 
-def test_help_of_run_says_that_it_runs_the_project() -> None:
+def test_help_of_run_warns_that_it_runs_code_of_the_project() -> None:
     shown = CliRunner().invoke(toolmason, ["run", "--help"]).output
 
     assert "This runs the project's code" in " ".join(shown.split())

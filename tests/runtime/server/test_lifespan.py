@@ -57,7 +57,7 @@ async def test_cancelling_the_first_call_leaves_the_state_to_the_others() -> Non
     assert not notebook.is_open
 
 
-async def test_state_of_an_embedder_stands_beside_it() -> None:
+async def test_state_of_an_embedder_is_available_to_handlers() -> None:
     mine = Notebook({"mine": "yes"})
     async with Client(build_server(CLASSIC, state=[mine])) as client:
         result = await client.call_tool("show_state", {})

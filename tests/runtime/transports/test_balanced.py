@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 from balancer import balancing
+from http_peer import SAMPLE, RawClient, post, serving
 from mcp import Client
 from oracle import LEGACY, MODERN
 from stdio_peer import PATIENCE_S
-from test_http import SAMPLE, Raw, post, serving
 from toolmason_runtime.transports.http_access import AccessError
 from toolmason_runtime.transports.http_settings import http_settings, variable
 
@@ -51,7 +51,7 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 def test_session_is_served_by_each_process_whichever_opened_it() -> None:
     with two_processes() as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
+        client = RawClient(address, LEGACY, stack)
         results = [next(client.call("shout", {"text": "a"})) for _ in range(4)]
         missing = client.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, **{"Mcp-Session-Id": "unknown"}).status
         statuses = [client.end_session().status for _ in range(3)]
@@ -62,7 +62,7 @@ def test_session_is_served_by_each_process_whichever_opened_it() -> None:
 
 def test_answer_to_a_question_reaches_the_process_that_asked() -> None:
     with two_processes() as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
+        client = RawClient(address, LEGACY, stack)
         said = client.call("ask", {})
         for content in ({"name": "Ann"}, {"city": "Rome"}):
             asked = next(said)
@@ -75,8 +75,8 @@ def test_answer_to_a_question_reaches_the_process_that_asked() -> None:
 
 def test_stream_of_a_session_is_resumed_at_each_process() -> None:
     with two_processes() as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
-        lines = list(client.said("shout", {"text": "a"}))
+        client = RawClient(address, LEGACY, stack)
+        lines = list(client.lines("shout", {"text": "a"}))
         first_event = next(line for line in lines if line.startswith("id: "))
         resumed = [next(line for line in client.resumed(first_event) if "result" in line) for _ in range(2)]
 
@@ -90,7 +90,7 @@ def test_question_of_one_process_is_answered_to_the_other(is_killed: bool) -> No
     with serving(env=SHARED) as (process, first), serving(env=SHARED) as (_, second), ExitStack() as stack:
         params: dict[str, Any] = {"name": "ask", "arguments": {}}
         capabilities: dict[str, Any] = {"clientCapabilities": {"elicitation": {"form": {}}}}
-        clients = [Raw(address, MODERN, stack) for address in (first, second, second)]
+        clients = [RawClient(address, MODERN, stack) for address in (first, second, second)]
         answers = ({"name": {"name": "Ann"}}, {"city": {"city": "Rome"}})
         message: dict[str, Any] = {}
         for turn, client in enumerate(clients):
@@ -111,8 +111,8 @@ def test_question_of_one_process_is_answered_to_the_other(is_killed: bool) -> No
 def test_processes_with_different_keys_know_nothing_of_each_other() -> None:
     other = serving(env={"SAMPLE_STATE_KEY": KEY[::-1]})
     with serving(env=SHARED) as (_, first), other as (_, second), ExitStack() as stack:
-        client = Raw(first, LEGACY, stack)
-        client._place = Raw(second, MODERN, stack)._place
+        client = RawClient(first, LEGACY, stack)
+        client._place = RawClient(second, MODERN, stack)._place
 
         assert client.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status == 404
 
@@ -120,17 +120,17 @@ def test_processes_with_different_keys_know_nothing_of_each_other() -> None:
 def test_session_of_a_killed_process_gets_404_and_the_client_opens_another() -> None:
     with two_processes() as (processes, address), ExitStack() as stack:
         ping = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
-        first = Raw(address, LEGACY, stack)
+        first = RawClient(address, LEGACY, stack)
         first.post(ping)  # now it is the turn of the other process to open a session
-        second = Raw(address, LEGACY, stack)
-        calls = [client.said("wait", {}, {"progressToken": "t"}) for client in (first, second)]
+        second = RawClient(address, LEGACY, stack)
+        calls = [client.lines("wait", {}, {"progressToken": "t"}) for client in (first, second)]
         for said in calls:
             assert "notifications/progress" in next(line for line in said if line.startswith("data: {"))
         kill(processes[0])
         statuses = [{client.post(ping).status for _ in range(3)} for client in (first, second)]
         lost = calls[statuses.index({404})]
         rest = list(lost)
-        again = Raw(address, LEGACY, stack)
+        again = RawClient(address, LEGACY, stack)
         answered = next(again.call("shout", {"text": "a"}))
 
     assert sorted(map(min, statuses)) == [200, 404]
@@ -176,8 +176,8 @@ async def test_each_call_is_answered_or_fails_and_succeeds_when_repeated_though_
 def test_socket_of_a_killed_process_is_removed_by_the_others(tmp_path: Path) -> None:
     env = SHARED | {"TMPDIR": str(tmp_path)}
     with serving(env=env) as (process, first), serving(env=env) as (_, second), ExitStack() as stack:
-        client = Raw(first, LEGACY, stack)
-        client._place = Raw(second, MODERN, stack)._place
+        client = RawClient(first, LEGACY, stack)
+        client._place = RawClient(second, MODERN, stack)._place
         wait_for(second)
         before = set(tmp_path.glob("mcp-*/s"))
         kill(process)
@@ -191,8 +191,8 @@ def test_socket_that_others_have_put_in_the_place_of_an_ended_process_gets_no_re
     with serving(env=env) as (process, first), serving(env=env) as (_, second), ExitStack() as stack:
         wait_for(second)
         others = set(tmp_path.glob("mcp-*/s"))
-        client = Raw(first, LEGACY, stack)
-        client._place = Raw(second, MODERN, stack)._place
+        client = RawClient(first, LEGACY, stack)
+        client._place = RawClient(second, MODERN, stack)._place
         kill(process)
         [path] = [path for path in others if not answers(path)]
         path.unlink()
@@ -231,7 +231,7 @@ def test_workers_serve_one_address_and_a_killed_one_is_replaced() -> None:
     with workers() as (process, address), ExitStack() as stack:
         wait_for(address)
         before = children(process)
-        clients = [Raw(address, LEGACY, stack) for _ in range(6)]
+        clients = [RawClient(address, LEGACY, stack) for _ in range(6)]
         texts = [next(client.call("shout", {"text": "a"})) for client in clients for _ in range(2)]
         killed = min(before)
         os.kill(killed, signal.SIGKILL)

@@ -97,7 +97,7 @@ def test_multi_line_strings_do_not_lead_astray(data: dict[str, Any]) -> None:
 
 
 @given(TABLES)
-def test_values_read_alone_are_what_tomllib_read(data: dict[str, Any]) -> None:
+def test_values_at_their_positions_equal_those_of_tomllib(data: dict[str, Any]) -> None:
     text = tomli_w.dumps({"root": data}) if not data else tomli_w.dumps(data)
     parsed = tomllib.loads(text)
     spans = key_positions(text)
@@ -165,6 +165,6 @@ def test_paths_of_very_many_parts_are_noted_up_to_a_limit() -> None:
 
 
 @pytest.mark.parametrize("text", ['"\\q" = 1', "a", "[a", "a = 'x", "= 1"])
-def test_where_the_text_is_no_toml_the_scan_ends(text: str) -> None:
+def test_the_scan_ends_at_invalid_toml(text: str) -> None:
     assert [mention.path for mention in scan_keys(f"first = 1\n{text}\nlast = 1\n")][:1] == [("first",)]
     assert ("last",) not in {mention.path for mention in scan_keys(f"first = 1\n{text}\nlast = 1\n")}

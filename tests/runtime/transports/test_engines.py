@@ -255,7 +255,7 @@ def read_all(source: int) -> bytes:
     return bytes(found)
 
 
-def test_lean_start_and_list_import_neither_the_sdk_nor_pydantic() -> None:
+def test_lean_start_and_list_do_not_import_the_sdk_or_pydantic() -> None:
     code = (
         "import sys; import toolmason_runtime.transports.stdio.lean, toolmason_runtime.server.dispatch;"
         "print(*sys.modules)"

@@ -76,7 +76,7 @@ def test_file_without_a_token_is_refused(tmp_path: Path, text: str) -> None:
         read_token(path)
 
 
-def test_white_space_around_a_token_is_no_part_of_it(tmp_path: Path) -> None:
+def test_white_space_around_a_token_is_stripped(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(" abcdefghijklmnop+/==\r\n", encoding="utf-8")
     path.chmod(0o600)

@@ -9,7 +9,7 @@ from toolmason_runtime.server.package_files import server_files
 
 
 def test_in_a_checkout_they_are_next_to_the_package() -> None:
-    assert server_files("workbench_server") == Path(__file__).parents[2] / "generated"
+    assert server_files("workbench_server") == Path(__file__).parents[3] / "generated"
 
 
 def test_directories_of_other_packages_next_to_an_installed_one_are_not_taken(

@@ -238,11 +238,11 @@ def test_a_problem_has_a_kind_a_position_and_a_hint(
         f"free = {'{a=' * MAX_DEPTH}1{'}' * MAX_DEPTH}",
     ],
 )
-def test_what_just_fits_is_accepted(text: str) -> None:
+def test_values_at_their_limits_are_accepted(text: str) -> None:
     assert result_of(text) is not None
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     problems = problems_of(
         "text = 1\ncount = 'x'\nmode = 'x'\n[parts]\n[by_name.a]\nlabel = 1\nsize = -1\n[by_name.b]\n[other]\n"
     )

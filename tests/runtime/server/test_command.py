@@ -14,12 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from http_peer import TOKEN_FILE
 from oracle import LEGACY
 from stdio_peer import PATIENCE_S, talking
 from toolmason_runtime.server.options import OptionSpec, option_values
 
 SAMPLE = (sys.executable, "-m", "sample_server")
-TOKEN_FILE = str(Path(__file__).with_name("token_of_tests"))
 
 
 def run(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,7 @@ def listed(*arguments: str, env: Mapping[str, str] | None = None) -> list[str]:
         return [tool["name"] for tool in peer.result("tools/list")["tools"]]
 
 
-def test_help_names_every_flag_and_needs_neither_the_sdk_nor_pydantic() -> None:
+def test_help_names_every_flag_without_importing_the_sdk_or_pydantic() -> None:
     done = run("--help")
     imported = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "sample_server", "--help"],
@@ -60,7 +60,7 @@ def test_help_names_every_flag_and_needs_neither_the_sdk_nor_pydantic() -> None:
     assert not modules & {"mcp", "mcp_types", "pydantic", "anyio", "jsonschema"}
 
 
-def test_a_subcommand_is_given_what_follows_it_and_says_how_it_went() -> None:
+def test_a_subcommand_gets_its_arguments_and_returns_its_exit_code() -> None:
     done = run("greet", "--help", "serve")
 
     assert (done.stdout, done.stderr, done.returncode) == ("hello --help serve\n", "", 2)
@@ -70,7 +70,7 @@ def test_help_names_the_subcommands() -> None:
     assert "greet: Say 100 % hello" in " ".join(run("--help").stdout.split())
 
 
-def test_a_subcommand_after_a_flag_is_told_to_come_first() -> None:
+def test_a_subcommand_after_a_flag_must_come_first() -> None:
     done = run("--log-level", "debug", "greet")
 
     assert (done.stdout, done.returncode) == ("", 2)
@@ -94,7 +94,7 @@ def started(tmp_path: Path, env: Mapping[str, str], until: str) -> str:
     return text
 
 
-def test_what_is_wrong_at_the_start_is_logged_without_a_call(tmp_path: Path) -> None:
+def test_a_warning_at_start_is_logged_without_a_call(tmp_path: Path) -> None:
     text = started(tmp_path, {"SAMPLE_WARNING": "nothing to count"}, until="nothing to count")
 
     [line] = map(json.loads, text.splitlines())
@@ -110,7 +110,7 @@ def test_a_check_that_fails_stops_nothing(tmp_path: Path) -> None:
     assert "on purpose" in line["exception"]
 
 
-def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None:
+def test_help_describes_classic_and_its_variable() -> None:
     said = " ".join(run("--help").stdout.split())
 
     assert "--classic list every `core` tool (with --all: every tool) directly; same as --discovery classic" in said
@@ -198,13 +198,13 @@ def test_tools_are_listed_for_people_by_name_and_summary() -> None:
         (["--discovery", "search-call"], {"SAMPLE_ALL_TOOLS": "true"}, ["search", "call", "count_words"]),
     ],
 )
-def test_flags_then_environment_choose_what_is_listed(
+def test_flags_override_the_environment_for_the_listed_tools(
     arguments: Sequence[str], env: Mapping[str, str], names: Sequence[str]
 ) -> None:
     assert listed(*arguments, env=env)[: len(names)] == names
 
 
-def test_who_starts_it_on_a_terminal_is_told_what_it_waits_for() -> None:
+def test_start_on_a_terminal_explains_that_it_reads_mcp_on_stdin() -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(SAMPLE, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
         os.close(theirs)
@@ -223,7 +223,7 @@ ROOTS = OptionSpec(name="roots", flag="--root", env="SAMPLE_ROOTS", many=True, d
 KEY = OptionSpec(name="key", flag="--key", env="SAMPLE_KEY", default="none")
 
 
-def test_option_is_what_was_given_else_the_environment_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_option_comes_from_the_flag_then_the_environment_then_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SAMPLE_KEY", raising=False)
     default = option_values([ROOTS, KEY], {})
     monkeypatch.setenv("SAMPLE_ROOTS", os.pathsep.join(["/a", "", "/b"]))

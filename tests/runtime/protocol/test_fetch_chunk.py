@@ -125,7 +125,7 @@ async def test_it_is_in_no_category_and_counted_nowhere(store: ChunkStore) -> No
     assert FETCH_CHUNK not in {tool["name"] for tool in listing["tools"]}
 
 
-def test_what_is_sent_and_what_is_checked_agree() -> None:
+def test_the_sent_schema_agrees_with_the_checked_model() -> None:
     sent = FETCH_CHUNK_ENTRY["tool"]["inputSchema"]["properties"]
     checked = FetchChunkParams.model_json_schema()["properties"]
 

@@ -24,7 +24,7 @@ async def missed(events: RecentEvents, last: str) -> tuple[str | None, list[tupl
     return await events.replay_events_after(last, send), sent
 
 
-def test_what_followed_on_the_same_stream_is_sent_again_in_order() -> None:
+def test_later_events_of_the_same_stream_are_replayed_in_order() -> None:
     async def scenario() -> None:
         events = RecentEvents()
         first = await events.store_event("a", None)

@@ -1,4 +1,4 @@
-"""The server generated from `audit/ledger/`, over stdio and HTTP, and its audit log."""
+"""The server generated from `../audit/ledger/`, over stdio and HTTP, and its audit log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oracle import LEGACY
 from stdio_peer import Peer, talking
 from toolmason_runtime.audit.command import main
 
-LEDGER = Path(__file__).parent / "audit" / "ledger"
+LEDGER = Path(__file__).parents[1] / "audit" / "ledger"
 Fields = dict[str, Any]
 
 

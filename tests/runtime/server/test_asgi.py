@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import re
@@ -11,17 +10,16 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from typing import Any
 
 import pytest
+from http_peer import BEARER, TOKEN_FILE, RawClient, asgi, fetch, post, serving
 from mcp import Client
 from oracle import ERAS, MODERN
 from stdio_peer import PATIENCE_S
-from test_http import BEARER, TOKEN_FILE, Raw, post, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -36,36 +34,6 @@ flags = ["--classic", "--http", "--port", "0", *sys.argv[1:]]
 about = {"catalogue": CATALOGUE, "load_index": load_index, "options": OPTIONS, "prog": "sample", "version": "1"}
 sys.exit(Command(**about, **hooks).run(flags))
 """
-
-
-@contextmanager
-def asgi(*, app: str = "app", env: Mapping[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run the sample with uvicorn, by default for everyone, and give its address."""
-    command = [sys.executable, "-m", "uvicorn", f"sample_server.asgi:{app}", "--port", "0", "--no-access-log"]
-    process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, encoding="utf-8", env={**os.environ, "SAMPLE_OPEN": "1", **(env or {})}
-    )
-    try:
-        assert process.stderr is not None
-        lines = [process.stderr.readline()]
-        while lines[-1] and "running on" not in lines[-1]:
-            lines.append(process.stderr.readline())
-        found = re.search(r"http://127\.0\.0\.1:\d+", lines[-1])
-        yield process, f"{found[0]}/mcp" if found else "".join(lines)
-    finally:
-        process.kill()
-        process.communicate(timeout=PATIENCE_S)
-
-
-def fetch(
-    address: str, method: str, path: str, body: str | None = None, **headers: str
-) -> tuple[int, http.client.HTTPMessage, str]:
-    connection = http.client.HTTPConnection(address.removeprefix("http://").removesuffix("/mcp"), timeout=PATIENCE_S)
-    connection.request(method, path, body, headers)
-    response = connection.getresponse()
-    text = response.read().decode()
-    connection.close()
-    return response.status, response.headers, text
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
@@ -142,7 +110,7 @@ async def test_application_that_is_not_open_answers_nothing() -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Host": "192.0.2.1:8000"}, BEARER])
-def test_health_check_needs_neither_token_nor_host(headers: dict[str, str]) -> None:
+def test_health_check_needs_no_token_and_no_allowed_host(headers: dict[str, str]) -> None:
     with serving("--token-file", TOKEN_FILE) as (_, address):
         get, head, posted = (fetch(address, method, "/healthz", **headers) for method in ("GET", "HEAD", "POST"))
 
@@ -153,8 +121,8 @@ def test_health_check_needs_neither_token_nor_host(headers: dict[str, str]) -> N
 @pytest.mark.parametrize("version", ERAS)
 def test_further_requests_are_refused_with_retry_after(version: str) -> None:
     with serving("--max-requests", "2", "--max-client-requests", "3") as (_, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
-        waiting = [client.said("wait", {}, {"progressToken": turn}) for turn in range(2)]
+        client = RawClient(address, version, stack)
+        waiting = [client.lines("wait", {}, {"progressToken": turn}) for turn in range(2)]
         for said in waiting:
             assert "notifications/progress" in next(line for line in said if line.startswith("data: {"))
         refused = client.post({"jsonrpc": "2.0", "id": 9, "method": "ping"})
@@ -166,7 +134,7 @@ def test_further_requests_are_refused_with_retry_after(version: str) -> None:
 @pytest.mark.parametrize("version", ERAS)
 def test_call_that_takes_too_long_ends_with_an_error_for_the_model(version: str) -> None:
     with serving("--call-timeout", "1") as (_, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
+        client = RawClient(address, version, stack)
         answered = list(client.call("wait", {}))[-1]
         following = next(client.call("shout", {"text": "a"}))
 
@@ -224,7 +192,7 @@ def test_spans_have_the_name_of_the_tool_and_the_parent_of_the_request(version: 
         endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}"}
         searching = ("-m", "sample_server", "--http", "--port", "0")
         with serving(command=searching, env=endpoint) as (process, address):
-            client = Raw(address, version, stack)
+            client = RawClient(address, version, stack)
             client._headers["traceparent"] = f"00-{'ab' * 16}-{'cd' * 8}-01"
             answered = next(client.call("call", {"tool_name": "shout", "args": {"text": "a-private-text"}}))
             process.send_signal(signal.SIGTERM)

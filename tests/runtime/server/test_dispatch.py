@@ -52,7 +52,7 @@ print(sorted(heavy & sys.modules.keys()))
 """
 
 
-def test_list_and_search_import_neither_pydantic_nor_the_sdk_nor_a_handler() -> None:
+def test_list_and_search_do_not_import_pydantic_the_sdk_or_a_handler() -> None:
     code = LEAN.format(path=[path for path in sys.path if path])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
@@ -107,7 +107,7 @@ async def test_direct_and_indirect_calls_answer_the_same() -> None:
     assert json.dumps(direct) == json.dumps(indirect)
 
 
-async def test_notes_on_a_call_stand_after_those_of_the_tool_that_it_runs() -> None:
+async def test_notes_on_a_call_follow_those_of_its_tool() -> None:
     arguments = {"text": "to be or", "label": None, "lable": 1}
     plain = await call("call", {"tool_name": "count_words", "args": arguments}, selection=None)
     noted = await call("call", {"tool_name": "count_words", "args": arguments, "extra": 1}, selection=None)
@@ -154,7 +154,7 @@ async def test_unknown_tool_names_three_others_and_never_more() -> None:
     assert refused.value.message.count("`") == 8
 
 
-async def test_disabled_tool_says_so() -> None:
+async def test_disabled_tool_is_reported() -> None:
     said = {"content": [{"type": "text", "text": "Tool secret is disabled on this server"}], "isError": True}
 
     for style in ("classic", "list-describe", "discover-schema"):
@@ -179,7 +179,7 @@ async def test_tool_answers_to_the_name_it_once_had() -> None:
     assert old["structuredContent"]["words"] == 2
 
 
-async def test_deprecated_tool_works_and_says_what_to_use() -> None:
+async def test_deprecated_tool_works_and_names_its_replacement() -> None:
     assert texts(await call("old_shout", {"text": "a"})) == [
         "Note: old_shout is deprecated: since 2.0; use `shout`; It will go.",
         "A",
@@ -248,7 +248,7 @@ async def test_errors_as_json_are_the_same_through_call(selection: Selection) ->
 
 
 @pytest.mark.usefixtures("json_errors")
-async def test_a_bug_is_told_as_json_without_its_text() -> None:
+async def test_a_bug_is_reported_as_json_without_its_text() -> None:
     result = await call("crash")
 
     error = json.loads(texts(result)[0])["error"]
@@ -257,7 +257,7 @@ async def test_a_bug_is_told_as_json_without_its_text() -> None:
     assert "12345" not in error["message"]
 
 
-async def test_errors_of_several_tasks_are_all_told() -> None:
+async def test_errors_of_several_tasks_are_all_reported() -> None:
     result = await call("crash_together")
 
     assert sorted(texts(result)[0].split("\n")) == ["first", "second"]

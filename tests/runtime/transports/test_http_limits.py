@@ -13,10 +13,9 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
+from http_peer import BEARER, TOKEN_FILE, RawClient, fetch, post, serving
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S
-from test_asgi import fetch
-from test_http import BEARER, TOKEN_FILE, Raw, post, serving
 from toolmason_runtime.transports.limits import client_of
 from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
 
@@ -70,8 +69,8 @@ def test_body_of_a_refused_request_is_read_if_it_is_small() -> None:
 def test_one_client_has_a_limit_of_its_own(version: str) -> None:
     limits = ("--max-requests", "10", "--max-client-requests", "2")
     with serving(*limits) as (_, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
-        waiting = [client.said("wait", {}, {"progressToken": turn}) for turn in range(2)]
+        client = RawClient(address, version, stack)
+        waiting = [client.lines("wait", {}, {"progressToken": turn}) for turn in range(2)]
         for said in waiting:
             assert "notifications/progress" in next(line for line in said if line.startswith("data: {"))
         refused = client.post({"jsonrpc": "2.0", "id": 9, "method": "ping"})
@@ -146,7 +145,7 @@ def test_client_with_many_sessions_loses_only_its_own_oldest_session() -> None:
 def test_client_whose_sessions_are_all_in_use_is_refused_with_the_time_to_repeat() -> None:
     with serving("--max-client-sessions", "2") as (_, address), ExitStack() as stack:
         for _ in range(2):
-            stream = Raw(address, LEGACY, stack).stream()
+            stream = RawClient(address, LEGACY, stack).stream()
             assert stream.status == 200
         refused, other = opened(address, "127.0.0.1"), opened(address, "127.0.0.2")
 
@@ -175,7 +174,7 @@ def test_others_connect_while_one_client_has_all_sessions() -> None:
         assert [is_open(address, session) for _, session, _ in flood] == [False] * 7 + [True] * 2
 
 
-def test_log_contains_neither_session_ids_nor_tokens() -> None:
+def test_log_contains_no_full_session_id_and_no_token() -> None:
     arguments = ("--log-level", "info", "--token-file", TOKEN_FILE, "--max-client-sessions", "1")
     with serving(*arguments) as (process, address), ExitStack() as stack:
         token = BEARER["Authorization"].removeprefix("Bearer ")

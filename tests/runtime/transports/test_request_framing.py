@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+from http_peer import serving
 from stdio_peer import PATIENCE_S
-from test_http import serving
 from toolmason_runtime.transports.request_framing import MAX_CHUNKS, FramingError, RequestFraming
 
 HOST = b"Host: 127.0.0.1\r\n"

@@ -20,7 +20,7 @@ HANDSHAKE = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name
 CALL_FLOOD = {"method": "tools/call", "params": {"name": "flood", "arguments": {}}}
 
 
-def test_handshake_says_who_the_server_is() -> None:
+def test_handshake_contains_server_info_and_instructions() -> None:
     peer = Peer(sample(), LEGACY)
     try:
         opened = peer.open()
@@ -35,7 +35,7 @@ def test_handshake_says_who_the_server_is() -> None:
     assert opened["capabilities"].keys() == {"tools", "logging"}
 
 
-def test_discovery_says_who_the_server_is_and_may_be_cached() -> None:
+def test_discovery_contains_server_info_and_may_be_cached() -> None:
     peer = Peer(sample(), MODERN)
     try:
         found = peer.open()
@@ -236,7 +236,7 @@ def test_log_level_is_asked_for_with_each_modern_request() -> None:
 
 
 @both_eras
-def test_what_handlers_and_their_children_print_is_no_protocol(version: str) -> None:
+def test_output_of_handlers_and_their_children_goes_to_stderr(version: str) -> None:
     with talking(version) as peer:
         result = peer.call("chatter")
         peer.end_of_input()
@@ -250,7 +250,7 @@ def test_what_handlers_and_their_children_print_is_no_protocol(version: str) -> 
 
 
 @both_eras
-def test_line_that_is_no_message_is_answered_and_logged_and_the_next_is_read(version: str) -> None:
+def test_invalid_line_is_answered_and_logged_and_the_next_is_read(version: str) -> None:
     expected = [(-32700, None) for _ in NO_JSON] + [(-32600, found) for _, found in REFUSED]
     with talking(version) as peer:
         answers = []
@@ -293,7 +293,7 @@ def test_first_line_of_a_connection_may_be_malformed() -> None:
         peer.close()
 
 
-def test_reason_says_what_a_message_needs_and_repeats_nothing_of_it() -> None:
+def test_reason_does_not_repeat_the_message() -> None:
     with talking(LEGACY) as peer:
         peer.write(b'{"jsonrpc":"2.0","id":7,"method":"ping","params":["password 12345"]}')
         refused = peer.next_message()["error"]["message"]
@@ -515,7 +515,7 @@ def test_malformed_answer_is_asked_for_again() -> None:
     assert list(again["inputRequests"]) == ["sample"]
 
 
-def test_modern_client_without_the_capability_is_told_which() -> None:
+def test_modern_client_without_a_capability_gets_its_name() -> None:
     with talking(MODERN) as peer:
         error = peer.response(peer.send("tools/call", name="sample", arguments={}))["error"]
 

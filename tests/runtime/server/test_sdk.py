@@ -45,7 +45,7 @@ async def complete(context: ClientRequestContext, params: types.CreateMessageReq
 
 
 @both_eras
-async def test_default_surface_is_two_meta_tools_and_what_is_pinned(mode: str) -> None:
+async def test_default_surface_is_two_meta_tools_and_the_pinned_tools(mode: str) -> None:
     async with talking(mode, Selection("search-call")) as client:
         listed = await client.list_tools()
         found = await client.call_tool("search", {"query": "capitals"})

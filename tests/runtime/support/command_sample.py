@@ -24,7 +24,7 @@ from toolmason.manifest.validate import validate
 from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
-SAMPLE = Path(__file__).parents[0] / "programs" / "sample"
+SAMPLE = Path(__file__).parents[1] / "programs" / "sample"
 DECLARED: tuple[str, ...] = (
     *("git_status", "git_log", "git_show", "git_branch", "git_commit", "git_reset"),
     *("echo_hello", "say", "fail", "pour", "wait", "linger", "repeat", "send"),

@@ -100,7 +100,7 @@ def test_class_has_the_same_characters_as_in_python(name: str) -> None:
         ("", "anything"),
     ],
 )
-def test_pattern_means_what_it_means_to_python(pattern: str, text: str) -> None:
+def test_pattern_matches_as_in_python(pattern: str, text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         assert is_found(pattern, text) == bool(re.search(pattern, text))
@@ -124,7 +124,7 @@ def test_pattern_means_what_it_means_to_python(pattern: str, text: str) -> None:
         (r"\ud800", False),
     ],
 )
-def test_linear_patterns_are_told_from_the_others(pattern: str, is_it: bool) -> None:
+def test_linear_patterns_are_recognised(pattern: str, is_it: bool) -> None:
     assert is_linear(pattern) is is_it
 
 
@@ -141,7 +141,7 @@ mixed = st.lists(st.sampled_from((*IN_BOTH, *OF_REGEX)), max_size=6)
 
 
 @given(mixed.map("".join), st.lists(st.text("ab1{}e:d<=is[] alph", max_size=8), min_size=1, max_size=8))
-def test_syntax_of_the_regex_package_means_what_it_means_to_python(pattern: str, samples: list[str]) -> None:
+def test_syntax_of_the_regex_package_matches_as_in_python(pattern: str, samples: list[str]) -> None:
     theirs = compiled(pattern)
     if theirs is None:
         return
@@ -163,7 +163,7 @@ def test_syntax_of_the_regex_package_means_what_it_means_to_python(pattern: str,
         ("(?#[)(?=a)a{e}", "b"),
     ],
 )
-def test_fuzzy_matches_and_posix_classes_are_no_syntax(pattern: str, text: str) -> None:
+def test_fuzzy_matches_and_posix_classes_are_literal_text(pattern: str, text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         expected = bool(re.search(pattern, text))
@@ -245,7 +245,7 @@ def test_no_text_keeps_a_model_busy(value: dict[str, Any], place: tuple[str | in
     assert [(each["loc"], each["type"]) for each in caught.value.errors()] == [(place, "string_pattern_mismatch")]
 
 
-def test_model_takes_what_its_patterns_match() -> None:
+def test_model_accepts_values_that_match_its_patterns() -> None:
     value = {"slug": "a-b", "slow": "aa", "inner": {"slug": "a", "others": [{"slug": "b"}]}, "by_name": {"x": "c"}}
     assert Outer.model_validate(value).model_dump(exclude_unset=True) == value
 
@@ -297,7 +297,7 @@ def test_no_text_keeps_a_raw_schema_busy(schema: dict[str, Any], *, fits: bool) 
 
 
 @pytest.mark.parametrize("schema", raw_schemas(BACKTRACKING), ids=", ".join)
-def test_match_that_takes_too_long_is_refused_with_what_to_send(schema: dict[str, Any]) -> None:
+def test_match_beyond_the_time_limit_is_refused_with_a_fix(schema: dict[str, Any]) -> None:
     said = refusal({"x": HOSTILE, HOSTILE: "x"}, {"type": "object", **schema})
     assert said.endswith(f"could not be matched with {BACKTRACKING} in time; send a shorter value")
 

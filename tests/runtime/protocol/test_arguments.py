@@ -91,7 +91,7 @@ def test_plain_meaning_is_taken_where_only_some_integers_fit(arguments: dict[str
         ({"size": 1}, "Argument 'size' must be one of: 1, 2; got 1"),
     ],
 )
-def test_what_is_none_of_some_integers_is_told_them(arguments: dict[str, Any], said: str) -> None:
+def test_a_value_outside_an_integer_enum_is_answered_with_the_choices(arguments: dict[str, Any], said: str) -> None:
     assert complaint(CHOICES, arguments)[0] == said
 
 
@@ -124,11 +124,11 @@ def test_what_is_none_of_some_integers_is_told_them(arguments: dict[str, Any], s
         ({"weights": {"a": 1.5}}, "Argument 'weights.a' must be an integer; got 1.5"),
     ],
 )
-def test_what_does_not_fit_is_said_with_what_was_expected(arguments: dict[str, Any], said: str) -> None:
+def test_an_invalid_argument_is_answered_with_the_expected_form(arguments: dict[str, Any], said: str) -> None:
     assert problem(**arguments) == said
 
 
-def test_all_that_is_wrong_is_said_at_once_with_the_nearest_example() -> None:
+def test_all_problems_are_reported_at_once_with_an_example() -> None:
     lines = complaint(COUNT, {"limit": 0, "ranges": [{"stop": "x"}], "colour": 1})
 
     assert lines == [
@@ -196,7 +196,7 @@ def test_members_of_a_map_are_not_unknown() -> None:
     assert read(weights={"anything": 1}).notes == ()
 
 
-def test_what_was_sent_is_not_changed() -> None:
+def test_sent_arguments_are_not_changed() -> None:
     sent = GOOD | {"ranges": [{"start": 1, "x": 1, "stop": None}], "limit": None, "wait_for_previous": True}
     before = repr(sent)
     COUNT.validate(sent)
@@ -225,7 +225,7 @@ def test_raw_schema_gives_the_handler_a_dict_with_nulls_as_the_schema_has_them()
     assert len(result.notes) == 1
 
 
-def test_raw_schema_that_is_open_takes_what_it_does_not_name() -> None:
+def test_open_raw_schema_accepts_unknown_arguments() -> None:
     entry = CATALOGUE["tools"]["raw"]
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     reader = ArgumentValidator(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
@@ -420,7 +420,7 @@ def test_null_of_an_optional_member_is_left_out_inside_alternatives_too(pets: Ar
     assert pets.validate({"pet": {"kind": "cat", "lives": None}}).value == {"pet": {"kind": "cat"}}
 
 
-def test_null_in_a_map_is_no_optional_argument(pets: ArgumentValidator) -> None:
+def test_null_in_a_map_is_not_an_absent_argument(pets: ArgumentValidator) -> None:
     assert complaint(pets, {"counts": {"a": None, "b": 1}})[0] == "Argument 'counts.a' must be an integer; got null"
 
 
@@ -434,13 +434,13 @@ def test_null_in_a_map_is_no_optional_argument(pets: ArgumentValidator) -> None:
         (7, "Argument 'pet' must be an object; got 7"),
     ],
 )
-def test_what_does_not_fit_is_told_of_the_alternative_that_was_meant(
+def test_an_invalid_value_is_reported_for_the_alternative_of_its_tag(
     pets: ArgumentValidator, pet: Any, said: str
 ) -> None:
     assert complaint(pets, {"pet": pet})[0] == said
 
 
-def test_names_lead_back_however_deep_they_stand(pets: ArgumentValidator) -> None:
+def test_renamed_arguments_are_restored_at_every_depth(pets: ArgumentValidator) -> None:
     sent: dict[str, Any] = {"my_val": 0}
     own: dict[str, Any] = {"my-val": 0}
     for level in range(1, 9):

@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import os
 import re
 import select
 import signal
 import socket
 import stat
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from http_peer import BEARER, TOKEN_FILE, RawClient, post, serving
 from malformed import NO_JSON, REFUSED, UNANSWERED
 from mcp import Client
 from oracle import ERAS, LEGACY, MODERN
@@ -30,53 +27,6 @@ from toolmason_runtime.transports.open_access import is_loopback
 from toolmason_runtime.transports.shutdown import Shutdown
 
 pytestmark = pytest.mark.anyio
-
-
-TOKEN_FILE = str(Path(__file__).with_name("token_of_tests"))
-BEARER = {"Authorization": "Bearer a-token-that-only-tests-use"}
-SAMPLE = ("-m", "sample_server", "--classic", "--http", "--port", "0")
-
-
-@contextmanager
-def serving(
-    *arguments: str, command: Sequence[str] = SAMPLE, env: Mapping[str, str] | None = None, note: str = ""
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start the sample on a free port; give the process and the address it names. `note` is a pattern."""
-    process = subprocess.Popen(
-        [sys.executable, *command, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        env={**os.environ, **(env or {})},
-    )
-    try:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        while "debug" in arguments and said and not said.startswith("serving"):
-            said = process.stderr.readline()
-        found = re.fullmatch(rf"serving MCP at (http://\S+:\d+/mcp){note}\n", said)
-        assert found, said + process.stderr.read()
-        yield process, found[1]
-    finally:
-        process.kill()
-        process.communicate(timeout=PATIENCE_S)
-
-
-def post(address: str, headers: dict[str, str], path: str = "/mcp") -> int:
-    """Send an `initialize` and give the status of the response."""
-    host, port = address.removeprefix("http://").removesuffix("/mcp").split(":")
-    params: dict[str, Any] = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "x", "version": "0"},
-    }
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
-    accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
-    connection.request("POST", path, body, accepted | headers)
-    status = connection.getresponse().status
-    connection.close()
-    return status
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN, "auto"])
@@ -91,7 +41,7 @@ async def test_both_eras_are_served_at_one_address(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_what_is_asked_and_answered_is_logged_at_no_level(mode: str) -> None:
+async def test_arguments_and_results_are_not_logged_at_any_level(mode: str) -> None:
     with serving("--log-level", "debug") as (process, address):
         async with Client(address, mode=mode) as client:
             result = await client.call_tool("count_words", {"text": "a-private-question", "label": None})
@@ -166,7 +116,7 @@ def test_named_host_is_allowed_with_the_port_of_the_server_and_a_named_port_alon
             assert post(address, {"Host": host} | BEARER) == 421
 
 
-def test_pages_of_a_named_origin_may_ask_and_their_browser_is_told_so() -> None:
+def test_pages_of_an_allowed_origin_get_cors_headers() -> None:
     page = {"Origin": "https://app.example"}
     preflight = page | {
         "Access-Control-Request-Method": "POST",
@@ -242,7 +192,7 @@ async def test_signal_ends_the_server_silently_though_a_client_is_connected(numb
     ("host", "is_local"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("a.b", False)],
 )
-def test_loopback_is_told_from_what_others_can_reach(host: str, is_local: bool) -> None:
+def test_loopback_hosts_are_recognised(host: str, is_local: bool) -> None:
     assert is_loopback(host) is is_local
 
 
@@ -255,76 +205,10 @@ def test_public_address_is_refused_before_the_server_is_created() -> None:
             serve(make_server, Shutdown(), host="0.0.0.0", port=0, **given)
 
 
-class Raw:
-    """A client that says what it likes, byte for byte."""
-
-    def __init__(self, address: str, version: str, open_until: ExitStack) -> None:
-        host, port = address.removeprefix("http://").removesuffix("/mcp").split(":")
-        self._place = (host, int(port))
-        self._open_until = open_until
-        self._headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": version,
-        }
-        self._about: dict[str, Any] = {"protocolVersion": version, "clientInfo": {"name": "x", "version": "0"}}
-        self._is_modern = version == MODERN
-        if not self._is_modern:
-            params = {**self._about, "capabilities": {"elicitation": {}}}
-            opened = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-            self._headers["Mcp-Session-Id"] = opened.headers["Mcp-Session-Id"]
-            self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def post(self, message: dict[str, Any] | bytes, **headers: str) -> http.client.HTTPResponse:
-        body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        return self._send("POST", body, headers)
-
-    def stream(self, **headers: str) -> http.client.HTTPResponse:
-        """Open the stream for what no request asks for."""
-        return self._send("GET", None, headers)
-
-    def end_session(self) -> http.client.HTTPResponse:
-        return self._send("DELETE", None, {})
-
-    def _send(self, method: str, body: bytes | None, headers: dict[str, str]) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection(*self._place, timeout=PATIENCE_S)
-        self._open_until.callback(connection.close)
-        connection.request(method, "/mcp", body, self._headers | headers)
-        return self._open_until.enter_context(connection.getresponse())
-
-    def disconnect(self) -> None:
-        """Close all connections; the session stays open."""
-        self._open_until.close()
-
-    def resumed(self, line: str) -> Iterator[str]:
-        """Come back with the id of an event, as its `line` has it, and give the lines that follow."""
-        stream = self.stream(**{"Last-Event-ID": line.removeprefix("id: ")})
-        yield from (line.decode().rstrip() for line in stream)
-
-    def call(
-        self, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """Give what is said to a call, message by message as they come."""
-        for line in self.said(name, arguments, meta):
-            text = line.removeprefix("data:").strip()
-            if text.startswith("{"):
-                yield json.loads(text)
-
-    def said(self, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] | None = None) -> Iterator[str]:
-        """Give the lines that answer a call, as they come."""
-        params: dict[str, Any] = {"name": name, "arguments": arguments, "_meta": dict(meta or {})}
-        if self._is_modern:
-            about = {**self._about, "clientCapabilities": {}}
-            params["_meta"] |= {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
-            self._headers |= {"Mcp-Method": "tools/call", "Mcp-Name": name}
-        for line in self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}):
-            yield line.decode().rstrip()
-
-
 @pytest.mark.parametrize("version", ERAS)
 def test_half_a_character_is_refused_to_the_model_as_over_stdio(version: str) -> None:
     with serving() as (_, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
+        client = RawClient(address, version, stack)
         refused = next(client.call("shout", {"text": "a \ud800 b \U0001f600"}))
         taken = next(client.call("shout", {"text": "b \U0001f600"}))
 
@@ -337,7 +221,7 @@ def test_half_a_character_is_refused_to_the_model_as_over_stdio(version: str) ->
 @pytest.mark.parametrize("result", [b"[]", b"null", b'"\\ud800"'])
 def test_malformed_answer_fails_the_call_that_waits_for_it_and_is_refused(result: bytes) -> None:
     with serving() as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
+        client = RawClient(address, LEGACY, stack)
         said = client.call("ask", {})
         asked = next(said)
         refused = client.post(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (asked["id"], result))
@@ -356,7 +240,7 @@ MALFORMED = [*((line, -32700, None) for line in NO_JSON), *((line, -32600, numbe
 def test_malformed_message_gets_the_error_and_the_id_that_it_gets_over_stdio(version: str) -> None:
     sent = [each for each in MALFORMED if len(each[0]) <= MAX_MESSAGE_BYTES]
     with serving() as (_, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
+        client = RawClient(address, version, stack)
         answers = [client.post(line) for line, _, _ in sent]
         errors = [json.loads(response.read()) for response in answers]
 
@@ -367,7 +251,7 @@ def test_malformed_message_gets_the_error_and_the_id_that_it_gets_over_stdio(ver
 @pytest.mark.parametrize("version", ERAS)
 def test_malformed_notification_or_response_gets_no_error_of_the_protocol(version: str) -> None:
     with serving() as (_, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
+        client = RawClient(address, version, stack)
         answers = [client.post(line) for line in UNANSWERED if line.strip() and len(line) <= MAX_MESSAGE_BYTES]
         bodies = [response.read() for response in answers]
 
@@ -377,9 +261,9 @@ def test_malformed_notification_or_response_gets_no_error_of_the_protocol(versio
 
 def test_messages_of_another_session_are_never_replayed_even_with_equal_request_ids() -> None:
     with serving() as (_, address), ExitStack() as stack:
-        one, other = Raw(address, LEGACY, stack), Raw(address, LEGACY, stack)
+        one, other = RawClient(address, LEGACY, stack), RawClient(address, LEGACY, stack)
         ids, others_ids = [
-            [line for line in client.said("shout", {"text": text}) if line.startswith("id: ")]
+            [line for line in client.lines("shout", {"text": text}) if line.startswith("id: ")]
             for client, text in ((one, "private"), (other, "own"))
         ]
         replayed = [list(other.resumed(each)) for each in ids]
@@ -410,7 +294,7 @@ def test_request_needs_a_session_and_must_accept_events_and_contain_json() -> No
         {"Mcp-Session-Id": "unknown"},
     ]
     with serving() as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
+        client = RawClient(address, LEGACY, stack)
         statuses = [client.post(ping, **headers).status for headers in given]
         types = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         without_session = answer(address, types, body=json.dumps(ping))
@@ -418,11 +302,11 @@ def test_request_needs_a_session_and_must_accept_events_and_contain_json() -> No
     assert (statuses, without_session.status) == ([200, 200, 406, 406, 400, 415, 404], 400)
 
 
-def test_client_that_disconnects_during_a_call_resumes_its_stream_and_gets_what_follows() -> None:
+def test_client_that_disconnects_during_a_call_can_resume_its_stream() -> None:
     with serving() as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
+        client = RawClient(address, LEGACY, stack)
         lines = [""]
-        said = client.said("ask", {})
+        said = client.lines("ask", {})
         while not lines[-1].startswith("data: {"):
             lines.append(next(said))
         client.disconnect()
@@ -440,7 +324,7 @@ def test_client_that_disconnects_during_a_call_resumes_its_stream_and_gets_what_
 
 def test_stream_of_a_call_ends_with_its_session() -> None:
     with serving() as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
+        client = RawClient(address, LEGACY, stack)
         said = client.call("ask", {})
         asked = next(said)
         ended = client.end_session()
@@ -485,7 +369,7 @@ print("toolmason_runtime.transports.http_sessions" in sys.modules)
 @pytest.mark.parametrize("how", ["changed", "missing"])
 def test_sdk_with_other_private_names_answers_with_its_own_sessions(how: str) -> None:
     with serving(how, command=["-c", CHANGED_SDK]) as (process, address), ExitStack() as stack:
-        modern, legacy = (Raw(address, era, stack) for era in (MODERN, LEGACY))
+        modern, legacy = (RawClient(address, era, stack) for era in (MODERN, LEGACY))
         arguments = {"tool_name": "shout", "args": {"text": "one"}}
         said = [list(client.call("call", arguments))[-1] for client in (modern, legacy)]
         status = legacy.end_session().status
@@ -498,7 +382,7 @@ def test_sdk_with_other_private_names_answers_with_its_own_sessions(how: str) ->
 
 def test_sessions_in_use_are_limited_and_one_that_ends_makes_room() -> None:
     with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
-        clients = [Raw(address, LEGACY, stack) for _ in range(2)]
+        clients = [RawClient(address, LEGACY, stack) for _ in range(2)]
         for client in clients:
             client.stream()
         refused = post(address, {})
@@ -509,8 +393,8 @@ def test_sessions_in_use_are_limited_and_one_that_ends_makes_room() -> None:
 
 def test_stream_of_a_silent_call_begins_with_its_id_and_is_kept_open_by_comments() -> None:
     with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
-        said = client.said("call", {"tool_name": "wait", "args": {}})
+        client = RawClient(address, LEGACY, stack)
+        said = client.lines("call", {"tool_name": "wait", "args": {}})
         lines = [next(said) for _ in range(8)]
 
     assert re.fullmatch(r"id: [\w-]{22}", lines[0])
@@ -551,7 +435,7 @@ serve(build_server, ending, port=0, request_timeout_s=3)
 
 def test_incomplete_requests_time_out_but_slow_answers_do_not() -> None:
     with serving(command=["-c", IMPATIENT]) as (_, address), ExitStack() as stack:
-        client = Raw(address, LEGACY, stack)
+        client = RawClient(address, LEGACY, stack)
         stream = client.stream()
         place = address.removeprefix("http://").removesuffix("/mcp").split(":")
         half_open = []
@@ -572,7 +456,7 @@ def test_incomplete_requests_time_out_but_slow_answers_do_not() -> None:
 @pytest.mark.parametrize("version", ERAS)
 def test_call_that_runs_is_cancelled_before_the_state_is_closed(version: str) -> None:
     with serving("--all", "--farewell", "state is closed") as (process, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
+        client = RawClient(address, version, stack)
         list(client.call("show_state", {}))
         waiting = client.call("wait", {}, {"progressToken": "t"})
         assert next(waiting)["method"] == "notifications/progress"
@@ -587,8 +471,8 @@ def test_call_that_runs_is_cancelled_before_the_state_is_closed(version: str) ->
 def test_finished_answer_is_sent_whole_though_the_server_ends_before_it_is_read(version: str) -> None:
     text = "x" * 3_000_000
     with serving() as (process, address), ExitStack() as stack:
-        client = Raw(address, version, stack)
-        said = client.said("shout", {"text": text})
+        client = RawClient(address, version, stack)
+        said = client.lines("shout", {"text": text})
         line = next(said)
         process.send_signal(signal.SIGTERM)
         lines = [line, *said]

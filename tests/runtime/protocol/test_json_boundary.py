@@ -71,7 +71,7 @@ def test_number_that_is_not_finite_elsewhere_refuses_the_message(number: str) ->
     assert caught.value.answer["id"] == 7
 
 
-def test_many_flaws_are_told_in_bounded_space() -> None:
+def test_reported_flaws_are_limited_in_number() -> None:
     assert len(refused_arguments(call(json.dumps({"a": ["\ud800"] * 1000})))) == 20
 
 

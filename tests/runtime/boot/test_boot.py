@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.real_start(reason="the boot phase is what runs before the imports"),
 ]
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 PACKAGES = [
     REPOSITORY / "generated" / "workbench_server",
     *sorted(path.parent for path in (REPOSITORY / "tests" / "golden").glob(f"*/expected/*/{OPENING}")),
@@ -55,7 +55,7 @@ def check_setup() -> list[str]:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A generated server with prompts, resources and a startup check."""
     project = tmp_path_factory.mktemp("boot") / "project"
-    shutil.copytree(Path(__file__).parent / "prompts" / "project", project)
+    shutil.copytree(Path(__file__).parents[1] / "prompts" / "project", project)
     manifest = project / "manifest" / "notes.toml"
     text = manifest.read_text("utf-8").replace("[server]\n", '[server]\nstartup_check = "book:check_setup"\n', 1)
     manifest.write_text(text.replace('style = "classic"', 'style = "search-call"'), "utf-8")

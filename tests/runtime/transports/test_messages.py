@@ -62,7 +62,7 @@ def read_or_refused(line: bytes) -> JSONRPCMessage | MalformedError:
 
 
 @given(st.binary() | st.recursive(JSON_LEAVES, lambda inner: st.lists(inner) | members(inner)).map(as_line))
-def test_whatever_stands_in_a_line_is_a_message_or_refused(line: bytes) -> None:
+def test_every_line_is_a_message_or_refused(line: bytes) -> None:
     match read_or_refused(line):
         case MalformedError(answer=None):
             pass

@@ -87,7 +87,7 @@ def test_number_that_json_cannot_carry_is_an_error() -> None:
         ResultWriter({"type": "object"}).to_wire({"a": float("nan")})
 
 
-def test_failure_may_stand_in_for_a_promised_structure() -> None:
+def test_failure_needs_no_structured_content() -> None:
     result = ResultWriter(SCHEMA).to_wire(Reply("nothing there", is_error=True))
 
     assert result == {"content": [{"type": "text", "text": "nothing there"}], "isError": True}
@@ -100,7 +100,7 @@ def test_content_alone_has_no_structure() -> None:
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_what_utf_8_can_carry_is_left_as_it_is(value: Any) -> None:
+def test_text_encodable_in_utf_8_is_unchanged(value: Any) -> None:
     assert encodable(value) == value
 
 
@@ -109,7 +109,7 @@ def test_whatever_text_there_is_can_be_carried(text: str) -> None:
     json.dumps(encodable({text: [text]}), ensure_ascii=False).encode()
 
 
-def test_structure_may_stand_beside_a_reply_of_a_tool_that_promises_none() -> None:
+def test_tool_without_output_schema_may_return_structured_content() -> None:
     result = ResultWriter(None).to_wire(Reply('{"a":1}', structure={"a": 1}))
 
     assert result == {"content": [{"type": "text", "text": '{"a":1}'}], "structuredContent": {"a": 1}}

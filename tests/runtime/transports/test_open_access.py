@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from http_peer import BEARER, TOKEN_FILE, asgi, fetch, post, serving
 from stdio_peer import PATIENCE_S
-from test_asgi import asgi, fetch
-from test_http import BEARER, TOKEN_FILE, post, serving
 from toolmason_runtime.transports.open_access import obstacle
 
 pytestmark = pytest.mark.anyio
