@@ -16,9 +16,9 @@ from itertools import accumulate
 from random import Random
 from typing import Any, Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.text import STOP_WORDS
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.text import STOP_WORDS
 
 from bench.searching import Latency, latency, timed
 from toolmason.catalogue.search_index import build_index  # noqa: TID251  the sizes of interest are not generated

@@ -9,7 +9,7 @@ from functools import partial
 from statistics import median, quantiles
 from typing import Any
 
-from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.shared.search.index import ToolIndex
 
 from bench.clock import measure_own, measure_process
 from bench.contestants import FASTMCP_SEARCH, OURS_DEFAULT, Contestants, package_directory

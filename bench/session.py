@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO, Any, Final
 
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from bench.clock import measure_children, process_cpu
 from bench.rounds import Cost

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from bench.clock import measure_process
 from bench.rounds import Cost, Ratio, alternate, ratio, typical

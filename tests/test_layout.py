@@ -60,15 +60,18 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("extras", "_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
-    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "kinds", "install", "server", "boot"),
-    *("serving", "testing"),
+    *("shared", "_lazy", "wire", "calls", "audit", "remote", "discovery", "chunks", "transports", "programs", "apis"),
+    *("upstreams", "kinds", "install", "server", "boot", "serving", "toolkit", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {
     f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing")
 }
 """The modules of the runtime that handlers and generated code may import."""
+SHARED = "toolmason_runtime.shared"
+"""The package that the toolkit and servers share. It imports no other package of the runtime."""
+TOOLKIT_NAMES = "toolmason_runtime.toolkit"
+"""The module with everything else of the runtime that the toolkit imports."""
 INTERFACES = {"toolmason.kinds", "toolmason.kinds.kind"}
 """Modules that import later packages for type checkers alone, in `if TYPE_CHECKING:`."""
 USERS_OF_RESEARCH = {
@@ -224,6 +227,17 @@ def test_a_server_imports_only_public_modules_of_the_runtime(root: str) -> None:
         if name not in PUBLIC and name.rpartition(".")[2] not in public.get(name.rpartition(".")[0], [])
     }
     assert private == set()
+
+
+def test_the_toolkit_imports_only_what_it_shares_with_servers() -> None:
+    found = {
+        (path, name)
+        for path, source in sources("generator").items()
+        for name in imported(source)
+        if name.startswith("toolmason_runtime.")
+        if not name.startswith((f"{SHARED}.", f"{TOOLKIT_NAMES}."))
+    }
+    assert found == set()
 
 
 def _file(module: str) -> str:

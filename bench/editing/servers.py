@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from bench.session import Program, Session, SessionError, Workspace, compact, session
 

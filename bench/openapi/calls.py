@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from mcp import Client
 from toolmason_runtime.programs import ProgramSettings
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 from bench.openapi.samples import NoSampleError, Sample, Sampler
 from bench.openapi.wire import Received, differences, text

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from schemas_page import anchor
-from toolmason_runtime.toml.tables import Table, all_keys_of, is_required
+from toolmason_runtime.shared.toml.tables import Table, all_keys_of, is_required
 
 from toolmason.diagnostics.rules import RULES
 from toolmason.manifest.editor_schema import class_docstrings

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from toolmason_runtime.checksum import is_signable
-from toolmason_runtime.suggestions import limited_suggestions
+from toolmason_runtime.shared.checksum import is_signable
+from toolmason_runtime.shared.suggestions import limited_suggestions
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress

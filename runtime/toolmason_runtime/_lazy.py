@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from toolmason_runtime.extras import HTTP, MODULES, missing_extra
+from toolmason_runtime.shared.extras import HTTP, MODULES, missing_extra
 
 
 def lazy_exports(package: str, exports: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:

@@ -16,8 +16,9 @@ import select
 import signal
 import sys
 
-from toolmason_runtime.protocol.errors import MethodError
 from toolmason_runtime.server.memory import try_to_protect_memory
+from toolmason_runtime.shared.errors import MethodError
+from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, OPENING, VARIANTS
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
 from toolmason_runtime.transports.stdio.encoding import encode_result
 from toolmason_runtime.transports.stdio.session import Opened, Session
@@ -32,21 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Opened", "open_session"]
 
-OPENING: Final = "opening.json"
-"""Name of the file with the prepared answers, beside the catalogue."""
-FORMAT: Final = 1
-"""Version of that file. Increase it after a change of its form, of the meta-tools, or of the short form of a tool."""
-CATALOGUE: Final = "catalogue.json"
-DEFAULT: Final = ""
-CLASSIC: Final = "--classic"
-NO_COMMANDS: Final = "--no-command-prompts"
-_VARIANTS: Final = {
-    (): DEFAULT,
-    (CLASSIC,): CLASSIC,
-    ("--discovery", "classic"): CLASSIC,
-    (NO_COMMANDS,): NO_COMMANDS,
-}
-"""The arguments with prepared answers."""
 _POLICY: Final = "TOOLMASON_POLICY"
 """Environment variable that can remove tools from the lists."""
 _CHANGE_LISTS: Final = ("command_prefix_env", "expose_all_env")
@@ -86,7 +72,7 @@ def open_session(
         options: the options that are required or no texts. The server itself reports a missing or invalid one.
         extra: extra of toolmason that tools need, as for `server.command.Command`, which reports a missing one.
     """
-    if sys.platform == "win32" or (variant := _VARIANTS.get(tuple(sys.argv[1:]))) is None:
+    if sys.platform == "win32" or (variant := VARIANTS.get(tuple(sys.argv[1:]))) is None:
         return None
     open_standard_streams()
     if os.isatty(0) or os.environ.get(_POLICY):
@@ -107,7 +93,7 @@ def open_session(
 
 
 def _is_missing(extra: str) -> bool:
-    from toolmason_runtime.extras import missing_extra
+    from toolmason_runtime.shared.extras import missing_extra
 
     return bool(missing_extra("", extra))
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from toolmason_runtime.protocol.binding import Binding
-    from toolmason_runtime.protocol.catalogue import Catalogue
+    from toolmason_runtime.calls.binding import Binding
+    from toolmason_runtime.shared.catalogue import Catalogue
 
 GROUP: Final = "toolmason_runtime.kinds"
 """Group of the entry points of further kinds."""

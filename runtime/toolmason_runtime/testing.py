@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolmason_runtime.extras import HTTP, require_extra
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.extras import HTTP, require_extra
+from toolmason_runtime.shared.selection import Selection
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -19,9 +19,9 @@ import pytest
 from real_clients import REAL_CLIENTS, REPORT, Place, RealClient, Run, provide, run, write
 from scripted_model import Step
 from toolmason_runtime.discovery import style_for
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.tokens import estimate_tokens
 from toolmason_runtime.server.package_files import server_files
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.catalogue.table import catalogue
 from toolmason.catalogue.tools_field import tools_field

@@ -8,10 +8,10 @@ from typing import Final
 
 from pages import quoted, read
 from toolmason_runtime import Principal
-from toolmason_runtime.protocol.authorization import insufficient_scope
+from toolmason_runtime.calls.authorization import insufficient_scope
 from toolmason_runtime.server import jwks
 from toolmason_runtime.server.flags import own_flags
-from toolmason_runtime.toml.tables import keys_of
+from toolmason_runtime.shared.toml.tables import keys_of
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import load

@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytest
 import tomli_w
 from pages import matches, quoted, read
+from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.chunks import memory
 from toolmason_runtime.chunks import text as chunk_text
 from toolmason_runtime.chunks.store import ChunkStore
@@ -26,6 +27,7 @@ from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, build_invocation
 from toolmason_runtime.programs.docker import in_container
 from toolmason_runtime.programs.execute import base_environment, run
 from toolmason_runtime.programs.handler import PreRunHook
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.policy import (
     Approval,
     ArgumentRule,
@@ -40,11 +42,10 @@ from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 from toolmason_runtime.programs.result_text import reply
 from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings
-from toolmason_runtime.programs.spec import CommandTool, Invocation, Permissions, Risk
-from toolmason_runtime.protocol import answer_size
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.toml.tables import keys_of
+from toolmason_runtime.shared import answer_size
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import CommandTool, Permissions, Risk
+from toolmason_runtime.shared.toml.tables import keys_of
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.rules import RULES

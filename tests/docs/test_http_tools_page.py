@@ -11,10 +11,10 @@ import pytest
 from pages import quoted, read
 from toolmason_runtime.apis import client
 from toolmason_runtime.apis.request import build_request
-from toolmason_runtime.apis.spec import HttpTool
-from toolmason_runtime.programs.spec import Risk
-from toolmason_runtime.protocol import secrets
-from toolmason_runtime.toml.tables import keys_of
+from toolmason_runtime.calls import secrets
+from toolmason_runtime.shared.specs.program import Risk
+from toolmason_runtime.shared.specs.request import HttpTool
+from toolmason_runtime.shared.toml.tables import keys_of
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.kinds.http.implementation import request_of

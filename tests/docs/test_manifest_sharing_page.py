@@ -10,9 +10,9 @@ from typing import Final, get_type_hints
 
 import pytest
 from pages import quoted, read
-from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.toml.tables import keys_of
+from toolmason_runtime.calls.arguments import ArgumentValidator
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.toml.tables import keys_of
 
 from toolmason.catalogue.table import tool_entry
 from toolmason.diagnostics import Diagnostics

@@ -28,7 +28,7 @@ from mcp.client.context import ClientRequestContext
 from pages import NODE, PAGES, ROOT, check, matches, path_with, read, run
 from pseudo_terminal import TerminalProgram
 from schemas_page import anchor
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 WORKBENCH: Final = read("docs/workbench.md")
 RESEARCH: Final = WORKBENCH.section("Ask a codebase without reading it")

@@ -6,13 +6,13 @@ import tomllib
 from typing import Any
 
 from pages import read
-from toolmason_runtime.search.index import (
+from toolmason_runtime.shared.search.index import (
     MAX_LITERAL_HITS,
     MAX_NGRAM_FILL,
     MAX_SPELLING_AFTER_MATCH,
     MAX_SPELLING_FILL,
 )
-from toolmason_runtime.search.words import MAX_SIMILAR_TERMS
+from toolmason_runtime.shared.search.words import MAX_SIMILAR_TERMS
 
 PAGE = read("docs/ranking.md")
 NUMBERS = {2: "two", 5: "five", 6: "six", 10: "ten"}

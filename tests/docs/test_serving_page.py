@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolmason_runtime.discovery import style_for
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 from workbench_server.catalogue import CATALOGUE
 

@@ -87,8 +87,8 @@ def server_sent_events(data: bytes) -> object:
 @target
 def toml(data: bytes) -> object:
     """The text of a manifest or a policy: its values, and the position of each key."""
-    from toolmason_runtime.toml.document import TomlDocument, parse_toml
-    from toolmason_runtime.toml.positions import key_positions, scan_keys
+    from toolmason_runtime.shared.toml.document import TomlDocument, parse_toml
+    from toolmason_runtime.shared.toml.positions import key_positions, scan_keys
 
     document = parse_toml(data)
     if isinstance(document, TomlDocument):
@@ -230,7 +230,7 @@ def edits(data: bytes) -> object:
 @target
 def uri_templates(data: bytes) -> object:
     """A template and a URI."""
-    from toolmason_runtime.protocol.uri_template import match_uri
+    from toolmason_runtime.shared.values.uri_template import match_uri
 
     template, uri = map(_text, _parts(data, 2))
     return match_uri(template, uri)
@@ -240,8 +240,8 @@ def uri_templates(data: bytes) -> object:
 def argv(data: bytes) -> object:
     """Arguments of a call, as JSON, for a tool that has each kind of placement."""
     from toolmason_runtime.programs.argv import build_invocation
-    from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program
-    from toolmason_runtime.protocol.errors import ToolError
+    from toolmason_runtime.shared.errors import ToolError
+    from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind, Program
 
     arguments = _json(data)
     if not isinstance(arguments, dict):
@@ -321,7 +321,7 @@ def work_logs(data: bytes) -> object:
 @target
 def patterns(data: bytes) -> object:
     """A pattern of an author, for each of the dialects that it is translated to."""
-    from toolmason_runtime.protocol.patterns import is_found, is_linear
+    from toolmason_runtime.shared.values.patterns import is_found, is_linear
 
     from toolmason.schema.patterns import to_ecma_pattern
 

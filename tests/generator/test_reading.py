@@ -20,8 +20,8 @@ from click.testing import CliRunner, Result
 from mcp.client.session import ClientSession
 from mcp.types import CallToolResult
 from referencing.exceptions import Unresolvable
-from toolmason_runtime.protocol.validation import validator
 from toolmason_runtime.server.jwks import KeySet
+from toolmason_runtime.shared.values.validation import validator
 
 from toolmason.audit.mcp_client import list_tools
 from toolmason.audit.server_lists import ServerError

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.context import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult, TextContent
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 CASE = Path(__file__).parents[1] / "golden" / "shared-values-and-files-become-one-manifest"
 DEEP = {"any": [{"without": {"any": [{"any": [{"colors": ["red"]}]}]}}]}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from toolmason_runtime import ToolCall
-from toolmason_runtime.protocol.call import Level
+from toolmason_runtime.calls.call import Level
 
 from workbench_research.progress import progress_reporter
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fake_cli import Fake, answered, cjk, line, result, slivers, started
 from served import Ear, Said, environment, inside, served, settle
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_research.model_backends.question import Answer
 from workbench_research.state import Research

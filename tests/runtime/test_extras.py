@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from toolmason_runtime import serving
-from toolmason_runtime.extras import APIS, HTTP, MODULES, missing_extra, require_extra
+from toolmason_runtime.shared.extras import APIS, HTTP, MODULES, missing_extra, require_extra
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

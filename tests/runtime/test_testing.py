@@ -9,7 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import TextContent
 from sample_server.server import build_server
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.testing import ask, connected
 
 pytest_plugins = ["pytester"]

@@ -21,10 +21,10 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import ValidationError
 from quiet_context import QuietContext
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.styles import STYLES
 
 from toolmason.resolve.client_names import clashes, too_long, too_many
 from toolmason.schema import Severity, Target, advertise, check, project

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.protocol.answer_size import (
+from toolmason_runtime.shared.answer_size import (
     DEFAULT_SIZE,
     MAX_SIZE,
     VARIABLE,
@@ -16,8 +16,8 @@ from toolmason_runtime.protocol.answer_size import (
     max_answer_size,
     size_of,
 )
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 MAX_TOKENS = 10_000
 CLASSIC = Selection(style="classic")

@@ -16,8 +16,8 @@ from toolmason_runtime.programs.argv import build_invocation, placements_of
 from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.sandbox import supported
 from toolmason_runtime.programs.settings import POLICY, command_tools
-from toolmason_runtime.programs.spec import PlacementKind
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.specs.program import PlacementKind
 
 from workbench_handlers.git import PATHS
 from workbench_server.catalogue import CATALOGUE

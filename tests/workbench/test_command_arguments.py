@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
+from toolmason_runtime.calls.arguments import ArgumentValidator
+from toolmason_runtime.calls.binding import Binding, load_model
 from toolmason_runtime.programs.handler import sent_arguments
-from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.binding import Binding, load_model
 
 from workbench_server.catalogue import CATALOGUE
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.discovery import style_for
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.text import terms
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.text import terms
+from toolmason_runtime.shared.selection import Selection
 
 from toolmason.catalogue.search_index import build_index
 from workbench_server.catalogue import CATALOGUE

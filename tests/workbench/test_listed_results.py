@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from toolmason_runtime.discovery import style_for
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 from workbench_server.catalogue import CATALOGUE
 

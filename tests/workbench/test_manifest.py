@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from toolmason_runtime.protocol.catalogue import ToolEntry
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.styles import STYLES
+from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.styles import STYLES
 
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import build_server

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from toolmason_runtime import ToolError
-from toolmason_runtime.suggestions import MAX_CHARS
+from toolmason_runtime.shared.suggestions import MAX_CHARS
 
 from workbench_handlers.workspace.open import existing, open_directory
 from workbench_handlers.workspace.roots import locate

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
-from toolmason_runtime.protocol.answer_size import DEFAULT_SIZE, size_of, text_budget
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.answer_size import DEFAULT_SIZE, size_of, text_budget
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_handlers.files.blocks import BLOCK_SIZE
 from workbench_handlers.files.read import MAX_COUNTED_REST, FileSlice, LineRange, parse_line_range, read_slice

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import kind_of, quoted
+from toolmason_runtime.shared.toml.problems import kind_of, quoted
 
 from toolmason.audit.sources import Source
 from toolmason.audit.tool_lists import ToolDeclaration

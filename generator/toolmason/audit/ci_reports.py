@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.diagnostics import Diagnostic, Location

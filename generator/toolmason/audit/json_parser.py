@@ -11,8 +11,8 @@ from functools import cached_property
 from itertools import count
 from typing import Any, Final, NoReturn
 
-from toolmason_runtime.toml.positions import Position
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.positions import Position
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.schema import json_pointer
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.model.tool import Tool
 from toolmason.model.types import ArrayType, DeclaredType, MapType, NamedType, Property, TypeRef, UnionType

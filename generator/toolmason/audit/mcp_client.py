@@ -19,9 +19,8 @@ import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
-from toolmason_runtime.remote.budget import MESSAGE
-from toolmason_runtime.upstreams.confinement import Confinement, sandbox_advice
-from toolmason_runtime.upstreams.limits import LimitedTransport
+from toolmason_runtime.shared.budget import MESSAGE
+from toolmason_runtime.toolkit import Confinement, LimitedTransport, sandbox_advice
 
 from toolmason.audit.server_failures import DisconnectedError, cause_of, describe_failure
 from toolmason.audit.server_lists import ServerDescription, ServerError, describe, list_all_tools

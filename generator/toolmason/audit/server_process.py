@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Final
 
 from mcp.shared.message import SessionMessage
-from toolmason_runtime.programs.execute import Command
-from toolmason_runtime.programs.launcher_client import Limits
-from toolmason_runtime.programs.running_process import RunningProcess
-from toolmason_runtime.transports.framing import error_message
-from toolmason_runtime.transports.messages import MalformedError
-from toolmason_runtime.upstreams.confinement import Confinement
-from toolmason_runtime.upstreams.process import UpstreamProcess, receive_limited
-from toolmason_runtime.upstreams.spec import Upstream
+from toolmason_runtime.shared.specs.upstream import Upstream
+from toolmason_runtime.toolkit import (
+    Command,
+    Confinement,
+    Limits,
+    MalformedError,
+    RunningProcess,
+    UpstreamProcess,
+    error_message,
+    receive_limited,
+)
 
 _STDERR_BYTES: Final = 80 * 1024
 

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.audit.json_parser import MAX_BYTES, JsonError, JsonPositions, decode, parse
 from toolmason.audit.output import visible

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.schema import Target, json_pointer
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NotRequired, get_args, get_origin, get_type_hints
 
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.tables import Table
 
 
 def entry_of(declared: type, table: Table, **computed: Any) -> Any:

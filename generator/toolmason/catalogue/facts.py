@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue
 
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.stats import Stats, stats

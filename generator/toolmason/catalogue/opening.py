@@ -6,12 +6,11 @@ import json
 from binascii import crc32
 from typing import Any, Final
 
-from toolmason_runtime.boot import CLASSIC, DEFAULT, FORMAT, NO_COMMANDS
-from toolmason_runtime.programs.settings import ProgramSettings
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.server_info import MEMBERS
-from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FORMAT, NO_COMMANDS
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.server_info import MEMBERS
+from toolmason_runtime.toolkit import Dispatcher, ProgramSettings
 
 _SERVER: Final = {"name", "version", *MEMBERS, "instructions", "command_prefix_env", "expose_all_env"}
 """The members of the server that the answers need."""

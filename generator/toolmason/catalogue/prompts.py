@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import MessageEntry, PromptEntry, ResourceEntry, SurfaceEntry
+from toolmason_runtime.shared.catalogue import MessageEntry, PromptEntry, ResourceEntry, SurfaceEntry
 
 from toolmason.manifest.tables import IconTable
 from toolmason.model.prompt import Message, Prompt, Resource, Surface

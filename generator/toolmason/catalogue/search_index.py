@@ -13,9 +13,9 @@ from functools import lru_cache
 from math import log
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
-from toolmason_runtime.search.text import terms
-from toolmason_runtime.search.words import FORMAT, SearchData
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.search.text import terms
+from toolmason_runtime.shared.search.words import FORMAT, SearchData
 
 K1 = 1.2
 """Saturation of the term frequency in BM25F."""

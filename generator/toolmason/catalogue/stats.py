@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from toolmason_runtime.discovery import style_for
-from toolmason_runtime.protocol.catalogue import Catalogue, WireTool
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.styles import CLASSIC, STYLES
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.catalogue import Catalogue, WireTool
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.styles import CLASSIC, STYLES
+from toolmason_runtime.shared.tokens import estimate_tokens
+from toolmason_runtime.toolkit import style_for
 
 from toolmason.catalogue.table import catalogue
 from toolmason.catalogue.tools_field import tools_field

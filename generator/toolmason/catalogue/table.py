@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import (
+from toolmason_runtime.shared.catalogue import (
     Catalogue,
     CategoryEntry,
     ClaimEntry,

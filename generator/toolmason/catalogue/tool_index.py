@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.shared.search.index import ToolIndex
 
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.table import catalogue
 
 if TYPE_CHECKING:
-    from toolmason_runtime.search.rankers import RankerFactory
+    from toolmason_runtime.shared.search.rankers import RankerFactory
 
     from toolmason.model.server import Server
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import WireTool
-from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.shared.catalogue import WireTool
+from toolmason_runtime.toolkit import compact_json
 
 from toolmason.clients import Client, ToolsField
 from toolmason.model.server import Server

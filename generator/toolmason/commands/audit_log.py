@@ -19,6 +19,6 @@ def audit(arguments: tuple[str, ...]) -> None:
     Rotated files are read as well, oldest line first. Every server has the same command for its own log:
     `my-server audit`. `toolmason audit --help` lists the options.
     """
-    from toolmason_runtime.audit.command import main
+    from toolmason_runtime.toolkit import audit_command
 
-    sys.exit(main(arguments, prog="toolmason audit"))
+    sys.exit(audit_command(arguments, prog="toolmason audit"))

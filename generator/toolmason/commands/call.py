@@ -63,7 +63,7 @@ def _served_project(manifest: Path | None) -> Project:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    from toolmason_runtime.protocol.json_boundary import problems_of
+    from toolmason_runtime.toolkit import problems_of
 
     try:
         value = json.loads(sys.stdin.read() if text == "-" else text)

@@ -22,7 +22,7 @@ from toolmason.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.catalogue import Catalogue
+    from toolmason_runtime.shared.catalogue import Catalogue
 
     from toolmason.project import Project
     from toolmason.semantic.embedder import Embedder

@@ -21,8 +21,8 @@ from toolmason.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.catalogue import Catalogue
-    from toolmason_runtime.search.rankers import RankerFactory
+    from toolmason_runtime.shared.catalogue import Catalogue
+    from toolmason_runtime.shared.search.rankers import RankerFactory
 
     from toolmason.evaluation.queries import Query
 

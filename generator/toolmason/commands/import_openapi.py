@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from toolmason_runtime.extras import APIS
+from toolmason_runtime.shared.extras import APIS
 
 from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines, require_extra
 from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers

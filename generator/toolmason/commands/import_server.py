@@ -87,9 +87,9 @@ def server(
 
     Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
-    from toolmason_runtime.extras import HTTP
-    from toolmason_runtime.programs.spec import Permissions
-    from toolmason_runtime.toml.positions import Position
+    from toolmason_runtime.shared.extras import HTTP
+    from toolmason_runtime.shared.specs.program import Permissions
+    from toolmason_runtime.shared.toml.positions import Position
 
     from toolmason.diagnostics.terminal import progress
     from toolmason.importers.notes import ImporterError, Notes

@@ -19,7 +19,7 @@ from toolmason.project import Project, ProjectError, find_project
 from toolmason.time_limit import DEFAULT_S, MAX_S, VARIABLE
 
 if TYPE_CHECKING:
-    from toolmason_runtime.search.rankers import RankerFactory
+    from toolmason_runtime.shared.search.rankers import RankerFactory
 
     from toolmason.diagnostics import Diagnostics
     from toolmason.diagnostics.terminal import Layout
@@ -167,7 +167,7 @@ def _load_ranker(_context: click.Context, _option: click.Parameter, spec: str | 
     if spec is None:
         return None
 
-    from toolmason_runtime.search.rankers import load_ranker
+    from toolmason_runtime.shared.search.rankers import load_ranker
 
     try:
         return load_ranker(spec)

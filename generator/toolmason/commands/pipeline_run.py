@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 import click
-from toolmason_runtime.checksum import CHECKSUM_FILE
+from toolmason_runtime.shared.checksum import CHECKSUM_FILE
 
 from toolmason import pipeline
 from toolmason.commands.options import ExitCode, print_findings

@@ -11,7 +11,7 @@ import click
 from toolmason.commands.options import load_current_server, manifest_option, ranker_option
 
 if TYPE_CHECKING:
-    from toolmason_runtime.search.rankers import RankerFactory
+    from toolmason_runtime.shared.search.rankers import RankerFactory
 
     from toolmason.model.server import Server
 
@@ -73,7 +73,7 @@ def find_tools(
     server: Server, query: str, *, limit: int, ranker: RankerFactory | None = None
 ) -> tuple[tuple[Hit, ...], int]:
     """Return the first `limit` hits for `query` among all enabled tools of `server`, and the number of all hits."""
-    from toolmason_runtime.search.text import terms
+    from toolmason_runtime.shared.search.text import terms
 
     from toolmason.catalogue.search_index import FIELDS, field_terms
     from toolmason.catalogue.table import catalogue
@@ -97,7 +97,7 @@ def find_surfaces(server: Server, query: str) -> tuple[tuple[str, str], ...]:
 
     Models do not search them: the search of a running server returns tools only.
     """
-    from toolmason_runtime.search.text import terms
+    from toolmason_runtime.shared.search.text import terms
 
     wanted = set(terms(query))
     prompts = [(f"prompt /{prompt.name}", prompt.summary, prompt.description) for prompt in server.prompts]

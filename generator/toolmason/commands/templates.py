@@ -38,7 +38,7 @@ def _complete_template(_context: click.Context, _argument: click.Parameter, inco
 @manifest_option
 def eject(name: str, manifest: Path | None) -> None:
     """Copy the packaged template NAME to templates/, to change it there."""
-    from toolmason_runtime.suggestions import did_you_mean
+    from toolmason_runtime.shared.suggestions import did_you_mean
 
     from toolmason.render.overrides import EjectError, TemplateExistsError, UnknownTemplateError, eject, packaged
 

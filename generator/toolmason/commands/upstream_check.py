@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from toolmason_runtime.programs.spec import Risk
+from toolmason_runtime.shared.specs.program import Risk
 
 from toolmason.commands.options import ExitCode, print_findings
 from toolmason.diagnostics import Diagnostics

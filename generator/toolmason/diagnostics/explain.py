@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.shared.suggestions import did_you_mean
 
 from toolmason.diagnostics.rules import RULES
 

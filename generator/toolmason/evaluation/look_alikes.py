@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.search.text import STOP_WORDS, stem, words
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.search.text import STOP_WORDS, stem, words
 
 from toolmason.catalogue.search_index import field_terms
 from toolmason.evaluation.measure import Outcome

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.problems import Problem
-from toolmason_runtime.toml.reader import read
-from toolmason_runtime.toml.tables import Table, key
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.problems import Problem
+from toolmason_runtime.shared.toml.reader import read
+from toolmason_runtime.shared.toml.tables import Table, key
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document, load
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.catalogue import Catalogue
+    from toolmason_runtime.shared.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import tomli_w
-from toolmason_runtime.toml.positions import KeyPath, Position, dotted, key_positions
+from toolmason_runtime.shared.toml.positions import KeyPath, Position, dotted, key_positions
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Severity
 from toolmason.importers.names import one_line

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container
 from itertools import count
 from typing import Final
 
-from toolmason_runtime.toml.problems import unprintable
+from toolmason_runtime.shared.toml.problems import unprintable
 
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import RESERVED_CONSTANTS, RESERVED_CONTRACT_NAMES, class_name, constant_name

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from toolmason_runtime.toml.positions import Position
+from toolmason_runtime.shared.toml.positions import Position
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)

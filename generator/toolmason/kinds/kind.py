@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # For type checkers alone: the stages import this module.
-    from toolmason_runtime.toml.reader import TableCheck, TableContext
-    from toolmason_runtime.toml.tables import Table
+    from toolmason_runtime.shared.toml.reader import TableCheck, TableContext
+    from toolmason_runtime.shared.toml.tables import Table
 
     from toolmason.manifest.tables import ParamTable, ToolTable
     from toolmason.model.implementation import Group, Implementation
@@ -56,7 +56,7 @@ class KindTool:
 class Kind(Protocol):
     """One way to implement tools. Subclass it: everything with a value here is optional.
 
-    Keys of the manifest are declared as tables (`toolmason_runtime.toml.tables`) with defaults and docstrings.
+    Keys of the manifest are declared as tables (`toolmason_runtime.shared.toml.tables`) with defaults and docstrings.
     """
 
     name: str

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients

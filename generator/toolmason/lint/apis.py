@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from toolmason_runtime.apis.addresses import is_loopback_host, is_metadata_host
+from toolmason_runtime.shared.addresses import is_loopback_host, is_metadata_host
 
 from toolmason.kinds.http.implementation import apis_of
 from toolmason.lint.finding import Finding

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.search.words import SearchData, WordRanker
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.search.words import SearchData, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 

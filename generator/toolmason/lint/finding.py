@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.diagnostics import Severity
 from toolmason.model.server import Server

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from toolmason_runtime.discovery import style_for
-from toolmason_runtime.prefixes import parse_prefix
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.styles import CLASSIC
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.prefixes import parse_prefix
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.styles import CLASSIC
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.toolkit import style_for
 
 from toolmason.catalogue.table import catalogue
 from toolmason.clients import CLAUDE_CODE_PLUGIN, ToolNames

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Final, Literal
 
-from toolmason_runtime.upstreams.pins import HASH_LENGTH
-from toolmason_runtime.upstreams.spec import Upstream
+from toolmason_runtime.shared.specs.pins import HASH_LENGTH
+from toolmason_runtime.shared.specs.upstream import Upstream
 
 from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.lint.finding import Finding, about_tool

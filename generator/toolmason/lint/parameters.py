@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from toolmason_runtime.protocol.patterns import TIMEOUT_S, is_linear
-from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.values.patterns import TIMEOUT_S, is_linear
+from toolmason_runtime.shared.values.wording import GEMINI_EXTRA_ARGUMENT
 
 from toolmason.clients import VSCODE, clients
 from toolmason.diagnostics import Severity

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.clients import Effect, clients
 from toolmason.lint.finding import Finding

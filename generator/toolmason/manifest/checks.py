@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.problems import either, kind_of, quoted, table_name, unprintable, within
-from toolmason_runtime.toml.reader import TableContext
-from toolmason_runtime.toml.tables import Table, keys_of
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.problems import either, kind_of, quoted, table_name, unprintable, within
+from toolmason_runtime.shared.toml.reader import TableContext
+from toolmason_runtime.shared.toml.tables import Table, keys_of
 
 from toolmason.kinds import kinds
 from toolmason.kinds.kind import Kind, Section

@@ -10,9 +10,9 @@ from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolmason_runtime.toml.document import TomlDocument, parse_toml
-from toolmason_runtime.toml.positions import KeyPath, Position
-from toolmason_runtime.toml.problems import Kind, Problem
+from toolmason_runtime.shared.toml.document import TomlDocument, parse_toml
+from toolmason_runtime.shared.toml.positions import KeyPath, Position
+from toolmason_runtime.shared.toml.problems import Kind, Problem
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location, Severity
 from toolmason.manifest.input_files import read_input

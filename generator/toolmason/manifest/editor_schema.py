@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from toolmason_runtime.toml.tables import Table, all_keys_of, is_required
+from toolmason_runtime.shared.toml.tables import Table, all_keys_of, is_required
 
 from toolmason.kinds import kinds
 from toolmason.kinds.kind import Kind

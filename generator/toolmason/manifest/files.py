@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import kind_of, quoted, table_name
+from toolmason_runtime.shared.toml.problems import kind_of, quoted, table_name
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document, load

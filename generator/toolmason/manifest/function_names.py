@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.reader import TableContext
 
 
 def check_function_name(context: TableContext, key: str) -> None:

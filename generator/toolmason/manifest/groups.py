@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.kinds import kinds
 from toolmason.kinds.kind import Kind

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.toml.tables import Idiom
+from toolmason_runtime.shared.toml.tables import Idiom
 
 
 def _named(key: str, *spellings: str) -> dict[str, Idiom]:

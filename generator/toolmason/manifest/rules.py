@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmason_runtime.toml.tables import at_most, matching, one_line
+from toolmason_runtime.shared.toml.tables import at_most, matching, one_line
 
 TITLE = one_line("keep to one line; `description` has room for more")
 SUMMARY = at_most(80) | TITLE

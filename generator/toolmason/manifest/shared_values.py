@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.kinds import kinds
 from toolmason.kinds.kind import Section

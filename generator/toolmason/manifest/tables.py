@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from toolmason_runtime.protocol.styles import DEFAULT as DEFAULT_STYLE
-from toolmason_runtime.protocol.styles import STYLES
-from toolmason_runtime.toml.tables import (
+from toolmason_runtime.shared.styles import DEFAULT as DEFAULT_STYLE
+from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.shared.toml.tables import (
     ExtensibleTable,
     Idiom,
     JsonValue,

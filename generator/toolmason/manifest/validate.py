@@ -7,9 +7,9 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import Kind, Problem, kind_of, quoted, table_name
-from toolmason_runtime.toml.reader import Extensions, TableCheck, TableContext, read
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.problems import Kind, Problem, kind_of, quoted, table_name
+from toolmason_runtime.shared.toml.reader import Extensions, TableCheck, TableContext, read
+from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.diagnostics import Diagnostics, Location
 from toolmason.kinds import kinds
@@ -182,7 +182,7 @@ _GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "model
 
 
 def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
-    from toolmason_runtime.server.flags import own_flags
+    from toolmason_runtime.toolkit import own_flags
 
     builtin_flags, flags = own_flags(), dict[str, str]()
     for name in options:
@@ -243,7 +243,7 @@ _TYPE_PHRASES: Final = {"string": "a string", "integer": "an integer", "number":
 
 
 def _check_subcommands(context: TableContext, subcommands: Mapping[str, Any]) -> None:
-    from toolmason_runtime.server.command import BUILT_IN
+    from toolmason_runtime.toolkit import BUILT_IN
 
     for name in subcommands:
         if not _SUBCOMMAND.fullmatch(name):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolmason_runtime.toml.problems import quoted, table_name
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.problems import quoted, table_name
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.manifest.checks import table_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolmason_runtime.toml.problems import either, table_name
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.problems import either, table_name
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.manifest.checks import check_value
 from toolmason.manifest.function_names import check_function_name

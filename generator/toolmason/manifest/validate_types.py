@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.toml.problems import either, quoted, table_name
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.problems import either, quoted, table_name
+from toolmason_runtime.shared.toml.reader import TableContext
 
 KINDS: Final = ("fields", "enum", "one_of")
 """Keys that decide the kind of a type. A type has exactly one of them."""

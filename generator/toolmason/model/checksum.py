@@ -1,4 +1,4 @@
-"""Embed a SHA-256 checksum in each generated file to detect manual edits. `toolmason_runtime.checksum` verifies it."""
+"""Embed a checksum in each generated file to detect manual edits. `toolmason_runtime.shared.checksum` verifies it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from toolmason_runtime.checksum import (
+from toolmason_runtime.shared.checksum import (
     CHECKSUM_FILE,
     Checksums,
     checksum_line,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.tables import Table
 
 
 class FromTable:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.manifest.tables import ToolTable
 from toolmason.model.from_table import FromTable

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolmason_runtime.extras import APIS, HTTP
-from toolmason_runtime.programs.settings import POLICY
-from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.answer_size import VARIABLE as MAX_ANSWER_CHARS
+from toolmason_runtime.shared.extras import APIS, HTTP
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.toolkit import POLICY
 
 from toolmason.manifest.tables import (
     CategoryTable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.manifest.idioms import MAX_TYPE_CHARS
 from toolmason.model.types import ArrayType, ClassName, MapType, NamedType, PrimitiveType, TypeRef

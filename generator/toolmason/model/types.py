@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType
 
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 Identifier = NewType("Identifier", str)
 """A valid Python identifier that is not a keyword; created in `identifiers`."""

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from toolmason_runtime.checksum import CHECKSUM_FILE
-from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.shared.checksum import CHECKSUM_FILE
+from toolmason_runtime.shared.suggestions import did_you_mean
 
 from toolmason.clients import Client, Plugin, clients
 from toolmason.diagnostics import Diagnostics

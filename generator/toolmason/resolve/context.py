@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
-from toolmason_runtime.protocol.validation import nearest_alternative, validator
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
+from toolmason_runtime.shared.values.validation import nearest_alternative, validator
 
 from toolmason.model.types import JsonSchema
 from toolmason.resolve.plain_values import is_plainly_valid

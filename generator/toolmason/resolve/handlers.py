@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Final
 
-from toolmason_runtime.suggestions import closest_match
+from toolmason_runtime.shared.suggestions import closest_match
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.implementation import Handler

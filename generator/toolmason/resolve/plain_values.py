@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.protocol.flat_arguments import value_check
-from toolmason_runtime.protocol.patterns import PatternTimeoutError
+from toolmason_runtime.shared.values.flat_arguments import value_check
+from toolmason_runtime.shared.values.patterns import PatternTimeoutError
 
 from toolmason.model.types import JsonSchema
 

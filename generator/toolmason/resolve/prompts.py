@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from toolmason_runtime.protocol.uri_template import match_uri
+from toolmason_runtime.shared.values.uri_template import match_uri
 
 from toolmason.manifest.tables import ArgumentTable, MessageTable, PromptTable, ResourceTable
 from toolmason.model import json_schema

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolmason_runtime.prefixes import parse_prefix
-from toolmason_runtime.programs.spec import CONFIRM_PLACEHOLDER
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
-from toolmason_runtime.protocol.styles import STYLES
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.prefixes import parse_prefix
+from toolmason_runtime.shared.specs.program import CONFIRM_PLACEHOLDER
+from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.kinds import kinds
 from toolmason.manifest.groups import groups_of

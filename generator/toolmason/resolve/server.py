@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from toolmason_runtime.protocol.styles import CLASSIC, STYLES
+from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
 from toolmason.kinds import kinds

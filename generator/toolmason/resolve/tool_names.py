@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
 
 from toolmason.clients import CLAUDE_CODE
 from toolmason.manifest.tables import DiscoveryTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from toolmason_runtime.protocol.renaming import renamed
+from toolmason_runtime.shared.values.renaming import renamed
 
 from toolmason.kinds.kind import KindTool
 from toolmason.manifest.groups import category_of, kind_of

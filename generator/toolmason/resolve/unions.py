@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.manifest.tables import TypeTable
 from toolmason.manifest.validate_types import KINDS

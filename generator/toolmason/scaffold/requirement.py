@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.extras import APIS, HTTP
+from toolmason_runtime.shared.extras import APIS, HTTP
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared, required_extras

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue
 
 from toolmason.semantic.embedder import Embedder, EmbedderError, embedder_errors
 from toolmason.semantic.postings_file import MODEL_HASH, EmbeddedTool, Header, write_postings

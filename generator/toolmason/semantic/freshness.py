@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue
 
 from toolmason.semantic.postings_file import Header
 from toolmason.semantic.texts import content_hash, tool_texts

@@ -1,7 +1,7 @@
 """Read and write `semantic.postings`, the committed result of `toolmason embed`.
 
 The file is text: a line for the format, one for the model, one for each tool, an empty line, one for each word. Tools
-and words are sorted. `toolmason_runtime.search.postings` reads it at run time.
+and words are sorted. `toolmason_runtime.shared.search.postings` reads it at run time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from toolmason_runtime.search.postings import HEADER
+from toolmason_runtime.shared.search.postings import HEADER
 
 from toolmason.semantic.texts import HASH_DIGITS
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 
 from toolmason.model.identifiers import words
 

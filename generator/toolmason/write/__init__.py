@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.checksum import State, is_signable, verify
+from toolmason_runtime.shared.checksum import State, is_signable, verify
 
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind, Changes

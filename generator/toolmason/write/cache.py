@@ -25,7 +25,7 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
 import toolmason_runtime
-from toolmason_runtime.checksum import CHECKSUM_FILE, Checksums, State, verify
+from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, verify
 
 import toolmason
 import toolmason_templates

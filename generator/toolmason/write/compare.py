@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolmason_runtime.checksum import CHECKSUM_FILE, Checksums, State, is_signable, verify
+from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, is_signable, verify
 
 from toolmason.model.checksum import checksum_file, parse_checksums
 from toolmason.model.rendered_file import RenderedFile

@@ -21,8 +21,8 @@ import httpcore2
 from toolmason_runtime.apis.connect import CheckedBackend, PrivateAddressError
 from toolmason_runtime.apis.request import Request, join_url
 from toolmason_runtime.apis.settings import ApiSettings, origin
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.remote.budget import ANSWER
+from toolmason_runtime.shared.budget import ANSWER
+from toolmason_runtime.shared.errors import ToolError
 
 MAX_BODY_BYTES: Final = ANSWER.bytes
 """Maximum bytes of an answer, decompressed."""

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import anyio
 import httpcore2
-from toolmason_runtime.apis.addresses import address_of, innermost, is_link_local
 from toolmason_runtime.apis.settings import ApiSettings, is_private, origin
+from toolmason_runtime.shared.addresses import address_of, innermost, is_link_local
 
 
 class PrivateAddressError(Exception):

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from toolmason_runtime.apis.pagination import joined, outline
-from toolmason_runtime.apis.spec import Pagination
-from toolmason_runtime.protocol.results import compact_json
-from toolmason_runtime.protocol.visible_text import visible_json, visible_pieces
-from toolmason_runtime.remote.budget import ANSWER, Budget
 from toolmason_runtime.remote.charset import decode
 from toolmason_runtime.remote.parse import RemoteDataError, check_count, count_values, mask_text, parse
+from toolmason_runtime.shared.budget import ANSWER, Budget
+from toolmason_runtime.shared.specs.request import Pagination
+from toolmason_runtime.shared.visible_text import visible_json, visible_pieces
+from toolmason_runtime.wire.results import compact_json
 
 MAX_RESULT_VALUES: Final = 20_000
 """Values of a structured result. A client shows at most 36,000 characters of one."""

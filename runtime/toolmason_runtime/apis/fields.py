@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.apis.document import Fields
-from toolmason_runtime.apis.spec import HttpTool
+from toolmason_runtime.shared.specs.request import HttpTool
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

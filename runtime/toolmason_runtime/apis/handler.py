@@ -12,18 +12,18 @@ import anyio
 from toolmason_runtime.apis.document import Document, Work
 from toolmason_runtime.apis.fields import fields_of
 from toolmason_runtime.apis.registry import Apis
-from toolmason_runtime.apis.spec import HttpTool
+from toolmason_runtime.calls.binding import Binding, load_model
+from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.extras import APIS, USERS, missing_extra
 from toolmason_runtime.programs.approval import approve_handler, fill_question, shorten_middle
 from toolmason_runtime.programs.settings import ProgramSettings
-from toolmason_runtime.protocol.binding import Binding, load_model
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.content import Reply
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.wording import disabled
-from toolmason_runtime.remote.budget import ANSWER
 from toolmason_runtime.remote.parse import RemoteDataError
+from toolmason_runtime.shared.budget import ANSWER
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.extras import APIS, USERS, missing_extra
+from toolmason_runtime.shared.specs.request import HttpTool
+from toolmason_runtime.shared.values.wording import disabled
+from toolmason_runtime.wire.content import Reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolmason_runtime.apis.request import Request, join_url, query_value, text_of
-from toolmason_runtime.apis.spec import Pagination
 from toolmason_runtime.remote import links
+from toolmason_runtime.shared.specs.request import Pagination
 
 next_link = links.next_link
 MAX_CURSOR: Final = 8_192

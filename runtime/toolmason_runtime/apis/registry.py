@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.apis.spec import Api
+from toolmason_runtime.shared.specs.request import Api
 
 if TYPE_CHECKING:
     from toolmason_runtime.apis.client import ApiClient
-    from toolmason_runtime.protocol.catalogue import Catalogue
+    from toolmason_runtime.shared.catalogue import Catalogue
 
 
 def open_state(catalogue: Catalogue) -> Apis:  # noqa: ARG001  the signature of all kinds

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote_plus, urljoin, urlsplit, urlunsplit
 
-from toolmason_runtime.apis.spec import HttpTool, Place, Placement
-from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.shared.specs.request import HttpTool, Place, Placement
 
 _PLACEHOLDER: Final = re.compile(r"\{(?P<reserved>\+?)(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\}")
 """`{owner}`, or `{+path}` whose value may contain `/`."""

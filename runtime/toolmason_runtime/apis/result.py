@@ -10,17 +10,17 @@ from toolmason_runtime.apis.client import Answer
 from toolmason_runtime.apis.document import Document, Work
 from toolmason_runtime.apis.request import Request
 from toolmason_runtime.apis.settings import ApiSettings
-from toolmason_runtime.apis.spec import HttpTool
 from toolmason_runtime.apis.worker import text_for_model, work_on
 from toolmason_runtime.chunks.bounded import bounded_text
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.json_output import fit_model
-from toolmason_runtime.protocol.content import Audio, Image, Reply
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.visible_text import visible_json
-from toolmason_runtime.remote.budget import LARGE_BYTES
 from toolmason_runtime.remote.charset import decode
 from toolmason_runtime.remote.parse import RemoteDataError
+from toolmason_runtime.shared.budget import LARGE_BYTES
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.request import HttpTool
+from toolmason_runtime.shared.visible_text import visible_json
+from toolmason_runtime.wire.content import Audio, Image, Reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from toolmason_runtime.programs.execute import Command, Environ, local, run
-from toolmason_runtime.programs.spec import Invocation
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.programs.invocation import Invocation
+from toolmason_runtime.shared.errors import ToolError
 
 TIMEOUT_S: Final = 10.0
 MEMORY_MB: Final = 1024

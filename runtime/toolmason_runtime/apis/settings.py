@@ -10,11 +10,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from toolmason_runtime.apis.request import Request, query_value, with_query
-from toolmason_runtime.apis.spec import Api
+from toolmason_runtime.calls.secrets import secret_forms
 from toolmason_runtime.programs.argv import NOT_SET_UP, expand_variables
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.secrets import secret_forms
 from toolmason_runtime.remote.parse import mask_text
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.request import Api
 
 USER_AGENT: Final = "toolmason"
 _PORTS: Final = {"http": 80, "https": 443}

@@ -25,8 +25,8 @@ from toolmason_runtime.programs.execute import Command, base_environment, follow
 from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.output_buffer import Capture
 from toolmason_runtime.programs.process_group import Process
-from toolmason_runtime.remote.budget import ANSWER, LARGE_BYTES, Budget
 from toolmason_runtime.remote.parse import RemoteDataError
+from toolmason_runtime.shared.budget import ANSWER, LARGE_BYTES, Budget
 
 MAX_WORKERS: Final = 2
 """Children at the same time. Each may use ten times the bytes of its answer."""

@@ -13,8 +13,8 @@ def main() -> int:
     """Return 0, or `worker.REFUSED` with the reason on stderr."""
     sys.path.append(sys.argv[1])
     from toolmason_runtime.apis.document import Work, perform, serialized, shown_text
-    from toolmason_runtime.remote.budget import Budget
     from toolmason_runtime.remote.parse import RemoteDataError
+    from toolmason_runtime.shared.budget import Budget
 
     described, size, values, depth = json.loads(sys.stdin.buffer.readline())
     work, budget = Work.from_json(described), Budget(bytes=size, values=values, depth=depth)

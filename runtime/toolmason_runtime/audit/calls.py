@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from toolmason_runtime.audit.events import fields_of_call
 from toolmason_runtime.audit.lines import canonical
 from toolmason_runtime.audit.log import UNAVAILABLE
-from toolmason_runtime.protocol.errors import INTERNAL, INTERNAL_ERROR, INVALID_ARGUMENT, MethodError, ToolError
+from toolmason_runtime.shared.errors import INTERNAL, INTERNAL_ERROR, INVALID_ARGUMENT, MethodError, ToolError
 
 if TYPE_CHECKING:
     from toolmason_runtime.audit.log import AuditLog
-    from toolmason_runtime.protocol.call import Context
-    from toolmason_runtime.protocol.principal import Principal
+    from toolmason_runtime.calls.call import Context
+    from toolmason_runtime.calls.principal import Principal
 
 METHODS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 """The methods with a line for each request; lists are the same for every client."""

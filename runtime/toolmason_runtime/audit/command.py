@@ -25,7 +25,7 @@ from toolmason_runtime.audit.reader import (
     text_of,
 )
 from toolmason_runtime.audit.settings import audit_settings
-from toolmason_runtime.protocol.catalogue import ServerEntry
+from toolmason_runtime.shared.catalogue import ServerEntry
 
 DONE: Final = 0
 DAMAGED: Final = 1
@@ -40,7 +40,9 @@ _FIRST: Final = ("time", "event", "tool", "outcome", "decision", "rule")
 _QUIET: Final = frozenset({*_FIRST, "version", "pid", "seq", "decision"})
 
 
-def main(argv: Sequence[str] | None = None, *, prog: str, server: ServerEntry | None = None, command: str = "") -> int:
+def audit_command(
+    argv: Sequence[str] | None = None, *, prog: str, server: ServerEntry | None = None, command: str = ""
+) -> int:
     """Run the command and return the exit code: 0 done, 1 damaged or missing lines, 2 wrong usage.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from toolmason_runtime.protocol.secrets import mask
+from toolmason_runtime.calls.secrets import mask
 
 MAX_TEXT: Final = 128
 """Maximum characters of one value: names come from clients."""

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 from toolmason_runtime.audit.errors import AuditError
 from toolmason_runtime.audit.lines import encode_fields, timestamp
 from toolmason_runtime.audit.log_file import LogFile, load_key
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
 
 UNAVAILABLE: Final = "AUDIT_UNAVAILABLE"
 """Code of the error for a call while the log cannot be written."""

@@ -9,7 +9,7 @@ from toolmason_runtime.audit.calls import METHODS, digest_of, of_principal, subj
 from toolmason_runtime.audit.events import active
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.principal import Principal
+    from toolmason_runtime.calls.principal import Principal
 
 
 def record_refusal(

@@ -11,7 +11,7 @@ from typing import Final
 
 from toolmason_runtime.audit.errors import AuditError
 from toolmason_runtime.audit.variables import variable
-from toolmason_runtime.protocol.catalogue import AuditEntry, ServerEntry
+from toolmason_runtime.shared.catalogue import AuditEntry, ServerEntry
 
 MB: Final = 1_000_000
 DEFAULT_MAX_MB: Final = 100

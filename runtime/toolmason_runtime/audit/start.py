@@ -10,7 +10,7 @@ from toolmason_runtime.audit.events import active, set_log
 from toolmason_runtime.audit.log import AuditLog, Output
 from toolmason_runtime.audit.log_file import KEY_BYTES, LogFile, load_key
 from toolmason_runtime.audit.settings import audit_settings
-from toolmason_runtime.protocol.catalogue import ServerEntry
+from toolmason_runtime.shared.catalogue import ServerEntry
 
 
 def start_audit(server: ServerEntry, command: str, *, flag: str = "", transport: str) -> AuditLog | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from unicodedata import category
 
-from toolmason_runtime.protocol.answer_size import fitting_length, size_of
+from toolmason_runtime.shared.answer_size import fitting_length, size_of
 
 MEASURED_CHARS: Final = 2_000_000
 """Characters of a text that are measured. Measuring is slow and few readers go further: the rest is cut smaller."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from pydantic import Field
+from toolmason_runtime.calls.binding import Binding
+from toolmason_runtime.calls.call import ToolCall
+from toolmason_runtime.calls.model import Model
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.protocol.binding import Binding
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.content import Reply
-from toolmason_runtime.protocol.model import Model
-from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.wire.content import Reply
+from toolmason_runtime.wire.results import compact_json
 
 
 class FetchChunkParams(Model):

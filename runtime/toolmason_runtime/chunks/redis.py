@@ -20,7 +20,7 @@ import anyio.to_thread
 from toolmason_runtime.chunks.memory import MemoryStore
 from toolmason_runtime.chunks.shared_work import MAX_SHARED_BYTES, SharedWork, UnavailableError
 from toolmason_runtime.chunks.text import LongText, Part, check_index, decode, expired, is_key, iso
-from toolmason_runtime.protocol.errors import INTERNAL, ToolError
+from toolmason_runtime.shared.errors import INTERNAL, ToolError
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

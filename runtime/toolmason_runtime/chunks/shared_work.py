@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime.remote.budget import SHARED_TEXT
+from toolmason_runtime.shared.budget import SHARED_TEXT
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -10,12 +10,12 @@ from functools import cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import anyio.to_thread
+from toolmason_runtime.calls.text_store import KeptText, TextStore
 from toolmason_runtime.chunks.memory import MemoryStore
 from toolmason_runtime.chunks.text import TTL_S, LongText, Part, iso, write_text
-from toolmason_runtime.protocol.answer_size import text_budget
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
-from toolmason_runtime.protocol.text_store import KeptText, TextStore
-from toolmason_runtime.protocol.wording import call_text
+from toolmason_runtime.shared.answer_size import text_budget
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.values.wording import call_text
 
 _log = logging.getLogger(__name__)
 

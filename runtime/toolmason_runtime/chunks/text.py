@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Final
 
 from toolmason_runtime.chunks.cutting import cut
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
 
 TTL_S: Final = 3600.0
 """Seconds a text is kept."""

@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import Any, cast
 
 from toolmason_runtime.discovery.meta_tools import Run, Style, StyleContext
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.protocol.selection import Selection, visible_tools
-from toolmason_runtime.protocol.styles import STYLES
-from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.rankers import RankerFactory
-from toolmason_runtime.search.words import SearchData
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.rankers import RankerFactory
+from toolmason_runtime.shared.search.words import SearchData
+from toolmason_runtime.shared.selection import Selection, visible_tools
+from toolmason_runtime.shared.styles import STYLES
 
 __all__ = ["Run", "Style", "style_for"]
 

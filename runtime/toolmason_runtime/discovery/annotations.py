@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import ToolEntry
+from toolmason_runtime.shared.catalogue import ToolEntry
 
 READ_ONLY_ANNOTATIONS: Final[Mapping[str, bool]] = {
     "readOnlyHint": True,

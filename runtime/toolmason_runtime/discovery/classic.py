@@ -8,11 +8,11 @@ from typing import Any
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.meta_tools import Run, StyleContext, unknown_tool_text
 from toolmason_runtime.discovery.results import error_result
-from toolmason_runtime.protocol.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.protocol.results import WireResult
-from toolmason_runtime.protocol.wording import call_text
-from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.shared.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.values.wording import call_text
+from toolmason_runtime.wire.results import WireResult
 
 
 def classic(context: StyleContext) -> Classic:

@@ -19,10 +19,10 @@ from toolmason_runtime.discovery.meta_tools import (
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result
-from toolmason_runtime.protocol.catalogue import ToolEntry
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.results import WireResult
-from toolmason_runtime.protocol.styles import STYLES
+from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.wire.results import WireResult
 
 LEVELS = ("name_only", "with_description", "with_use_cases", "full")
 """The levels of detail, shortest first."""

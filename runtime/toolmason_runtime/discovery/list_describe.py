@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from toolmason_runtime.calls.registry import ToolMetadata, get_tool_metadata, list_all_tools, type_text
 from toolmason_runtime.discovery.annotations import READ_ONLY_ANNOTATIONS
 from toolmason_runtime.discovery.meta_tools import (
     MetaStyle,
@@ -21,11 +22,10 @@ from toolmason_runtime.discovery.meta_tools import (
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.registry import ToolMetadata, get_tool_metadata, list_all_tools, type_text
-from toolmason_runtime.protocol.results import WireResult
-from toolmason_runtime.protocol.selection import served_tools
-from toolmason_runtime.protocol.styles import STYLES
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.selection import served_tools
+from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.wire.results import WireResult
 
 MAX_LISTING_TOKENS = 500
 """Maximum tokens of one listing (REQ-015.1)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import WireTool
+from toolmason_runtime.shared.catalogue import WireTool
 
 _SEPARATORS: Final = str.maketrans("", "", " _-.")
 

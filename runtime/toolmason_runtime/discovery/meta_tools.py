@@ -8,18 +8,18 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from toolmason_runtime.audit import events
+from toolmason_runtime.calls.registry import deprecation_text
 from toolmason_runtime.discovery.annotations import combined_annotations
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Parameters, input_schema, parse_arguments
 from toolmason_runtime.discovery.results import error_result, with_notes
-from toolmason_runtime.protocol.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.registry import deprecation_text
-from toolmason_runtime.protocol.results import WireResult
-from toolmason_runtime.protocol.selection import Selection, is_enabled, served_tools
-from toolmason_runtime.protocol.tokens import estimate_tokens
-from toolmason_runtime.protocol.wording import call_text, disabled
-from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
+from toolmason_runtime.shared.tokens import estimate_tokens
+from toolmason_runtime.shared.values.wording import call_text, disabled
+from toolmason_runtime.wire.results import WireResult
 
 Run = Callable[[str, dict[str, Any]], Awaitable[WireResult]]
 """The dispatcher's function that runs a tool, from its name and arguments."""

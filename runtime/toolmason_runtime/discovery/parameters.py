@@ -11,9 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
-from toolmason_runtime.protocol.json_boundary import problems_of
-from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT, mismatch, required, too_long, unknown, wrong_name
+from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.shared.values.wording import (
+    GEMINI_EXTRA_ARGUMENT,
+    mismatch,
+    required,
+    too_long,
+    unknown,
+    wrong_name,
+)
+from toolmason_runtime.wire.json_boundary import problems_of
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _INVALID = object()

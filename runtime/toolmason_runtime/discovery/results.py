@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from toolmason_runtime.protocol.results import WireResult, compact_json
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.tokens import estimate_tokens
+from toolmason_runtime.wire.results import WireResult, compact_json
 
 # Cached, because every search measures the same schemas and summaries.
 _estimate_tokens = lru_cache(maxsize=4096)(estimate_tokens)

@@ -26,10 +26,10 @@ from toolmason_runtime.discovery.meta_tools import (
 from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
 from toolmason_runtime.discovery.signature import signature
-from toolmason_runtime.protocol.catalogue import ToolEntry
-from toolmason_runtime.protocol.results import WireResult
-from toolmason_runtime.protocol.styles import STYLES
-from toolmason_runtime.search.index import Group, Hit, ToolIndex, command_line
+from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.search.index import Group, Hit, ToolIndex, command_line
+from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.wire.results import WireResult
 
 ENVELOPE_TOKENS = 60
 """Tokens reserved for the members beside the results."""

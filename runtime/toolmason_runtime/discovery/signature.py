@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolmason_runtime.discovery.results import truncate
-from toolmason_runtime.protocol.catalogue import ToolEntry
-from toolmason_runtime.search.text import stem, words
+from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.search.text import stem, words
 
 MAX_ENUM_VALUES: Final = 8
 MAX_TEXT_LENGTH: Final = 60

@@ -10,10 +10,10 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolmason_runtime import checksum
 from toolmason_runtime.install import files
 from toolmason_runtime.install.clients import Client, InstallFacts
 from toolmason_runtime.install.errors import InstallError
+from toolmason_runtime.shared import checksum
 
 NO_COMMAND_PROMPTS: Final = "--no-command-prompts"
 """Flag of a server whose client has the command files, so that it does not list a command twice."""

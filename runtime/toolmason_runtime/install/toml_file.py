@@ -12,9 +12,9 @@ import tomlkit
 import tomlkit.items
 from tomlkit.exceptions import TOMLKitError
 from toolmason_runtime.install.errors import FileSyntaxError, InstallError
-from toolmason_runtime.toml.document import parse_toml
-from toolmason_runtime.toml.positions import scan_keys
-from toolmason_runtime.toml.problems import Problem
+from toolmason_runtime.shared.toml.document import parse_toml
+from toolmason_runtime.shared.toml.positions import scan_keys
+from toolmason_runtime.shared.toml.problems import Problem
 
 _BY_HAND: Final = "edit the file by hand"
 _COMMENT: Final = re.compile(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.execute import follow as follow
     from toolmason_runtime.programs.execute import run as run
     from toolmason_runtime.programs.execute import run_to_cleanup as run_to_cleanup
+    from toolmason_runtime.programs.invocation import Invocation as Invocation
     from toolmason_runtime.programs.launcher_client import Execution as Execution
     from toolmason_runtime.programs.launcher_client import Limits as Limits
     from toolmason_runtime.programs.output_buffer import Capture as Capture
@@ -35,12 +36,11 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.search_path import is_too_wide as is_too_wide
     from toolmason_runtime.programs.search_path import working_directory as working_directory
     from toolmason_runtime.programs.settings import ProgramSettings as ProgramSettings
-    from toolmason_runtime.programs.spec import CommandTool as CommandTool
-    from toolmason_runtime.programs.spec import Invocation as Invocation
-    from toolmason_runtime.programs.spec import PlacementKind as PlacementKind
-    from toolmason_runtime.programs.spec import Program as Program
-    from toolmason_runtime.programs.spec import Risk as Risk
-    from toolmason_runtime.protocol.visible_text import escape_invisible as escape_invisible
+    from toolmason_runtime.shared.specs.program import CommandTool as CommandTool
+    from toolmason_runtime.shared.specs.program import PlacementKind as PlacementKind
+    from toolmason_runtime.shared.specs.program import Program as Program
+    from toolmason_runtime.shared.specs.program import Risk as Risk
+    from toolmason_runtime.shared.visible_text import escape_invisible as escape_invisible
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
@@ -60,8 +60,8 @@ EXPORTS: Final = {
         "working_directory",
     ),
     "toolmason_runtime.programs.settings": ("ProgramSettings",),
-    "toolmason_runtime.protocol.visible_text": ("escape_invisible",),
-    "toolmason_runtime.programs.spec": ("CommandTool", "Invocation", "PlacementKind", "Program", "Risk"),
+    "toolmason_runtime.shared.visible_text": ("escape_invisible",),
+    "toolmason_runtime.shared.specs.program": ("CommandTool", "Invocation", "PlacementKind", "Program", "Risk"),
 }
 
 __getattr__ = lazy_exports(__name__, EXPORTS)

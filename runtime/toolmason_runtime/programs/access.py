@@ -18,10 +18,11 @@ import anyio
 import anyio.to_thread
 from toolmason_runtime.programs import sandbox
 from toolmason_runtime.programs.argv import expand_variables
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.sandbox import Access
 from toolmason_runtime.programs.search_path import is_too_wide, working_directory
-from toolmason_runtime.programs.spec import Invocation, Permissions, Risk
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import Permissions, Risk
 
 SANDBOX: Final = "TOOLMASON_SANDBOX"
 """Environment variable of the server: `off`, `landlock` or `bwrap`; if the chosen one is unavailable, none is used.

@@ -11,13 +11,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from toolmason_runtime.audit import events
+from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.programs.argv import argument_text, items
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.settings import ProgramSettings
-from toolmason_runtime.programs.spec import CONFIRM_PLACEHOLDER, CommandTool, Invocation, Risk
 from toolmason_runtime.programs.working_dir import base_directory
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.visible_text import escape_invisible, is_visible
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import CONFIRM_PLACEHOLDER, CommandTool, Risk
+from toolmason_runtime.shared.visible_text import escape_invisible, is_visible
 
 MAX_COMMAND_LENGTH: Final = 20_000
 """Maximum characters of a command line, or of a handler's question, in the prompt; more is refused, not shortened."""

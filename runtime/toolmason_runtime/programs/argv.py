@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.schema_text import shown
-from toolmason_runtime.protocol.wording import named
+from toolmason_runtime.programs.invocation import Invocation
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind
+from toolmason_runtime.shared.values.schema_text import shown
+from toolmason_runtime.shared.values.wording import named
 
 MAX_ELEMENT_LENGTH = 128 * 1024 - 1
 """Maximum bytes of one argument: Linux's `MAX_ARG_STRLEN` (execve(2)) without the final NUL."""

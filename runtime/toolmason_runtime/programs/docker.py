@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from toolmason_runtime.programs.executable import find_executable
 from toolmason_runtime.programs.execute import Command, Environ, Executor, base_environment, declared_environment
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.policy import Docker
 from toolmason_runtime.programs.search_path import SearchPath, working_directory
-from toolmason_runtime.programs.spec import Invocation
-from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 
 _DOCKER_CLIENT_VARIABLES = re.compile(r"DOCKER_.*|XDG_RUNTIME_DIR|SSH_AUTH_SOCK")
 """Variables by which the Docker client finds its engine, such as `DOCKER_HOST`."""

@@ -27,14 +27,14 @@ import anyio
 import anyio.to_thread
 from toolmason_runtime.programs.access import isolation, with_program
 from toolmason_runtime.programs.executable import check_directory, find_executable, start_error
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.launcher_client import Execution, Limits
 from toolmason_runtime.programs.output_buffer import MAX_IN_FILE, MAX_IN_MEMORY, Capture
 from toolmason_runtime.programs.process_group import Process, new_session_options
 from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.programs.sandbox import Access, wrap
 from toolmason_runtime.programs.search_path import SearchPath, working_directory
-from toolmason_runtime.programs.spec import Invocation
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.transports.shutdown import exit_hooks
 
 Environ = Mapping[str, str]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyio.to_thread import run_sync
 from toolmason_runtime.audit import events
+from toolmason_runtime.calls.binding import Binding, load_model
+from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.access import Guarded, confined, resolve_access
 from toolmason_runtime.programs.approval import approve
@@ -19,13 +21,11 @@ from toolmason_runtime.programs.result_text import reply
 from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.search_path import project_directories
 from toolmason_runtime.programs.settings import ProgramSettings
-from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 from toolmason_runtime.programs.working_dir import base_directory, with_working_dir
-from toolmason_runtime.protocol.binding import Binding, load_model
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.content import Reply
-from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
-from toolmason_runtime.protocol.wording import named
+from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.shared.specs.program import CommandTool, PlacementKind
+from toolmason_runtime.shared.values.wording import named
+from toolmason_runtime.wire.content import Reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -7,8 +7,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from toolmason_runtime.programs.execute import Outcome
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.results import encodable
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.wire.results import encodable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -43,7 +43,7 @@ class Pattern:
 
 def _compiled(pattern: str) -> Callable[[str], bool]:
     from pydantic_core import SchemaError  # only a policy with patterns needs it
-    from toolmason_runtime.protocol.patterns import compile_linear
+    from toolmason_runtime.shared.values.patterns import compile_linear
 
     try:
         return compile_linear(pattern)

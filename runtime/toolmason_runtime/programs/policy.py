@@ -15,11 +15,11 @@ from typing import Any
 
 from toolmason_runtime.programs.argv import argument_text, effective_values, is_number, labelled_items, placements_of
 from toolmason_runtime.programs.linear_regex import Pattern, PatternError
-from toolmason_runtime.programs.spec import CommandTool, Risk
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.schema_text import shown
-from toolmason_runtime.protocol.wording import disabled, named
-from toolmason_runtime.toml.tables import JsonValue, Table, converted, key
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import CommandTool, Risk
+from toolmason_runtime.shared.toml.tables import JsonValue, Table, converted, key
+from toolmason_runtime.shared.values.schema_text import shown
+from toolmason_runtime.shared.values.wording import disabled, named
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 """`-1`, `.5`, `1.`, `2e10`; the length of the exponent is limited because `Decimal` writes the number out."""

@@ -10,13 +10,13 @@ from types import MappingProxyType
 
 from toolmason_runtime.programs.argv import placements_of
 from toolmason_runtime.programs.policy import ArgumentRule, DefaultAccess, ExecutorName, Policy
-from toolmason_runtime.programs.spec import CommandTool
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.document import TomlDocument, parse_toml
-from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.problems import Kind, Problem, table_name
-from toolmason_runtime.toml.reader import TableCheck, TableContext, read
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.specs.program import CommandTool
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.document import TomlDocument, parse_toml
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.problems import Kind, Problem, table_name
+from toolmason_runtime.shared.toml.reader import TableCheck, TableContext, read
+from toolmason_runtime.shared.toml.tables import Table
 
 
 class PolicyError(Exception):

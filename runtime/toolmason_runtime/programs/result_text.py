@@ -7,9 +7,9 @@ from collections.abc import Container, Iterable, Iterator
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.execute import Outcome
 from toolmason_runtime.programs.output_buffer import Capture
-from toolmason_runtime.protocol.answer_size import fitting_length, size_of
-from toolmason_runtime.protocol.content import Reply
-from toolmason_runtime.protocol.visible_text import visible_pieces
+from toolmason_runtime.shared.answer_size import fitting_length, size_of
+from toolmason_runtime.shared.visible_text import visible_pieces
+from toolmason_runtime.wire.content import Reply
 
 _MAX_CHARACTER_BYTES = 4
 """Maximum bytes of a character in UTF-8."""

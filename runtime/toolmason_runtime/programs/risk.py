@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolmason_runtime.programs.argv import argument_text, effective_values, items, placements_of
-from toolmason_runtime.programs.spec import CommandTool, Risk
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import CommandTool, Risk
 
 
 def risk_of(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str]) -> Risk:

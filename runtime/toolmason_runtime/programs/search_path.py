@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.protocol.call import ToolCall
+from toolmason_runtime.calls.call import ToolCall
 
 _OWN: Final = str(Path(sys.prefix, "Scripts" if os.name == "nt" else "bin"))
 """The server's own Python environment, whose programs it trusts already."""

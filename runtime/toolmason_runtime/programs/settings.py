@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue, has_programs, is_handler
+from toolmason_runtime.shared.catalogue import Catalogue, has_programs, is_handler
 
 if TYPE_CHECKING:
     from toolmason_runtime.programs.execute import Executor
     from toolmason_runtime.programs.policy import Policy
-    from toolmason_runtime.programs.spec import CommandTool
+    from toolmason_runtime.shared.specs.program import CommandTool
 
 POLICY: Final = "TOOLMASON_POLICY"
 """Environment variable with the policy file, used without `--policy`."""

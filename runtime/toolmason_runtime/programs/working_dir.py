@@ -10,7 +10,7 @@ from typing import Any
 
 from toolmason_runtime.programs.argv import effective_values, resolve_working_dir
 from toolmason_runtime.programs.policy import Docker
-from toolmason_runtime.programs.spec import CommandTool, PlacementKind
+from toolmason_runtime.shared.specs.program import CommandTool, PlacementKind
 
 
 def base_directory(docker: Docker | None) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from toolmason_runtime.protocol.results import encodable
-from toolmason_runtime.protocol.secrets import MASK
-from toolmason_runtime.remote.budget import ANSWER, Budget
+from toolmason_runtime.calls.secrets import MASK
+from toolmason_runtime.shared.budget import ANSWER, Budget
+from toolmason_runtime.wire.results import encodable
 
 MAX_DIGITS: Final = 4_000
 """Digits of an integer. Python converts at most 4,300, because the time is quadratic."""

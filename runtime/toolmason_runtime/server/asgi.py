@@ -11,10 +11,10 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.audit.http import audited_http
 from toolmason_runtime.audit.start import start_audit, stop_audit
-from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.sdk import sdk_server
 from toolmason_runtime.server.telemetry import instrument
+from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.transports.bearer_token import read_token
 from toolmason_runtime.transports.http import served_mcp
 from toolmason_runtime.transports.http_access import LOOPBACK_NAMES, AccessError, Authorize, host_values, origin_value

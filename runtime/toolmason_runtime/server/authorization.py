@@ -23,15 +23,15 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.audit import events
 from toolmason_runtime.audit.calls import of_principal
+from toolmason_runtime.calls.authorization import INSUFFICIENT_SCOPE, insufficient_scope, missing_scopes
+from toolmason_runtime.calls.principal import Principal
 from toolmason_runtime.programs.argv import expand_variables
-from toolmason_runtime.protocol.authorization import INSUFFICIENT_SCOPE, insufficient_scope, missing_scopes
-from toolmason_runtime.protocol.catalogue import AuthEntry, Catalogue, ToolEntry
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.principal import Principal
-from toolmason_runtime.protocol.selection import is_enabled
 from toolmason_runtime.server.access_tokens import AccessTokens, TokenRules
 from toolmason_runtime.server.jwks import KeySet
 from toolmason_runtime.server.sdk import principal_of
+from toolmason_runtime.shared.catalogue import AuthEntry, Catalogue, ToolEntry
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.selection import is_enabled
 from toolmason_runtime.transports.framing import REFUSE
 from toolmason_runtime.transports.http_access import AccessError, Authorize
 

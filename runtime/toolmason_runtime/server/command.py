@@ -12,16 +12,16 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolmason_runtime.audit.variables import variable as audit_variable
-from toolmason_runtime.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.protocol.selection import Selection, visible_tools
-from toolmason_runtime.protocol.styles import CLASSIC
 from toolmason_runtime.server.flags import LEAN, SERVE, make_parser, option_attribute
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.options import OptionError, OptionSpec, OptionValues, option_values
 from toolmason_runtime.server.startup_check import schedule_startup_check
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, has_programs
+from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.selection import Selection, visible_tools
+from toolmason_runtime.shared.styles import CLASSIC
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
 from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
@@ -190,9 +190,9 @@ class Command:
         return main(argv, package=self.package, server_files=server_files(self.package))
 
     def _audit(self, argv: list[str]) -> int:
-        from toolmason_runtime.audit.command import main
+        from toolmason_runtime.audit.command import audit_command
 
-        return main(argv, prog=f"{self.prog} {AUDIT}", server=self.catalogue["server"], command=self.prog)
+        return audit_command(argv, prog=f"{self.prog} {AUDIT}", server=self.catalogue["server"], command=self.prog)
 
     def _parsed(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments of `serve`.

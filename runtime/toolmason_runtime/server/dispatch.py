@@ -14,14 +14,19 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.audit import events
+from toolmason_runtime.calls.arguments import ArgumentValidator
+from toolmason_runtime.calls.binding import Binding, exclusive_import
+from toolmason_runtime.calls.call import Context, InputRequired, Method, ServerInfo, ToolCall
+from toolmason_runtime.calls.registry import deprecation_text
+from toolmason_runtime.calls.secrets import mask
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
-from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.binding import Binding, exclusive_import
-from toolmason_runtime.protocol.call import Context, InputRequired, Method, ServerInfo, ToolCall
-from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool, has_programs
-from toolmason_runtime.protocol.errors import (
+from toolmason_runtime.server.failures import to_tool_error
+from toolmason_runtime.server.lifespan import Lifespan
+from toolmason_runtime.server.preparation import Preparation
+from toolmason_runtime.shared.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool, has_programs
+from toolmason_runtime.shared.errors import (
     INTERNAL,
     INVALID_ARGUMENT,
     INVALID_PARAMS,
@@ -29,19 +34,14 @@ from toolmason_runtime.protocol.errors import (
     MethodError,
     ToolError,
 )
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.protocol.json_boundary import refused_arguments
-from toolmason_runtime.protocol.paging import page_of
-from toolmason_runtime.protocol.registry import deprecation_text
-from toolmason_runtime.protocol.resource_updates import ResourceUpdates
-from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodable
-from toolmason_runtime.protocol.secrets import mask
-from toolmason_runtime.protocol.selection import Selection, is_enabled
-from toolmason_runtime.protocol.wording import disabled
-from toolmason_runtime.search.rankers import lazy_ranker
-from toolmason_runtime.server.failures import to_tool_error
-from toolmason_runtime.server.lifespan import Lifespan
-from toolmason_runtime.server.preparation import Preparation
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.search.rankers import lazy_ranker
+from toolmason_runtime.shared.selection import Selection, is_enabled
+from toolmason_runtime.shared.values.wording import disabled
+from toolmason_runtime.wire.json_boundary import refused_arguments
+from toolmason_runtime.wire.paging import page_of
+from toolmason_runtime.wire.resource_updates import ResourceUpdates
+from toolmason_runtime.wire.results import ResultWriter, WireResult, encodable
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import ChunkStore
@@ -323,7 +323,7 @@ class Dispatcher:
 
 def _authorized(entry: ToolEntry, arguments: dict[str, Any], context: Context) -> tuple[dict[str, Any], Sequence[str]]:
     """Return the arguments with the values of claims, and notes; raise ToolError if the caller lacks a scope."""
-    from toolmason_runtime.protocol.authorization import check_scopes, with_claims
+    from toolmason_runtime.calls.authorization import check_scopes, with_claims
 
     check_scopes(entry, context)
     return with_claims(entry, arguments, context.principal) if "claims" in entry else (arguments, ())
@@ -351,7 +351,7 @@ _BUG_ADVICE: Final = ": internal server error; see the server log, and report it
 
 def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
     # Imported here: many servers never return an error. Its message may quote a program or another machine.
-    from toolmason_runtime.protocol.visible_text import visible, visible_value
+    from toolmason_runtime.shared.visible_text import visible, visible_value
 
     message = visible(error.message)
     if not as_json:

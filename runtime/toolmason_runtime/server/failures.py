@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from toolmason_runtime.protocol.call import InputRequired
-from toolmason_runtime.protocol.errors import INTERNAL, MethodError, ToolError
-from toolmason_runtime.protocol.secrets import mask
+from toolmason_runtime.calls.call import InputRequired
+from toolmason_runtime.calls.secrets import mask
+from toolmason_runtime.shared.errors import INTERNAL, MethodError, ToolError
 
 _log = logging.getLogger(__name__)
 

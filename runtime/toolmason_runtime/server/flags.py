@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from toolmason_runtime.audit.variables import variable as audit_variable
 from toolmason_runtime.programs.settings import POLICY
-from toolmason_runtime.protocol.catalogue import Catalogue, has_programs
-from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.server.option_types import parse_value
 from toolmason_runtime.server.options import OptionSpec
+from toolmason_runtime.shared.catalogue import Catalogue, has_programs
+from toolmason_runtime.shared.styles import STYLES
 
 SERVE: Final = "serve"
 LEAN: Final = "lean"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.server.asgi import authorize, http_server
 from toolmason_runtime.server.workers import run_workers, this_worker
+from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.transports import http
 from toolmason_runtime.transports.bearer_token import own_token, read_token
 from toolmason_runtime.transports.http_access import AccessError

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import httpx2
 from jwt import PyJWK, PyJWTError
-from toolmason_runtime.remote.budget import KEYS
 from toolmason_runtime.remote.charset import decode
 from toolmason_runtime.remote.parse import parse
+from toolmason_runtime.shared.budget import KEYS
 
 FRESH_S: Final = 600.0
 """Seconds until the keys are fetched again."""

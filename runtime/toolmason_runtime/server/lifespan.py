@@ -11,8 +11,8 @@ from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolmason_runtime.protocol.errors import INTERNAL, ToolError
-from toolmason_runtime.protocol.secrets import protect
+from toolmason_runtime.calls.secrets import protect
+from toolmason_runtime.shared.errors import INTERNAL, ToolError
 
 if TYPE_CHECKING:
     import asyncio

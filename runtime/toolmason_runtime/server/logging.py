@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.protocol.secrets import mask
+from toolmason_runtime.calls.secrets import mask
 
 FIELDS: Final = "log_fields"
 """Attribute of a log record with additional fields, by name."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolmason_runtime.protocol.secrets import protect
+from toolmason_runtime.calls.secrets import protect
 from toolmason_runtime.server.option_types import parse_value
 
 

@@ -8,9 +8,9 @@ from functools import partial
 from importlib import import_module
 from typing import Final
 
-from toolmason_runtime.protocol.binding import exclusive_import
-from toolmason_runtime.protocol.catalogue import ToolEntry
-from toolmason_runtime.protocol.selection import is_enabled
+from toolmason_runtime.calls.binding import exclusive_import
+from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.selection import is_enabled
 
 DELAY_S: Final = 0.05
 """Default seconds until the preparation begins; the answer has been sent by then."""

@@ -9,17 +9,17 @@ from base64 import b64encode
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from toolmason_runtime.protocol.call import Context
-from toolmason_runtime.protocol.catalogue import Catalogue, MessageEntry, PromptEntry
-from toolmason_runtime.protocol.content import messages
-from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
-from toolmason_runtime.protocol.json_boundary import refused_arguments
-from toolmason_runtime.protocol.paging import page_of
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.calls.call import Context
 from toolmason_runtime.server.package_data import read_package_file
 from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.surface_handlers import PROMPT, NewCall, SurfaceHandlers
-from toolmason_runtime.suggestions import closest_matches
+from toolmason_runtime.shared.catalogue import Catalogue, MessageEntry, PromptEntry
+from toolmason_runtime.shared.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.suggestions import closest_matches
+from toolmason_runtime.wire.content import messages
+from toolmason_runtime.wire.json_boundary import refused_arguments
+from toolmason_runtime.wire.paging import page_of
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def _prefixed(commands: Mapping[str, str], variable: str, others: Collection[str
 
     If the prefix is invalid or makes one of `others`, log an error and return no names: commands keep theirs.
     """
-    from toolmason_runtime.prefixes import prefix_from_environment
+    from toolmason_runtime.shared.prefixes import prefix_from_environment
 
     try:
         prefix = prefix_from_environment(variable, "")

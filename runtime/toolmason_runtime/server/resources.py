@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolmason_runtime.protocol.call import Context
-from toolmason_runtime.protocol.catalogue import Catalogue, ResourceEntry
-from toolmason_runtime.protocol.content import resource_contents
-from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
-from toolmason_runtime.protocol.paging import page_of
-from toolmason_runtime.protocol.uri_template import match_uri
+from toolmason_runtime.calls.call import Context
 from toolmason_runtime.server.package_data import read_package_file
 from toolmason_runtime.server.surface_handlers import RESOURCE, NewCall, SurfaceHandlers
+from toolmason_runtime.shared.catalogue import Catalogue, ResourceEntry
+from toolmason_runtime.shared.errors import RESOURCE_NOT_FOUND, MethodError
+from toolmason_runtime.shared.values.uri_template import match_uri
+from toolmason_runtime.wire.content import resource_contents
+from toolmason_runtime.wire.paging import page_of
 
 
 class Resources:

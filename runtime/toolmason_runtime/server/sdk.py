@@ -29,15 +29,15 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 from toolmason_runtime.audit import events
 from toolmason_runtime.audit.http import mark_reached, origin
+from toolmason_runtime.calls.call import Level
+from toolmason_runtime.calls.principal import Principal
+from toolmason_runtime.calls.request_context import RequestContext, malformed_answer, refused_by_client
 from toolmason_runtime.discovery.results import error_result
-from toolmason_runtime.protocol.call import Level
-from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
-from toolmason_runtime.protocol.principal import Principal
-from toolmason_runtime.protocol.request_context import RequestContext, malformed_answer, refused_by_client
-from toolmason_runtime.protocol.requests import DEFAULT_LEVEL
-from toolmason_runtime.protocol.server_info import server_info
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
+from toolmason_runtime.shared.errors import RESOURCE_NOT_FOUND, MethodError
+from toolmason_runtime.shared.server_info import server_info
+from toolmason_runtime.wire.requests import DEFAULT_LEVEL
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="public")
 """The lists are constant for the process and the same for every client."""

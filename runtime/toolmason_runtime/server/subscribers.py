@@ -13,9 +13,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from pydantic import BaseModel
-from toolmason_runtime.protocol.errors import MethodError
-from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.errors import MethodError
+from toolmason_runtime.wire.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
 
 Forward = Callable[[ServerRequestContext[None], BaseModel], Awaitable[dict[str, Any]]]
 """Passes a request to the dispatcher."""

@@ -6,14 +6,14 @@ import importlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.binding import Binding
-from toolmason_runtime.protocol.call import Context, ToolCall
-from toolmason_runtime.protocol.catalogue import SurfaceEntry, ToolEntry
-from toolmason_runtime.protocol.content import is_prompt_content
-from toolmason_runtime.protocol.errors import INTERNAL, INTERNAL_ERROR, INVALID_PARAMS, MethodError, ToolError
-from toolmason_runtime.protocol.wording import required
+from toolmason_runtime.calls.arguments import ArgumentValidator
+from toolmason_runtime.calls.binding import Binding
+from toolmason_runtime.calls.call import Context, ToolCall
 from toolmason_runtime.server.failures import to_tool_error
+from toolmason_runtime.shared.catalogue import SurfaceEntry, ToolEntry
+from toolmason_runtime.shared.errors import INTERNAL, INTERNAL_ERROR, INVALID_PARAMS, MethodError, ToolError
+from toolmason_runtime.shared.values.wording import required
+from toolmason_runtime.wire.content import is_prompt_content
 
 NewCall = Callable[[str, Context], Awaitable[ToolCall]]
 """Returns the second parameter of a handler, from its name and the context of the request."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolmason_runtime.protocol.call import Context, Method
-from toolmason_runtime.protocol.catalogue import Catalogue, SurfaceEntry
-from toolmason_runtime.protocol.completion import Completion, matching, wire_completion
-from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.calls.call import Context, Method
+from toolmason_runtime.calls.completion import Completion, matching, wire_completion
 from toolmason_runtime.server.prompts import Prompts, served_prompts
 from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.surface_handlers import COMPLETION, NewCall, SurfaceHandlers
+from toolmason_runtime.shared.catalogue import Catalogue, SurfaceEntry
+from toolmason_runtime.shared.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.shared.selection import Selection
 
 
 def surface_methods(catalogue: Catalogue, selection: Selection, new_call: NewCall) -> dict[str, Method]:

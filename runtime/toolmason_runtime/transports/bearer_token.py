@@ -9,7 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
-from toolmason_runtime.protocol.secrets import protect
+from toolmason_runtime.calls.secrets import protect
 from toolmason_runtime.transports.http_access import AccessError
 
 MIN_LENGTH = 16

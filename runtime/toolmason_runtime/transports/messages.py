@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from toolmason_runtime.protocol.errors import INVALID_REQUEST, PARSE_ERROR
-from toolmason_runtime.protocol.json_boundary import NotFiniteError, sanitize
+from toolmason_runtime.shared.errors import INVALID_REQUEST, PARSE_ERROR
+from toolmason_runtime.wire.json_boundary import NotFiniteError, sanitize
 
 CHUNK_BYTES = 65_536
 """Bytes read at once."""

@@ -7,12 +7,12 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.programs.approval import approve_handler
-from toolmason_runtime.programs.spec import Risk
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import Risk
+from toolmason_runtime.shared.specs.upstream import UpstreamTool
 from toolmason_runtime.upstreams.connection import Connection, Send
-from toolmason_runtime.upstreams.spec import UpstreamTool
 
 CHANGED: Final = "UPSTREAM_TOOL_CHANGED"
 _MAX_QUESTIONS: Final = 3

@@ -22,12 +22,13 @@ from typing import Final
 
 from toolmason_runtime.programs.access import Guarded, installation, isolation, resolve_access
 from toolmason_runtime.programs.execute import Command
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.sandbox import LIBRARIES
 from toolmason_runtime.programs.search_path import is_too_wide
-from toolmason_runtime.programs.spec import Invocation, Risk
+from toolmason_runtime.shared.specs.program import Risk
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.transports.bearer_token import state_directory
-from toolmason_runtime.upstreams.spec import Upstream
 
 _PROJECT_FILES: Final = ("package.json", "pyproject.toml")
 """Files at the top of a package, which a script below it needs."""

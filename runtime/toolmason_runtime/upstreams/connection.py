@@ -25,19 +25,19 @@ from mcp import Client, MCPError, types
 from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
+from toolmason_runtime.calls.call import ServerInfo, ToolCall, can_elicit
 from toolmason_runtime.programs.argv import expand_variables
-from toolmason_runtime.protocol.answer_size import text_budget
-from toolmason_runtime.protocol.call import ServerInfo, ToolCall, can_elicit
-from toolmason_runtime.protocol.errors import MethodError, ToolError
-from toolmason_runtime.protocol.results import compact_json
-from toolmason_runtime.remote.budget import MESSAGE
+from toolmason_runtime.shared.answer_size import text_budget
+from toolmason_runtime.shared.budget import MESSAGE
+from toolmason_runtime.shared.errors import MethodError, ToolError
+from toolmason_runtime.shared.specs.pins import Listing, compare
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.upstreams.confinement import Confinement, home_directory
 from toolmason_runtime.upstreams.limits import LimitedTransport
-from toolmason_runtime.upstreams.pins import Listing, compare
 from toolmason_runtime.upstreams.process import UpstreamProcess
 from toolmason_runtime.upstreams.questions import QuestionRefusedError, form_question, sampling_request, url_question
-from toolmason_runtime.upstreams.spec import Upstream
 from toolmason_runtime.upstreams.traffic import Traffic
+from toolmason_runtime.wire.results import compact_json
 
 START_S: Final = 60.0
 """Seconds in which an upstream must answer after its start; `npx` may have to download it first."""

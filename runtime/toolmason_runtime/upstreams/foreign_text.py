@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any, Final
 
-from toolmason_runtime.protocol.visible_text import escape_invisible
+from toolmason_runtime.shared.visible_text import escape_invisible
 
 MAX_LABEL_LENGTH: Final = 200
 """Maximum characters of a title, a name or a choice, before escaping."""

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import anyio
+from toolmason_runtime.calls.binding import Binding
+from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.programs.approval import approve_handler
 from toolmason_runtime.programs.settings import ProgramSettings
-from toolmason_runtime.protocol.binding import Binding
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.content import Reply, Text
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.wording import disabled
-from toolmason_runtime.upstreams.spec import UpstreamTool
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
+from toolmason_runtime.shared.specs.upstream import UpstreamTool
+from toolmason_runtime.shared.values.wording import disabled
+from toolmason_runtime.wire.content import Reply, Text
 
 _CLIENT_MODULES: Final = ("toolmason_runtime.upstreams.registry", "toolmason_runtime.upstreams.results")
 """The modules that import the SDK's client."""

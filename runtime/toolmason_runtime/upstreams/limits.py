@@ -13,9 +13,9 @@ from typing import Any, Final
 import anyio.to_thread
 import httpx2
 from pydantic_core import from_json
-from toolmason_runtime.protocol.errors import INTERNAL_ERROR
-from toolmason_runtime.remote.budget import LARGE_BYTES, MESSAGE
 from toolmason_runtime.remote.parse import count_values
+from toolmason_runtime.shared.budget import LARGE_BYTES, MESSAGE
+from toolmason_runtime.shared.errors import INTERNAL_ERROR
 
 MAX_ENTRIES: Final = 10_000
 """Tools, prompts, resources or blocks of content in one message."""

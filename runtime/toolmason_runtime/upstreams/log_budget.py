@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, cast, get_args
 
-from toolmason_runtime.protocol.call import Level
-from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.calls.call import Level
 from toolmason_runtime.upstreams.foreign_text import label, visible_json, visible_text
+from toolmason_runtime.wire.results import compact_json
 
 MAX_LOG_MESSAGES: Final = 50
 """Log messages that one call passes on."""

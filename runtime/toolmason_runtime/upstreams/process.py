@@ -21,12 +21,12 @@ from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.programs.execute import Command, base_environment, start
 from toolmason_runtime.programs.process_group import Process
 from toolmason_runtime.programs.running_process import RunningProcess
-from toolmason_runtime.remote.budget import LARGE_BYTES, MESSAGE
+from toolmason_runtime.shared.budget import LARGE_BYTES, MESSAGE
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.transports.framing import encode_message, error_message, receive
 from toolmason_runtime.transports.messages import LineBuffer, MalformedError, unread
 from toolmason_runtime.upstreams.confinement import Confinement, sandbox_advice
 from toolmason_runtime.upstreams.limits import find_excess
-from toolmason_runtime.upstreams.spec import Upstream
 
 MAX_MESSAGE_BYTES: Final = MESSAGE.bytes
 """Maximum size of a message of an upstream."""

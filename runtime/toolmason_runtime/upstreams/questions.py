@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.upstreams.foreign_text import MAX_QUOTED_LENGTH, heading, label, quotation, visible_text
 from toolmason_runtime.upstreams.secret_words import find_secret_word
-from toolmason_runtime.upstreams.spec import Upstream
+from toolmason_runtime.wire.results import compact_json
 
 MAX_QUESTIONS: Final = 5
 """Questions of an upstream in one call. Requests for roots are counted on their own."""

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.calls.call import ToolCall
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.specs.upstream import Upstream, UpstreamTool
 from toolmason_runtime.upstreams.connection import Connection
 from toolmason_runtime.upstreams.running_call import KEY_PREFIX, RunningCall
-from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
 
 
 def open_state(catalogue: Catalogue) -> Upstreams:  # noqa: ARG001  the signature of all kinds

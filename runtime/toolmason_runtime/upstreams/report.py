@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from toolmason_runtime.protocol.call import ToolCall
+from toolmason_runtime.calls.call import ToolCall
 
 _REGISTRY: Final = "toolmason_runtime.upstreams.registry"
 

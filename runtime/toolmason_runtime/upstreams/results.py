@@ -11,10 +11,10 @@ import anyio.to_thread
 from mcp import types
 from toolmason_runtime.chunks.bounded import bounded_text
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD, size_of
-from toolmason_runtime.protocol.content import Reply, Text
-from toolmason_runtime.protocol.results import compact_json
-from toolmason_runtime.protocol.visible_text import visible_pieces
+from toolmason_runtime.shared.answer_size import BLOCK_OVERHEAD, size_of
+from toolmason_runtime.shared.visible_text import visible_pieces
+from toolmason_runtime.wire.content import Reply, Text
+from toolmason_runtime.wire.results import compact_json
 
 MAX_MEDIA_CHARS: Final = 8 * 1024 * 1024
 """Maximum size of the pictures, sounds and resources of one answer, in characters of JSON."""

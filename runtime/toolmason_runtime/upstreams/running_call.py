@@ -25,15 +25,15 @@ from uuid import uuid4
 
 import anyio
 from mcp import MCPError, types
+from toolmason_runtime.calls.call import InputRequired, ToolCall
 from toolmason_runtime.programs.search_path import project_directories
-from toolmason_runtime.protocol.call import InputRequired, ToolCall
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.upstream import Upstream, UpstreamTool
 from toolmason_runtime.upstreams.changed_tools import approve_change
 from toolmason_runtime.upstreams.connection import Connection, Send, current, error_text, first_error
 from toolmason_runtime.upstreams.foreign_text import label
 from toolmason_runtime.upstreams.log_budget import LogBudget
 from toolmason_runtime.upstreams.questions import MAX_QUESTIONS, QuestionRefusedError
-from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
 
 MAX_WAITING_MESSAGES: Final = 100
 """Progress and log messages that wait for a client that reads slowly; further progress is dropped."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from toolmason_runtime.protocol.visible_text import escape_invisible
+from toolmason_runtime.shared.visible_text import escape_invisible
 
 _PARTS_OF_WORDS: Final = """
 password|passwd|passphrase|passcode|passkey|passwort|kennwort|losungswort|passord|wachtwoord|lösenord|adgangskode

@@ -13,10 +13,10 @@ from typing import Any
 
 from bench.schemas.corpus import load_corpus
 from hard_schemas import HARD, Schema
-from toolmason_runtime.protocol.binding import load_model
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.protocol.styles import STYLES
+from toolmason_runtime.calls.binding import load_model
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.shared.styles import STYLES
 
 from toolmason.schema import advertise
 from workbench_server.catalogue import CATALOGUE

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import Result
-from toolmason_runtime.protocol.styles import STYLES
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.catalogue.stats import report_stats, stats
 from toolmason.catalogue.table import catalogue

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.results import compact_json
+from toolmason_runtime.wire.results import compact_json
 
 from toolmason.catalogue.tools_field import tools_field
 from toolmason.clients import CLAUDE_CODE, CODEX, GEMINI_CLI, clients

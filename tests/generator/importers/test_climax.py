@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from toolmason_runtime.programs.argv import build_invocation
 from toolmason_runtime.programs.policy import Approval, Docker, HeadlessMode, Policy
 from toolmason_runtime.programs.policy_file import load_policy
-from toolmason_runtime.programs.spec import CommandTool, Risk
+from toolmason_runtime.shared.specs.program import CommandTool, Risk
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolmason_runtime.calls.binding import Binding, load_model
 from toolmason_runtime.programs.argv import build_invocation
 from toolmason_runtime.programs.handler import CommandRun, sent_arguments
-from toolmason_runtime.programs.spec import Invocation
-from toolmason_runtime.protocol.binding import Binding, load_model
+from toolmason_runtime.programs.invocation import Invocation
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.importers.command_line.climax import Imported, import_climax

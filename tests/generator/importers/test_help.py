@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.programs.argv import build_invocation
-from toolmason_runtime.programs.spec import CommandTool, Risk
+from toolmason_runtime.shared.specs.program import CommandTool, Risk
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics

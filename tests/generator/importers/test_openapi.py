@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 from toolmason_runtime.apis.request import build_request
-from toolmason_runtime.apis.spec import HttpTool
+from toolmason_runtime.shared.specs.request import HttpTool
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics

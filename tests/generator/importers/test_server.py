@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime.programs.access import SANDBOX, isolation
-from toolmason_runtime.upstreams.pins import fingerprint
+from toolmason_runtime.shared.specs.pins import fingerprint
 
 from toolmason.audit.mcp_client import list_tools
 from toolmason.audit.server_lists import ServerDescription

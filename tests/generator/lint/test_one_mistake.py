@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import tomli_w
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document

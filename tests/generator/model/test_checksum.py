@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from ruff import find_ruff_bin
-from toolmason_runtime.checksum import CHECKSUM_FILE, State, verify
+from toolmason_runtime.shared.checksum import CHECKSUM_FILE, State, verify
 
 from toolmason.model.checksum import add_checksum, checksum_file, parse_checksums
 from toolmason.model.rendered_file import RenderedFile

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from toolmason_runtime.programs.settings import command_tools
-from toolmason_runtime.programs.spec import PlacementKind, Risk
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.specs.program import PlacementKind, Risk
 
 from toolmason.catalogue.search_index import field_terms
 from toolmason.catalogue.table import catalogue

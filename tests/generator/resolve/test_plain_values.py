@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.protocol.validation import validator
+from toolmason_runtime.shared.values.validation import validator
 
 from toolmason.resolve.plain_values import is_plainly_valid
 

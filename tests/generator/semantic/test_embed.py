@@ -12,9 +12,9 @@ import pytest
 from concept_embedder import ConceptEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.search.postings import SemanticPostings
-from toolmason_runtime.search.words import SEMANTIC_WEIGHT, WordRanker
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.words import SEMANTIC_WEIGHT, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 from toolmason.semantic.embed import embed

@@ -53,7 +53,7 @@ def test_generate_copies_the_file_unchanged_and_its_server_finds_a_tool_by_meani
         "import json, sys\n"
         f"from {package}.catalogue import CATALOGUE\n"
         f"from {package}.server import load_index, load_postings\n"
-        "from toolmason_runtime.search.index import ToolIndex\n"
+        "from toolmason_runtime.shared.search.index import ToolIndex\n"
         "words = ToolIndex(CATALOGUE, CATALOGUE['tools'], load_index)\n"
         "both = ToolIndex(CATALOGUE, CATALOGUE['tools'], load_index, load_postings=load_postings)\n"
         "print(json.dumps([[hit.name for hit in index.search('memo')] for index in (words, both)]))\n"

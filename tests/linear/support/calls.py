@@ -32,12 +32,12 @@ BOUNDED_S: Final = 0.1
 
 def call_builders() -> None:
     """Call each function that builds a pattern, with every form that it can build."""
+    from toolmason_runtime.calls.secrets import protect
     from toolmason_runtime.install.clients import Client
-    from toolmason_runtime.protocol.secrets import protect
     from toolmason_runtime.remote.parse import _escaped_secrets
-    from toolmason_runtime.toml.reader import _is_quoted_literal
-    from toolmason_runtime.toml.rules import _pattern_check
-    from toolmason_runtime.toml.tables import Table, keys_of
+    from toolmason_runtime.shared.toml.reader import _is_quoted_literal
+    from toolmason_runtime.shared.toml.rules import _pattern_check
+    from toolmason_runtime.shared.toml.tables import Table, keys_of
 
     from toolmason.clients import clients
     from toolmason.importers.command_line.help.completion import _unquote

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from toolmason_runtime import ToolError
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_research.analysis.result import LONG_TEXT
 from workbench_research.analysis.token_budget import CUT_MARK, RESULT_TOKENS

@@ -34,9 +34,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, ListRootsResult, Root, TextContent
 from oracle import LEGACY, MODERN, Oracle
 from pydantic import FileUrl
-from toolmason_runtime.protocol.call import Level
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.calls.call import Level
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.selection import Selection
 
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.options import Options

@@ -6,7 +6,7 @@ import stringprep
 import sys
 
 import pytest
-from toolmason_runtime.apis.addresses import is_metadata_host, plain_host, private_reason
+from toolmason_runtime.shared.addresses import is_metadata_host, plain_host, private_reason
 
 _IGNORED = [chr(code) for code in range(sys.maxunicode + 1) if stringprep.in_table_b1(chr(code))]
 

@@ -17,8 +17,8 @@ from toolmason_runtime.apis.client import Answer, ApiClient, retry_after
 from toolmason_runtime.apis.connect import allows_address
 from toolmason_runtime.apis.request import Request
 from toolmason_runtime.apis.settings import ApiSettings, is_private, load_settings
-from toolmason_runtime.apis.spec import Api, Auth
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.request import Api, Auth
 
 from .conftest import TOKEN, Reply, Tracker
 

@@ -21,9 +21,9 @@ from toolmason_runtime.apis.client import Answer
 from toolmason_runtime.apis.request import Request
 from toolmason_runtime.apis.result import MAX_ERROR_CHARS, check_status
 from toolmason_runtime.apis.settings import load_settings
-from toolmason_runtime.apis.spec import Api, Auth
 from toolmason_runtime.programs import ProgramSettings
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.request import Api, Auth
 
 from .conftest import TOKEN, Reply, Tracker
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from toolmason_runtime.apis.pagination import joined, next_link, next_request
 from toolmason_runtime.apis.request import Request, build_request, join_url, with_query
 from toolmason_runtime.apis.settings import load_settings
-from toolmason_runtime.apis.spec import Api, Auth, HttpTool, Pagination, Place, Placement
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.request import Api, Auth, HttpTool, Pagination, Place, Placement
 
 BASE = "https://api.example.com/v1/"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

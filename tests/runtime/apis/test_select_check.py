@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from toolmason_runtime.apis.select import select
 from toolmason_runtime.apis.select_check import compile_errors
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
 
 pytest.importorskip("jq")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolmason_runtime.audit.command import main
+from toolmason_runtime.audit.command import audit_command
 from toolmason_runtime.audit.reader import parse_time
 
 AT = "2026-03-01T09:30:00.000Z"
@@ -39,7 +39,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], path: Path, *arguments: str) -> tuple[int, list[str], str]:
-    status = main([str(path), *arguments], prog="audit")
+    status = audit_command([str(path), *arguments], prog="audit")
     said = capsys.readouterr()
     return status, said.out.splitlines(), said.err
 

@@ -296,9 +296,9 @@ def test_a_removed_line_is_reported(ledger: Ledger, trail: Trail, capsys: Any) -
     lines = trail.path.read_text(encoding="ascii").splitlines(keepends=True)
     trail.path.write_text("".join(lines[:2] + lines[3:]), encoding="ascii")
 
-    from toolmason_runtime.audit.command import main
+    from toolmason_runtime.audit.command import audit_command
 
-    assert main([str(trail.path)], prog="audit") == 1
+    assert audit_command([str(trail.path)], prog="audit") == 1
     assert "1 line is missing" in capsys.readouterr().err
 
 

@@ -21,7 +21,7 @@ from toolmason_runtime.audit.log_file import LogFile, check_directory, key_path,
 from toolmason_runtime.audit.reader import DamagedLine, Line, log_files, read_lines
 from toolmason_runtime.audit.settings import audit_settings
 from toolmason_runtime.audit.start import start_audit
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
 
 if sys.platform == "win32":
     pytest.skip("Windows has neither these modes nor locks", allow_module_level=True)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from issuer import AUDIENCE, Issuer, make_key, public_jwk
-from toolmason_runtime.remote.budget import KEYS
 from toolmason_runtime.server.access_tokens import AccessTokens, TokenRules
 from toolmason_runtime.server.jwks import (
     FETCH_PERIOD_S,
@@ -21,6 +20,7 @@ from toolmason_runtime.server.jwks import (
     KeySet,
     KeysUnavailableError,
 )
+from toolmason_runtime.shared.budget import KEYS
 
 pytestmark = pytest.mark.anyio
 

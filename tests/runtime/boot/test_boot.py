@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from oracle import LEGACY, MODERN
 from stdio_peer import PATIENCE_S, Peer
-from toolmason_runtime.boot import CATALOGUE, CLASSIC, DEFAULT, NO_COMMANDS, OPENING
 from toolmason_runtime.programs.settings import ProgramSettings
-from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.opening import CATALOGUE, CLASSIC, DEFAULT, NO_COMMANDS, OPENING
+from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.transports.stdio.encoding import encode_result
 from toolmason_runtime.transports.stdio.session import Session
 

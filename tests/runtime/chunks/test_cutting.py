@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.chunks import cutting
 from toolmason_runtime.chunks.cutting import cut, truncated
-from toolmason_runtime.protocol.answer_size import size_of
+from toolmason_runtime.shared.answer_size import size_of
 
 PLENTY = 1_000_000
 

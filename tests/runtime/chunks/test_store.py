@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
+from toolmason_runtime.calls.text_store import KeptText
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.protocol.text_store import KeptText
 
 pytestmark = pytest.mark.anyio
 

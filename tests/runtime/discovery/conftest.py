@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.discovery import Style, style_for
-from toolmason_runtime.protocol.catalogue import Catalogue, ExampleEntry, ToolEntry
-from toolmason_runtime.protocol.selection import Selection, visible_tools
-from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.shared.catalogue import Catalogue, ExampleEntry, ToolEntry
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.selection import Selection, visible_tools
 
 from toolmason.catalogue.search_index import build_index
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolmason_runtime.discovery.listing import listed_tool
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue
 
 MakeDesk = Callable[..., Any]
 

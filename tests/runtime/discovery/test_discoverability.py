@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue
 
 from toolmason.catalogue.search_index import build_index
 from toolmason.lint.discoverability import rank_use_cases

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK_ENTRY
-from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.text import STOP_WORDS
-from toolmason_runtime.search.words import SearchData, WordRanker
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.text import STOP_WORDS
+from toolmason_runtime.shared.search.words import SearchData, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_server.catalogue import CATALOGUE as WORKBENCH
 

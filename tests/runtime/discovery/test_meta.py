@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue
 
 MakeDesk = Callable[..., Any]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from quiet_context import QuietContext
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.rankers import Ranker, load_ranker
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.rankers import Ranker, load_ranker
 
 from toolmason.catalogue.search_index import build_index
 

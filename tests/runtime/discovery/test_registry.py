@@ -3,8 +3,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.registry import (
+from toolmason_runtime.calls.registry import (
     ParameterSpec,
     ToolExample,
     ToolMetadata,
@@ -12,6 +11,7 @@ from toolmason_runtime.protocol.registry import (
     list_all_tools,
     type_text,
 )
+from toolmason_runtime.shared.catalogue import Catalogue
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.protocol.tokens import estimate_tokens
-from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.text import STOP_WORDS, fold
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.text import STOP_WORDS, fold
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 MakeIndex = Callable[[Catalogue], ToolIndex]
 

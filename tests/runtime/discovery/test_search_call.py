@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.discovery.listing import listed_tool
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK_ENTRY
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 MakeDesk = Callable[..., Any]
 RESULT = {"tool_name", "description", "signature"}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.search.words import SearchData, WordRanker
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.search.words import SearchData, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.selection import Selection, visible_tools
-from toolmason_runtime.protocol.styles import STYLES
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.selection import Selection, visible_tools
+from toolmason_runtime.shared.styles import STYLES
 
 
 def test_tools_of_the_tier_all_are_served_only_when_asked_for(catalogue: Catalogue) -> None:

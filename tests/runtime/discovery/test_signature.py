@@ -14,10 +14,10 @@ from bench.schemas.corpus import load_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 from signature_reader import SignatureReader, arguments_for
+from toolmason_runtime.calls.arguments import ArgumentValidator
 from toolmason_runtime.discovery.signature import Signature, signature
-from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.errors import ToolError
 
 from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Diagnostics

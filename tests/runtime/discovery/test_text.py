@@ -6,7 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.search.text import bigrams, fold, ngrams, normalize_name, terms, words
+from toolmason_runtime.shared.search.text import bigrams, fold, ngrams, normalize_name, terms, words
 
 
 @pytest.mark.parametrize("name", ["read_files", "readFiles", "ReadFiles", "read-files", "read files", "read.files"])
@@ -73,7 +73,7 @@ def test_squeezing_is_done_once(text: str) -> None:
 def test_stemming_loads_the_english_stemmer_alone() -> None:
     program = (
         "import sys\n"
-        "from toolmason_runtime.search.text import terms\n"
+        "from toolmason_runtime.shared.search.text import terms\n"
         "assert not [name for name in sys.modules if 'snowball' in name]\n"
         "assert terms('files') == ['file']\n"
         "print([name for name in sys.modules if name.endswith('_stemmer')])\n"

@@ -16,10 +16,11 @@ from mcp.client.context import ClientRequestContext
 from oracle import LEGACY, MODERN, Oracle, watched
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs.approval import MAX_COMMAND_LENGTH, MAX_INPUT_LENGTH, command_text, question
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.policy import Approval, Docker, HeadlessMode, Policy, ToolRule
 from toolmason_runtime.programs.settings import ProgramSettings
-from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind, Program, Risk
 from toolmason_runtime.server.sdk import sdk_server
+from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind, Program, Risk
 
 pytestmark = pytest.mark.anyio
 both_eras = pytest.mark.parametrize("mode", ["legacy", MODERN])

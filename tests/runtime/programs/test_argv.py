@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, build_invocation, effective_values, expand_variables
-from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind, Program
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.programs.invocation import Invocation
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind, Program
 
 HOME = {"HOME": "/home/ada"}
 

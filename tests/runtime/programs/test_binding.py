@@ -23,9 +23,9 @@ from toolmason_runtime.programs.argv import build_invocation
 from toolmason_runtime.programs.handler import check_positionals_contiguous, sent_arguments
 from toolmason_runtime.programs.policy import DefaultAccess, Policy, ToolRule
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, command_tools, load_program_settings
-from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program
-from toolmason_runtime.protocol.answer_size import max_answer_size, size_of, text_budget
 from toolmason_runtime.server.command import Command
+from toolmason_runtime.shared.answer_size import max_answer_size, size_of, text_budget
+from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind, Program
 
 pytestmark = pytest.mark.anyio
 

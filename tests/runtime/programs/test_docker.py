@@ -17,8 +17,8 @@ import pytest
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs.docker import in_container
 from toolmason_runtime.programs.execute import Outcome, run
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.policy import Docker
-from toolmason_runtime.programs.spec import Invocation
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from toolmason_runtime.programs.execute import run
 from toolmason_runtime.programs.docker import in_container
 from toolmason_runtime.programs.policy import Docker
-from toolmason_runtime.programs.spec import Invocation
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.transports.shutdown import leave
 
 moment, place, *argv = sys.argv[1:]

@@ -23,9 +23,9 @@ import pytest
 from toolmason_runtime import ToolError
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.result_text import reply
-from toolmason_runtime.programs.spec import Invocation
-from toolmason_runtime.protocol.answer_size import DEFAULT_SIZE, size_of
+from toolmason_runtime.shared.answer_size import DEFAULT_SIZE, size_of
 
 pytestmark = pytest.mark.anyio
 

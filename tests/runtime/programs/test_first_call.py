@@ -9,8 +9,8 @@ import threading
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.server.preparation import Preparation
+from toolmason_runtime.shared.catalogue import ToolEntry
 
 HEAVY = ("pydantic", "mcp", "jsonschema", "climax_server.vcs.models")
 SERVER = f"""

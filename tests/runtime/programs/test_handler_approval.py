@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from toolmason_runtime import ToolCall, ToolError
+from toolmason_runtime.calls.call import InputRequired, Level
 from toolmason_runtime.programs import ProgramSettings, Risk, approve_handler, escape_invisible
 from toolmason_runtime.programs.approval import MAX_INPUT_LENGTH, shorten_middle
 from toolmason_runtime.programs.policy import Approval, HeadlessMode, Policy, ToolRule
-from toolmason_runtime.protocol.call import InputRequired, Level
 
 pytestmark = pytest.mark.anyio
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from pydantic import Field
+from toolmason_runtime.calls.model import Model
 from toolmason_runtime.programs.argv import build_invocation, with_joined_maps
 from toolmason_runtime.programs.execute import Outcome
 from toolmason_runtime.programs.json_output import MAX_OUTPUT_BYTES, read_json_output
 from toolmason_runtime.programs.output_buffer import Capture
-from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.model import Model
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind, Program
 
 from toolmason import pipeline
 from toolmason.diagnostics import Diagnostics

@@ -22,10 +22,10 @@ from toolmason_runtime import ToolError
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs import launcher_client
 from toolmason_runtime.programs.execute import MAX_PROGRAMS, Outcome, run
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.launcher import Descriptors, Request
 from toolmason_runtime.programs.result_text import reply
 from toolmason_runtime.programs.sandbox import Access
-from toolmason_runtime.programs.spec import Invocation
 
 pytestmark = [
     pytest.mark.anyio,
@@ -219,7 +219,7 @@ async def test_program_of_a_caller_that_was_cancelled_is_not_started(tmp_path: P
 NO_PROC = """
 import asyncio
 from toolmason_runtime.programs.execute import run
-from toolmason_runtime.programs.spec import Invocation
+from toolmason_runtime.programs.invocation import Invocation
 try:
     asyncio.run(run(Invocation(argv=("echo", "started"))))
 except Exception as error:

@@ -15,7 +15,7 @@ from toolmason_runtime import MethodError
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.programs.policy_file import load_policy
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import load
@@ -453,7 +453,7 @@ def test_fr_017_sc_003_a_server_without_programs_loads_nothing_of_them() -> None
     code = (
         "import asyncio, sys\n"
         "from sample_server.server import build_dispatcher\n"
-        "from toolmason_runtime.protocol.selection import Selection\n"
+        "from toolmason_runtime.shared.selection import Selection\n"
         "server = build_dispatcher(Selection('classic'))\n"
         "class Client: capabilities = {}\n"
         "params = {'name': 'shout', 'arguments': {'text': 'a'}}\n"

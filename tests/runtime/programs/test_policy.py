@@ -26,8 +26,8 @@ from toolmason_runtime.programs.policy import (
     ToolRule,
 )
 from toolmason_runtime.programs.policy_file import PolicyError, load_policy
-from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program, Risk
-from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind, Program, Risk
 
 POLICIES = Path(__file__).parent / "policies"
 

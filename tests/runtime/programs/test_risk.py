@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.programs.risk import risk_of
-from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program, Risk
+from toolmason_runtime.shared.specs.program import ArgumentPlacement, CommandTool, PlacementKind, Program, Risk
 
 METHODS = {"GET": Risk.READ, "POST": Risk.WRITE, "DELETE": Risk.DESTRUCTIVE}
 

@@ -25,8 +25,9 @@ from toolmason_runtime.programs.access import (
 )
 from toolmason_runtime.programs.executable import find_executable
 from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.sandbox import Access
-from toolmason_runtime.programs.spec import Invocation, Permissions, Risk
+from toolmason_runtime.shared.specs.program import Permissions, Risk
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from oracle import LEGACY
 from stdio_peer import talking as speaking
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 Talking = Callable[..., AbstractAsyncContextManager[Client]]
 VARIABLE = "NOTES_PREFIX"

@@ -17,8 +17,8 @@ from mcp.shared.exceptions import MCPError
 from oracle import LEGACY
 from quiet_context import QuietContext
 from toolmason_runtime import MethodError
-from toolmason_runtime.protocol.json_boundary import sanitize
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
+from toolmason_runtime.wire.json_boundary import sanitize
 
 pytestmark = pytest.mark.anyio
 INTERNAL_ERROR = -32603

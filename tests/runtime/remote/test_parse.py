@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.remote.budget import Budget
 from toolmason_runtime.remote.parse import RemoteDataError, count_values, mask_text, parse
+from toolmason_runtime.shared.budget import Budget
 
 SECRET = "s3cret/täken\U0001f511"
 VALUES = st.recursive(

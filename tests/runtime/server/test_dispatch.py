@@ -13,7 +13,7 @@ from quiet_context import QuietContext
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import build_dispatcher
 from toolmason_runtime import MethodError
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 pytestmark = pytest.mark.anyio
 CLASSIC = Selection("classic", all_tools=True)

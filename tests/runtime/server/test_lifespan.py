@@ -12,8 +12,8 @@ from quiet_context import QuietContext
 from sample_server.handlers import OPENED, Notebook
 from sample_server.server import build_dispatcher, build_server
 from toolmason_runtime import ToolError
-from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.lifespan import Lifespan
+from toolmason_runtime.shared.selection import Selection
 
 pytestmark = pytest.mark.anyio
 CLASSIC = Selection("classic")

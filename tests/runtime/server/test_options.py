@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from toolmason_runtime import ToolError
-from toolmason_runtime.protocol import secrets
+from toolmason_runtime.calls import secrets
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.logging import LogLines, TextLines
 from toolmason_runtime.server.option_types import parse_value

@@ -10,10 +10,10 @@ from threading import Event
 import pytest
 from oracle import LEGACY
 from stdio_peer import PATIENCE_S, talking
-from toolmason_runtime.protocol import binding
-from toolmason_runtime.protocol.binding import Binding, HandlerExitError, exclusive_import
-from toolmason_runtime.protocol.catalogue import ToolEntry
+from toolmason_runtime.calls import binding
+from toolmason_runtime.calls.binding import Binding, HandlerExitError, exclusive_import
 from toolmason_runtime.server.preparation import Preparation
+from toolmason_runtime.shared.catalogue import ToolEntry
 
 SERVER = """
 import sys

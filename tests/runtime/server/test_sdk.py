@@ -15,10 +15,10 @@ from mcp.shared.exceptions import MCPError
 from oracle import LEGACY, MODERN, Oracle, watched
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import build_server, load_index
-from toolmason_runtime.protocol.call import Context
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.calls.call import Context
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.sdk import sdk_server
+from toolmason_runtime.shared.selection import Selection
 
 pytestmark = pytest.mark.anyio
 both_eras = pytest.mark.parametrize("mode", ["legacy", MODERN])

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings
-from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.selection import Selection
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import load

@@ -19,7 +19,7 @@ from issuer import Issuer
 from notes_process import META, PATIENCE_S, free_port
 from oracle import LEGACY
 from stdio_peer import Peer, talking
-from toolmason_runtime.audit.command import main
+from toolmason_runtime.audit.command import audit_command
 
 LEDGER = Path(__file__).parents[1] / "audit" / "ledger"
 Fields = dict[str, Any]
@@ -34,7 +34,7 @@ class Trail:
     def read(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> list[Fields]:
         """Return the lines that `audit FILE ARGUMENTS` prints."""
         capsys.readouterr()
-        main([str(self.path), *arguments, "--format", "json"], prog="audit")
+        audit_command([str(self.path), *arguments, "--format", "json"], prog="audit")
         return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
     def text(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolmason_runtime import MethodError
-from toolmason_runtime.protocol.call import InputRequired
+from toolmason_runtime.calls.call import InputRequired
 
 
 class QuietContext:

@@ -7,7 +7,14 @@ import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.toml.positions import MAX_KEY_PARTS, KeyPath, Position, find_long_key, key_positions, scan_keys
+from toolmason_runtime.shared.toml.positions import (
+    MAX_KEY_PARTS,
+    KeyPath,
+    Position,
+    find_long_key,
+    key_positions,
+    scan_keys,
+)
 
 KEYS = st.one_of(
     st.sampled_from(

@@ -5,11 +5,11 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
 import pytest
-from toolmason_runtime.toml.document import TomlDocument
-from toolmason_runtime.toml.json_values import MAX_DEPTH
-from toolmason_runtime.toml.problems import Kind, Problem
-from toolmason_runtime.toml.reader import TableCheck, TableContext, read
-from toolmason_runtime.toml.tables import (
+from toolmason_runtime.shared.toml.document import TomlDocument
+from toolmason_runtime.shared.toml.json_values import MAX_DEPTH
+from toolmason_runtime.shared.toml.problems import Kind, Problem
+from toolmason_runtime.shared.toml.reader import TableCheck, TableContext, read
+from toolmason_runtime.shared.toml.tables import (
     Idiom,
     JsonValue,
     Table,

@@ -197,7 +197,7 @@ def test_log_contains_no_full_session_id_and_no_token() -> None:
 
 STALLED = """
 import socket
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.transports import http, http_connection
 from toolmason_runtime.transports.shutdown import Shutdown
 from sample_server.server import build_server

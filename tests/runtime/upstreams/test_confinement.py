@@ -17,10 +17,10 @@ from mcp import Client
 from mcp.types import TextContent
 from toolmason_runtime.programs import sandbox
 from toolmason_runtime.programs.access import SANDBOX
-from toolmason_runtime.programs.spec import Permissions
+from toolmason_runtime.shared.specs.program import Permissions
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.upstreams.confinement import Confinement, home_directory, sandbox_advice
 from toolmason_runtime.upstreams.process import UpstreamProcess
-from toolmason_runtime.upstreams.spec import Upstream
 
 pytestmark = [
     pytest.mark.anyio,

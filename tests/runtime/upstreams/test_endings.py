@@ -16,8 +16,8 @@ from mcp.types import CallToolResult, TextContent
 from oracle import LEGACY
 from stdio_peer import talking as talking_to_process
 from toolmason_runtime.serving import ProgramSettings
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.upstreams.process import UpstreamProcess
-from toolmason_runtime.upstreams.spec import Upstream
 
 pytestmark = pytest.mark.anyio
 

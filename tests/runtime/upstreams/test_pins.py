@@ -13,9 +13,9 @@ from mcp import Client, types
 from mcp.types import CallToolResult, TextContent
 from toolmason_runtime.audit.calls import DENIALS
 from toolmason_runtime.serving import ProgramSettings
+from toolmason_runtime.shared.specs.pins import compare, fingerprint, is_pinned
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.upstreams.changed_tools import CHANGED
-from toolmason_runtime.upstreams.pins import compare, fingerprint, is_pinned
-from toolmason_runtime.upstreams.spec import Upstream
 
 Talk = Callable[..., AbstractAsyncContextManager[Client]]
 SCHEMA = {"type": "object"}

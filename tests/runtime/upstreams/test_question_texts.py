@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.upstreams.foreign_text import MAX_QUOTED_LENGTH, MAX_QUOTED_LINES, label, quotation, visible_text
 from toolmason_runtime.upstreams.questions import QuestionRefusedError, form_question
 from toolmason_runtime.upstreams.secret_words import find_secret_word
-from toolmason_runtime.upstreams.spec import Upstream
 
 UPSTREAM = Upstream(name="ev", command=("ev",))
 ENGLISH = """

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.selection import Selection
 
 from workbench_server.catalogue import CATALOGUE
 

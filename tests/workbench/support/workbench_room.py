@@ -15,8 +15,8 @@ import jsonschema
 import pytest
 from mcp_types import methods
 from oracle import ERAS, MODERN
-from toolmason_runtime.protocol.call import Level
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.calls.call import Level
+from toolmason_runtime.shared.selection import Selection
 
 from workbench_handlers.workspace.roots import Root
 from workbench_server.catalogue import CATALOGUE

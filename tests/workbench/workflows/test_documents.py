@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.errors import MethodError
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.shared.errors import MethodError
+from toolmason_runtime.shared.selection import Selection
 
 from workbench_server.options import Options
 from workbench_server.server import build_dispatcher

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique

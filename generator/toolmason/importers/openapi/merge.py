@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import tomlkit
-from toolmason_runtime.toml.positions import dotted, scan_keys
+from toolmason_runtime.shared.toml.positions import dotted, scan_keys
 
 from toolmason.importers.inline_toml import inline_key
 from toolmason.importers.notes import ImporterError

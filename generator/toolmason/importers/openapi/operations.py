@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
+from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
 
 from toolmason.importers.names import snake, unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text

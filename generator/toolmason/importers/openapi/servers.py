@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
-from toolmason_runtime.apis.addresses import is_loopback_host, is_metadata_host, private_reason
-from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.addresses import is_loopback_host, is_metadata_host, private_reason
+from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.importers.names import snake, unique
 from toolmason.importers.notes import ImporterError

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from toolmason_runtime.apis.addresses import is_metadata_host, private_reason
-from toolmason_runtime.remote.budget import DESCRIPTION
-from toolmason_runtime.remote.parse import RemoteDataError, TooDeepError, TooManyValuesError, parse
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.addresses import is_metadata_host, private_reason
+from toolmason_runtime.shared.budget import DESCRIPTION
+from toolmason_runtime.shared.toml.problems import quoted
+from toolmason_runtime.toolkit import RemoteDataError, TooDeepError, TooManyValuesError, parse
 
 from toolmason.importers.notes import ImporterError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from toolmason_runtime.toml.positions import Position
+from toolmason_runtime.shared.toml.positions import Position
 
 from toolmason.importers.inline_toml import inline_key, inline_value
 from toolmason.importers.manifest_writer import remove_invalid, toml_text

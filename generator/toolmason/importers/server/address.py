@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from toolmason_runtime.programs.argv import expand_variables
-from toolmason_runtime.programs.execute import base_environment
-from toolmason_runtime.programs.spec import Permissions
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.toml.problems import quoted
-from toolmason_runtime.upstreams.confinement import Confinement, is_script
-from toolmason_runtime.upstreams.spec import DEFAULT_PERMISSIONS, Upstream
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.specs.program import Permissions
+from toolmason_runtime.shared.specs.upstream import DEFAULT_PERMISSIONS, Upstream
+from toolmason_runtime.shared.toml.problems import quoted
+from toolmason_runtime.toolkit import Confinement, base_environment, expand_variables, is_script
 
 from toolmason.audit.mcp_client import Launch, describe_server
 from toolmason.audit.server_address import is_secret_name, is_url, secret_words

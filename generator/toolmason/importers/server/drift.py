@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.problems import quoted
-from toolmason_runtime.upstreams.confinement import home_directory
-from toolmason_runtime.upstreams.pins import fingerprint, is_pinned
-from toolmason_runtime.upstreams.spec import Upstream
+from toolmason_runtime.shared.specs.pins import fingerprint, is_pinned
+from toolmason_runtime.shared.specs.upstream import Upstream
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.problems import quoted
+from toolmason_runtime.toolkit import home_directory
 
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.terminal import Progress

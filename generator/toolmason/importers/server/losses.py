@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from toolmason_runtime.toml.positions import Position
+from toolmason_runtime.shared.toml.positions import Position
 
 from toolmason.importers.notes import Notes
 

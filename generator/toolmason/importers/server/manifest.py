@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.audit.server_lists import ServerDescription
 from toolmason.importers.manifest_writer import remove_invalid

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.problems import quoted
-from toolmason_runtime.upstreams.foreign_text import visible_text
-from toolmason_runtime.upstreams.pins import fingerprint
+from toolmason_runtime.shared.specs.pins import fingerprint
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.problems import quoted
+from toolmason_runtime.toolkit import visible_text
 
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from toolmason_runtime.toml.reader import TableCheck, TableContext
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.reader import TableCheck, TableContext
+from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.kinds.command.checks import MAX_EXIT_CODE, PARAM_KEYS, check_cli, check_cli_param, check_command_tool
 from toolmason.kinds.command.tables import CliParamTable, CliTable, CommandKeys, CommandTables

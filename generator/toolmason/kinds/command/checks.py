@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import either, kind_of, table_name
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.problems import either, kind_of, table_name
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.kinds.command.tables import CliDefaultsTable, CliTable
 from toolmason.manifest.checks import (

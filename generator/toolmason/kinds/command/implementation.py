@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolmason_runtime.programs.spec import CommandTool, Program
+from toolmason_runtime.shared.specs.program import CommandTool, Program
 
 from toolmason.kinds.command.tables import CliTable
 from toolmason.model.implementation import Group, Implementation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from toolmason_runtime.programs.spec import (
+from toolmason_runtime.shared.specs.program import (
     ArgumentPlacement,
     CommandTool,
     Permissions,
@@ -13,7 +13,7 @@ from toolmason_runtime.programs.spec import (
     Program,
     Risk,
 )
-from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.kinds.command.implementation import Cli, CommandImplementation
 from toolmason.kinds.command.risk import base_risk, check_risk, format_risk, possible_risks, risk_by_value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from toolmason_runtime.programs.spec import CommandTool, Risk
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.problems import either, quoted
+from toolmason_runtime.shared.specs.program import CommandTool, Risk
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.positions import KeyPath
+from toolmason_runtime.shared.toml.problems import either, quoted
 
 from toolmason.manifest.checks import RISKS
 from toolmason.manifest.tables import ToolTable

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from toolmason_runtime.toml.tables import Idiom, JsonValue, PartialTable, Table, advised, at_most, key, not_empty
+from toolmason_runtime.shared.toml.tables import Idiom, JsonValue, PartialTable, Table, advised, at_most, key, not_empty
 
 from toolmason.manifest.idioms import CLI_DEFAULT_KEYS, type_hint
 from toolmason.manifest.rules import FLAG, SUMMARY, VARIABLE

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from toolmason_runtime.programs.argv import UnsafeArgumentError, build_invocation, items, with_joined_maps
-from toolmason_runtime.programs.spec import CommandTool, PlacementKind
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.specs.program import CommandTool, PlacementKind
+from toolmason_runtime.shared.toml.problems import quoted
+from toolmason_runtime.toolkit import UnsafeArgumentError, build_invocation, items, with_joined_maps
 
 from toolmason.model.types import Property
 from toolmason.resolve.context import ResolveContext

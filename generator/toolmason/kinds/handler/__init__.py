@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.kinds.handler.checks import check_handler_tool
 from toolmason.kinds.handler.tables import HandlerKeys

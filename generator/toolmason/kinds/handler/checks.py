@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.manifest.checks import check_hints
 

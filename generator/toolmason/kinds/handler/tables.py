@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolmason_runtime.toml.tables import Table, key
+from toolmason_runtime.shared.toml.tables import Table, key
 
 from toolmason.manifest.rules import FUNCTION
 

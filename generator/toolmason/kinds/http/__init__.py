@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.toml.reader import TableCheck, TableContext
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.reader import TableCheck, TableContext
+from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.kinds.http.checks import PARAM_KEYS, check_api, check_api_tool, check_auth, check_paginate
 from toolmason.kinds.http.tables import ApiTable, AuthTable, HttpKeys, HttpTables, PaginateTable

@@ -6,9 +6,9 @@ import ipaddress
 import re
 from typing import Final
 
-from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
-from toolmason_runtime.toml.problems import either, quoted, table_name
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
+from toolmason_runtime.shared.toml.problems import either, quoted, table_name
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.manifest.checks import REQUEST_LOCATIONS, RISKS, check_headers, check_one_risk, table_of
 

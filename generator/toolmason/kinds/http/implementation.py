@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolmason_runtime.apis.spec import Api, HttpTool
-from toolmason_runtime.extras import APIS
+from toolmason_runtime.shared.extras import APIS
+from toolmason_runtime.shared.specs.request import Api, HttpTool
 
 from toolmason.kinds.http.tables import ApiTable
 from toolmason.model.implementation import Group, Implementation

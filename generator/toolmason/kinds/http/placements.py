@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolmason_runtime.apis.spec import Place, Placement
+from toolmason_runtime.shared.specs.request import Place, Placement
 
 from toolmason.kinds.http.tables import ApiTable, HttpKeys
 from toolmason.manifest.checks import REQUEST_LOCATIONS

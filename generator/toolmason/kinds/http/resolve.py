@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolmason_runtime.apis.spec import Api, Auth, HttpTool, Pagination
-from toolmason_runtime.programs.spec import Risk
+from toolmason_runtime.shared.specs.program import Risk
+from toolmason_runtime.shared.specs.request import Api, Auth, HttpTool, Pagination
 
 from toolmason.kinds.http.implementation import HttpApi, HttpImplementation
 from toolmason.kinds.http.placements import default_placement, find_problems, placement_of

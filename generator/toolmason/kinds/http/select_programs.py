@@ -30,7 +30,7 @@ def select_errors(selects: Iterable[str], store: Store | None) -> dict[str, str]
     if not programs:
         return {}
     # Imported late: it imports the part of the runtime that starts programs.
-    from toolmason_runtime.apis.select_check import is_installed
+    from toolmason_runtime.toolkit import is_installed
 
     if not is_installed():
         return {}
@@ -57,7 +57,7 @@ _PREFIX: Final = "error: "
 
 def _compile(programs: list[str]) -> dict[str, tuple[str, bool]]:
     """Compile programs; return the error of each, and whether it is the same in each run."""
-    from toolmason_runtime.apis.select_check import UnfinishedProgramError, compile_errors
+    from toolmason_runtime.toolkit import UnfinishedProgramError, compile_errors
 
     try:
         found = [(error, True) for error in compile_errors(programs)]

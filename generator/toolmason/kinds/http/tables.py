@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from toolmason_runtime.toml.tables import Idiom, PartialTable, Table, key, matching
+from toolmason_runtime.shared.toml.tables import Idiom, PartialTable, Table, key, matching
 
 from toolmason.manifest.idioms import API_KEYS
 from toolmason.manifest.rules import HEADER, MEMBER, SUMMARY, TEXT, WEB_ADDRESS, WIRE_NAME

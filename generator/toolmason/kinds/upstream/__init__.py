@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.toml.reader import TableCheck, TableContext
-from toolmason_runtime.toml.tables import Table
+from toolmason_runtime.shared.toml.reader import TableCheck, TableContext
+from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.kinds.kind import Kind, KindTool, Section
 from toolmason.kinds.upstream.checks import check_upstream, check_upstream_argument, check_upstream_tool

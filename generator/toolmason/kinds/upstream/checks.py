@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.toml.problems import either, table_name, unprintable
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.problems import either, table_name, unprintable
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.manifest.checks import (
     check_access,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolmason_runtime.extras import HTTP
-from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
+from toolmason_runtime.shared.extras import HTTP
+from toolmason_runtime.shared.specs.upstream import Upstream, UpstreamTool
 
 from toolmason.kinds.upstream.tables import UpstreamTable
 from toolmason.model.implementation import Group, Implementation

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from toolmason_runtime.programs.spec import Permissions, Risk
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
+from toolmason_runtime.shared.specs.program import Permissions, Risk
+from toolmason_runtime.shared.specs.upstream import Upstream, UpstreamTool
+from toolmason_runtime.shared.suggestions import did_you_mean
 
 from toolmason.kinds.kind import KindTool
 from toolmason.kinds.upstream.implementation import UpstreamImplementation, UpstreamServer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from toolmason_runtime.toml.tables import JsonValue, PartialTable, Table, key, matching, not_empty
+from toolmason_runtime.shared.toml.tables import JsonValue, PartialTable, Table, key, matching, not_empty
 
 from toolmason.manifest.rules import SUMMARY
 from toolmason.manifest.tables import DefaultsTable

@@ -12,7 +12,7 @@ from toolmason_runtime.transports.stdio.connection import Connection
 from toolmason_runtime.transports.stdio.io_threads import Output, start_reader
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
+    from toolmason_runtime.calls.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.messages import LineBuffer
     from toolmason_runtime.transports.shutdown import Shutdown
     from toolmason_runtime.transports.stdio.session import Session

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime.protocol.errors import INTERNAL_ERROR, MethodError
+from toolmason_runtime.shared.errors import INTERNAL_ERROR, MethodError
 from toolmason_runtime.transports.messages import RequestId
 from toolmason_runtime.transports.stdio.encoding import encode_error, encode_result
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.audit import events
-from toolmason_runtime.protocol.errors import MethodError
+from toolmason_runtime.shared.errors import MethodError
 from toolmason_runtime.transports.messages import MalformedError, Wire
 from toolmason_runtime.transports.stdio.calls import Call, Calls
 from toolmason_runtime.transports.stdio.client_requests import ClientRequests
@@ -17,7 +17,7 @@ from toolmason_runtime.transports.stdio.request_state import RequestStates
 from toolmason_runtime.transports.stdio.subscriptions import LISTEN, SUBSCRIBE, Subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
+    from toolmason_runtime.calls.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.stdio.io_threads import Output, Received
     from toolmason_runtime.transports.stdio.session import Session
 

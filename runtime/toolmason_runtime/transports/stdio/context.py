@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolmason_runtime.protocol.answers import is_answer_to
-from toolmason_runtime.protocol.request_context import RequestContext, malformed_answer, refused_by_client
-from toolmason_runtime.protocol.requests import progress_token
+from toolmason_runtime.calls.request_context import RequestContext, malformed_answer, refused_by_client
 from toolmason_runtime.transports.stdio.client_requests import ClientRequests, RefusedError
+from toolmason_runtime.wire.answers import is_answer_to
+from toolmason_runtime.wire.requests import progress_token
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.call import Level
+    from toolmason_runtime.calls.call import Level
     from toolmason_runtime.transports.stdio.calls import Call
     from toolmason_runtime.transports.stdio.session import Session
 

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
     from typing import Any
 
-    from toolmason_runtime.protocol.errors import MethodError
+    from toolmason_runtime.shared.errors import MethodError
     from toolmason_runtime.transports.messages import RequestId
 
 
@@ -24,7 +24,7 @@ def encode(message: dict[str, Any]) -> bytes:
 def _encode_anything(message: dict[str, Any]) -> bytes:
     """Encode a log message whose data contains Python objects, such as models and paths."""
     from pydantic_core import to_json, to_jsonable_python
-    from toolmason_runtime.protocol.results import encodable
+    from toolmason_runtime.wire.results import encodable
 
     return to_json(encodable(to_jsonable_python(message, inf_nan_mode="null")), inf_nan_mode="null") + b"\n"
 

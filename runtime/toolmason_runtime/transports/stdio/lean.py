@@ -20,7 +20,7 @@ from toolmason_runtime.transports.stdio.session import Session
 from toolmason_runtime.transports.stdio.sync_phase import SyncPhase
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
+    from toolmason_runtime.calls.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.shutdown import Shutdown
     from toolmason_runtime.transports.stdio.session import Opened
 

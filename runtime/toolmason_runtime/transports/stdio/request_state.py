@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.shared.errors import INVALID_PARAMS, MethodError
 
 LIFETIME_S: Final = 600.0
 METHODS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from toolmason_runtime.protocol.errors import (
+from toolmason_runtime.shared.errors import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     MethodError,
 )
-from toolmason_runtime.protocol.requests import (
+from toolmason_runtime.shared.server_info import server_info
+from toolmason_runtime.wire.requests import (
     CAPABILITIES,
     CLIENT_INFO,
     DEFAULT_LEVEL,
@@ -22,15 +23,14 @@ from toolmason_runtime.protocol.requests import (
     meta_of,
     request_shape,
 )
-from toolmason_runtime.protocol.server_info import server_info
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any, Final
 
-    from toolmason_runtime.protocol.call import Level
-    from toolmason_runtime.protocol.catalogue import ServerEntry
+    from toolmason_runtime.calls.call import Level
+    from toolmason_runtime.shared.catalogue import ServerEntry
 
     Params = Mapping[str, Any]
 

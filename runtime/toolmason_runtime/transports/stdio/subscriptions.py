@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime.protocol.errors import MethodError
-from toolmason_runtime.protocol.requests import SUBSCRIPTION_ID
-from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
+from toolmason_runtime.shared.errors import MethodError
+from toolmason_runtime.wire.requests import SUBSCRIPTION_ID
+from toolmason_runtime.wire.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
+    from toolmason_runtime.calls.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.stdio.calls import Call
     from toolmason_runtime.transports.stdio.client_requests import ClientRequests
     from toolmason_runtime.transports.stdio.context import LeanContext

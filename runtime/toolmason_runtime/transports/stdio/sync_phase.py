@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.audit import events
-from toolmason_runtime.protocol.errors import INTERNAL_ERROR, MethodError
+from toolmason_runtime.shared.errors import INTERNAL_ERROR, MethodError
 from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, MalformedError, Wire, decode
 from toolmason_runtime.transports.shutdown import Shutdown, leave
 from toolmason_runtime.transports.stdio.descriptors import write_all
 from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
+    from toolmason_runtime.calls.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.stdio.session import Session
 
 _METHODS: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime import ToolCall, ToolError
-from toolmason_runtime.protocol.binding import Binding
+from toolmason_runtime.calls.binding import Binding
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from toolmason_runtime.protocol.catalogue import Catalogue
+    from toolmason_runtime.shared.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)

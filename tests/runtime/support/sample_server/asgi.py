@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.asgi import AsgiApp
+from toolmason_runtime.shared.selection import Selection
 
 from sample_server import web
 from sample_server.catalogue import CATALOGUE

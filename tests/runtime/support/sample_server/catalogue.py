@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ExampleEntry, ToolEntry
+from toolmason_runtime.shared.catalogue import Catalogue, ExampleEntry, ToolEntry
 
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import anyio
 from anyio import from_thread
 from toolmason_runtime import Audio, Content, Image, Reply, Resource, ResourceLink, Text, ToolCall, ToolError
-from toolmason_runtime.protocol.call import ElicitationMode, Level
+from toolmason_runtime.calls.call import ElicitationMode, Level
 
 from sample_server.handlers import Notebook
 from sample_server.odd.models import NoParams, RefuseParams

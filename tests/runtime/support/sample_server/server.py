@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.options import OptionSpec, option_values
+from toolmason_runtime.shared.selection import Selection
 
 from sample_server.catalogue import CATALOGUE
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.programs.spec import Program
-from toolmason_runtime.toml.problems import either, quoted
+from toolmason_runtime.shared.specs.program import Program
+from toolmason_runtime.shared.toml.problems import either, quoted
 
 from toolmason.importers.command_line.climax.mapping_reader import Fields
 from toolmason.importers.command_line.climax.params import Global, Params, global_params, tool_params

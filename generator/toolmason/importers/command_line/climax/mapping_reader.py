@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeGuard
 
-from toolmason_runtime.suggestions import did_you_mean
-from toolmason_runtime.toml.positions import Position
-from toolmason_runtime.toml.problems import either, quoted
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.toml.positions import Position
+from toolmason_runtime.shared.toml.problems import either, quoted
 
 from toolmason.importers.command_line.climax.yaml_nodes import Node
 from toolmason.importers.notes import ImporterError, Notes

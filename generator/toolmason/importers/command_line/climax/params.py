@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.importers.command_line.climax.mapping_reader import Fields
 from toolmason.importers.names import one_line, snake, unique

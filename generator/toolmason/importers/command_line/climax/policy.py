@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.programs.linear_regex import Pattern, PatternError
-from toolmason_runtime.programs.policy import Approval, DefaultAccess, ExecutorName, HeadlessMode
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.toml.problems import quoted
+from toolmason_runtime.toolkit import Approval, DefaultAccess, ExecutorName, HeadlessMode, Pattern, PatternError
 
 from toolmason.importers.command_line.climax import Imported
 from toolmason.importers.command_line.climax.mapping_reader import Fields

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from toolmason_runtime.toml.positions import Position
+from toolmason_runtime.shared.toml.positions import Position
 
 from toolmason.importers.notes import ImporterError, Notes
 

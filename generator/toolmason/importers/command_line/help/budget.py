@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from toolmason_runtime.protocol.catalogue import WireTool
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.shared.catalogue import WireTool
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.importers.command_line.help.parser import Option
 from toolmason.importers.command_line.help.tools import Param, ProposedTool

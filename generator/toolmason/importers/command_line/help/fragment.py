@@ -8,8 +8,8 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 import tomli_w
-from toolmason_runtime.protocol.catalogue import WireTool
-from toolmason_runtime.toml.positions import dotted
+from toolmason_runtime.shared.catalogue import WireTool
+from toolmason_runtime.shared.toml.positions import dotted
 
 from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Diagnostics

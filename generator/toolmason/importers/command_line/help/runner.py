@@ -18,10 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import anyio
-from toolmason_runtime.programs.execute import run
-from toolmason_runtime.programs.spec import Invocation
-from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.toml.problems import quoted
+from toolmason_runtime.toolkit import Invocation, run
 
 from toolmason.importers.command_line.help.manual import is_manual, parse_manual
 from toolmason.importers.command_line.help.parser import Help, parse_help

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from toolmason_glossary_runtime import Glossary, GlossaryTool
-from toolmason_runtime.toml.problems import table_name
-from toolmason_runtime.toml.reader import TableContext
+from toolmason_runtime.shared.toml.problems import table_name
+from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.kinds.kind import Kind, KindTool, Section
 from toolmason.model.identifiers import group_constant_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from toolmason_runtime.toml.tables import JsonValue, PartialTable, Table, key
+from toolmason_runtime.shared.toml.tables import JsonValue, PartialTable, Table, key
 
 from toolmason.manifest.rules import SUMMARY
 from toolmason.manifest.tables import TierDefaultsTable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmason_runtime.protocol.model import Model
+from toolmason_runtime.calls.model import Model
 
 
 class NoParams(Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field
-from toolmason_runtime.protocol.model import Model
+from toolmason_runtime.calls.model import Model
 
 
 class Range(Model):

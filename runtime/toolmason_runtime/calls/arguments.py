@@ -1,0 +1,364 @@
+"""Validate and convert the arguments of a call, for direct calls and for calls through a meta-tool.
+
+Validation is lax where the meaning is clear: "42" is 42, null means absent, unknown names are dropped with a note. All
+problems are reported together, each with the expected value, and with an example of a valid call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from toolmason_runtime.calls.binding import load_model
+from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.shared.values.flat_arguments import flat_check
+from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
+from toolmason_runtime.shared.values.renaming import renamed
+from toolmason_runtime.shared.values.schema_text import without_null
+from toolmason_runtime.shared.values.validation import nearest_alternative, validator
+from toolmason_runtime.shared.values.wording import GEMINI_EXTRA_ARGUMENT, Path, mismatch, named, required, unknown
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+    from pydantic import BaseModel
+
+MAX_PROBLEMS = 20
+"""Maximum number of problems in an error text; the others are counted."""
+
+_INTEGER = re.compile(r"\s*[+-]?\d{1,100}\s*", re.ASCII)
+"""An integer as text: ` 42`, `-7`. The limit bounds the time of `int`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a handler; `notes` are for the model.
+
+    `value` is a model, or a dict if the tool has a raw schema or the arguments were valid without the model.
+    """
+
+    value: Any
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One invalid or missing argument. `is_null`: its value is null, which may mean that it is left out."""
+
+    path: Path
+    text: str
+    is_null: bool = False
+
+
+class ArgumentValidator:
+    """Validates the arguments of one tool. `params` is that of its binding."""
+
+    def __init__(self, entry: ToolEntry, params: type[BaseModel] | str | None) -> None:
+        self._entry = entry
+        self._params = params
+        self._public_schema: dict[str, Any] = entry["tool"]["inputSchema"]
+        # `inputSchema` cannot express every rule; the schema of the model, or the raw schema, can.
+        self._declared = entry.get("arguments_schema", self._public_schema)
+        self._own_names = entry.get("renamed", {})
+        self._public_names = {own: public for public, own in self._own_names.items()}
+        self._claims = entry.get("claims", {})
+        has_all_rules = params is None or isinstance(params, str)
+        self._flat_check = flat_check(self._declared) if has_all_rules else None
+
+    @cached_property
+    def _model(self) -> type[BaseModel] | None:
+        """The model of the arguments; None if they are checked against a raw schema."""
+        return load_model(self._params) if isinstance(self._params, str) else self._params
+
+    @cached_property
+    def _validator(self) -> Validator:
+        return validator(self._schema)
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        return self._declared if self._model is None else self._model.model_json_schema()
+
+    def prepare(self) -> None:
+        """Import and compile what `validate` needs for valid arguments."""
+        if self._flat_check is None:
+            _ = self._schema if self._model else self._validator
+
+    def validate(self, raw_arguments: Mapping[str, Any]) -> Arguments:
+        """Return the arguments for the handler.
+
+        Raises:
+            ToolError: an argument is missing or invalid; the text lists every problem.
+        """
+        arguments = renamed(deepcopy(dict(raw_arguments)), self._declared, self._own_names)
+        # `inputSchema` lists every argument, also one that `_schema` takes from a reference.
+        if GEMINI_EXTRA_ARGUMENT not in self._public_schema.get("properties", {}):
+            arguments.pop(GEMINI_EXTRA_ARGUMENT, None)
+        if self._flat_check and (sent := self._flat_check(arguments)) is not None:
+            return Arguments(sent, ())
+        notes = tuple(self._drop_unknown(arguments))
+        if self._model:
+            self._coerce_integer_enums(arguments)
+        try:
+            with time_limit():
+                value, problems = self._check(arguments)
+                if nulls := [problem.path for problem in problems if problem.is_null]:
+                    for path in nulls:
+                        _remove(arguments, path)
+                    value, problems = self._check(arguments)
+        except PatternTimeoutError as error:
+            value, problems = None, [self._timeout_problem(error, arguments)]
+        if problems:
+            raise ToolError(self._error_text(problems, notes, arguments), code=INVALID_ARGUMENT)
+        return Arguments(value, notes)
+
+    def _timeout_problem(self, error: PatternTimeoutError, arguments: dict[str, Any]) -> Problem:
+        values = self._described_values(arguments, self._schema, ())
+        path = next((path for path, value, _ in values if value == error.text), ())
+        return Problem(path, f"{named(self._public_path(path))} {error}")
+
+    def _check(self, arguments: dict[str, Any]) -> tuple[Any, list[Problem]]:
+        """Return the value for the handler and the problems."""
+        if self._model is None:
+            return arguments, self._validate_schema(arguments)
+        problems = [*self._find_boolean_number_mixups(arguments), *self._find_duplicates(arguments)]
+        paths = {problem.path for problem in problems}
+        value, model_problems = self._validate_model(self._model, arguments)
+        return value, problems + [problem for problem in model_problems if problem.path not in paths]
+
+    def _validate_model(self, model: type[BaseModel], arguments: dict[str, Any]) -> tuple[Any, list[Problem]]:
+        from pydantic import ValidationError
+
+        try:
+            value = model.model_validate(arguments)
+        except ValidationError as error:
+            return None, [self._model_problem(details) for details in error.errors(include_url=False)]
+        if "cli" in self._entry:
+            _restore_integers(value, arguments)
+        return value, []
+
+    def _model_problem(self, error: Mapping[str, Any]) -> Problem:
+        # In a union of objects, it has the value of the discriminator after the path of the object.
+        location: Path = error["loc"]
+        schema, path = self._schema_at(location), self._without_tags(location)
+        value = error["input"]
+        if (tags := self._tags(schema)) and isinstance(value, dict):
+            name = schema["discriminator"]["propertyName"]
+            path, value, schema = (*path, name), value.get(name), {"enum": list(tags)}
+        elif tags:
+            schema = {"type": "object"}
+        public_path = self._public_path(path)
+        if error["type"] in {"missing", "union_tag_not_found"}:
+            return Problem(path, required(public_path, schema))
+        text = mismatch(public_path, schema, value) or f"{named(public_path)}: {error['msg']}"
+        is_declared = bool(location) and location[-1] in self._schema_at(location[:-1]).get("properties", {})
+        return Problem(path, text, is_null=error["input"] is None and is_declared)
+
+    def _without_tags(self, location: Path) -> Path:
+        """Return a location of an error without the values of discriminators."""
+        return tuple(
+            step for index, step in enumerate(location) if step not in self._tags(self._schema_at(location[:index]))
+        )
+
+    def _tags(self, schema: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the reference to each type of a union in the model's schema by its value of the discriminator."""
+        return schema["discriminator"]["mapping"] if self._model and "discriminator" in schema else {}
+
+    def _validate_schema(self, arguments: dict[str, Any]) -> list[Problem]:
+        problems: dict[tuple[Path, str], Problem] = {}
+        for error in self._validator.iter_errors(arguments):
+            for problem in self._schema_problems(error):
+                problems.setdefault((problem.path, problem.text), problem)
+        return list(problems.values())
+
+    def _schema_problems(self, error: Any) -> Iterator[Problem]:
+        path: Path = tuple(error.absolute_path)
+        schema, value = error.schema, error.instance
+        if error.validator == "required":
+            for name in [name for name in schema["required"] if name not in value]:
+                missing = (*path, name)
+                yield Problem(missing, required(self._public_path(missing), _member_schema(schema, name)))
+            return
+        if error.validator in {"anyOf", "oneOf"} and error.context:
+            for inner in nearest_alternative(error.context):
+                yield from self._schema_problems(inner)
+            return
+        public_path = self._public_path(path)
+        text = mismatch(public_path, schema, value) if error.validator in _DESCRIBED_KEYWORDS else ""
+        is_null = value is None and bool(path) and _is_property_error(error, path[-1])
+        yield Problem(path, text or f"{named(public_path)}: {error.message[:300]}", is_null=is_null)
+
+    def _public_path(self, path: Path) -> Path:
+        """Return a path with the names of `inputSchema`."""
+        return tuple(self._public_names.get(str(step), step) for step in path) if self._public_names else path
+
+    def _find_boolean_number_mixups(self, arguments: dict[str, Any]) -> Iterator[Problem]:
+        """Find booleans in place of numbers and the reverse, which the model would convert."""
+        for path, value, schema in self._described_values(arguments, self._schema, ()):
+            kind = schema.get("type")
+            is_flag, is_number = isinstance(value, bool), isinstance(value, int | float)
+            if (is_flag and kind in {"integer", "number"}) or (is_number and not is_flag and kind == "boolean"):
+                yield Problem(path, mismatch(self._public_path(path), schema, value))
+
+    def _find_duplicates(self, arguments: dict[str, Any]) -> Iterator[Problem]:
+        """Find duplicate items where the schema has `uniqueItems`, the one rule that a model cannot express."""
+        for steps in self._entry.get("unique", ()):
+            for path, value in values_at(arguments, steps, ()):
+                items = value if isinstance(value, list) else []
+                texts = {json.dumps(item, sort_keys=True, default=str) for item in items}
+                if len(texts) < len(items):
+                    schema = self._schema_at(path) | {"uniqueItems": True}
+                    yield Problem(path, mismatch(self._public_path(path), schema, value))
+
+    def _coerce_integer_enums(self, arguments: dict[str, Any]) -> None:
+        """Convert a text to the integer of an `enum` or `const` in place: the model converts only other integers."""
+        for path, value, schema in list(self._described_values(arguments, self._schema, ())):
+            choices = schema["enum"] if "enum" in schema else [schema.get("const")]
+            number = int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else None
+            if number is not None and any(type(choice) is int and choice == number for choice in choices):
+                container: Any = arguments
+                for step in path[:-1]:
+                    container = container[step]
+                container[path[-1]] = number
+
+    def _drop_unknown(self, arguments: dict[str, Any]) -> Iterator[str]:
+        """Drop undeclared members, with a note for each. A raw schema allows them unless it forbids them."""
+        is_model = bool(self._model)
+        root = (), arguments, self._schema
+        values = list(self._described_values(arguments, self._schema, ())) if is_model else [root]
+        for path, value, schema in values:
+            properties = schema.get("properties")
+            if not isinstance(value, dict) or properties is None or not _is_closed(schema, by_default=is_model):
+                continue
+            visible = tuple(name for name in properties if path or name not in self._claims)
+            valid_names = [str(name) for name in self._public_path(visible)]
+            used_names = [str(name) for name in self._public_path(tuple(name for name in value if name in properties))]
+            for name in [name for name in value if name not in properties]:
+                del value[name]
+                yield unknown(self._public_path((*path, name)), valid_names, used=used_names)
+
+    def _described_values(self, value: Any, schema: Any, path: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
+        """Yield each value inside `value` that `schema` describes, with its path and its schema."""
+        resolved = self._resolve(schema)
+        if isinstance(value, dict) and (tags := self._tags(resolved)):
+            tag = value.get(resolved["discriminator"]["propertyName"])
+            resolved = self._resolve({"$ref": tags[tag]}) if isinstance(tag, str) and tag in tags else resolved
+        yield path, value, resolved
+        if isinstance(value, dict):
+            for name, member in list(value.items()):
+                yield from self._described_values(member, _member_schema(resolved, name), (*path, name))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self._described_values(item, resolved.get("items", {}), (*path, index))
+
+    def _schema_at(self, path: Path) -> dict[str, Any]:
+        """Return the schema of the value at `path`; empty without one."""
+        schema = self._resolve(self._schema)
+        for step in path:
+            if step in (tags := self._tags(schema)):
+                schema = self._resolve({"$ref": tags[str(step)]})
+            else:
+                part = schema.get("items", {}) if isinstance(step, int) else _member_schema(schema, step)
+                schema = self._resolve(part)
+        return schema
+
+    def _resolve(self, schema: Any) -> dict[str, Any]:
+        """Return `schema` with a reference to `$defs` resolved; other references of a raw schema stay."""
+        resolved = without_null(schema)
+        name = str(resolved.get("$ref", "")).removeprefix("#/$defs/")
+        target = self._schema.get("$defs", {}).get(name)
+        if target is None:
+            return resolved
+        return without_null(target) | ({"nullable": True} if "nullable" in resolved else {})
+
+    def _error_text(self, problems: Sequence[Problem], notes: Sequence[str], arguments: Mapping[str, Any]) -> str:
+        lines = [problem.text for problem in problems[:MAX_PROBLEMS]]
+        if len(problems) > MAX_PROBLEMS:
+            lines.append(f"... and {len(problems) - MAX_PROBLEMS} more.")
+        example = self._nearest_example(arguments)
+        return "\n".join([*lines, *notes, *([f"Example: {example}"] if example else [])])
+
+    def _nearest_example(self, arguments: Mapping[str, Any]) -> str:
+        """Return the example that shares most argument names with the call, in call syntax."""
+        examples = self._entry["examples"]
+        best = max(examples, key=lambda example: len(example["arguments"].keys() & arguments.keys()), default=None)
+        return best["invocation"] if best else ""
+
+
+def _is_property_error(error: Any, name: str | int) -> bool:
+    """Return whether the failed schema is below `properties`: then null can mean that the member is left out."""
+    steps = list(error.absolute_schema_path)
+    indexes = [index for index, step in enumerate(steps) if index and step == name and steps[index - 1] == "properties"]
+    return bool(indexes) and not {"additionalProperties", "patternProperties"} & set(steps[indexes[-1] :])
+
+
+_DESCRIBED_KEYWORDS = frozenset(
+    {"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    | {"minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"}
+)
+"""The keywords that `describe_schema` puts into words."""
+
+
+def _restore_integers(model: BaseModel, arguments: Mapping[str, Any]) -> None:
+    """Replace the floats that the model made of integers: a command line contains the digits that were sent."""
+    for name, field in type(model).model_fields.items():
+        model.__dict__[name] = _restore_integer(getattr(model, name), arguments.get(field.alias or name))
+
+
+def _restore_integer(value: Any, argument: Any) -> Any:
+    if isinstance(value, list) and isinstance(argument, list):
+        return list(map(_restore_integer, value, argument))
+    if isinstance(value, dict) and isinstance(argument, dict):
+        return {key: _restore_integer(item, argument.get(key)) for key, item in value.items()}
+    if not isinstance(value, float):
+        return value
+    text = str(argument) if isinstance(argument, str | int) else ""
+    return int(text) if _INTEGER.fullmatch(text) else value
+
+
+def values_at(value: Any, steps: Sequence[str], path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the values at the end of `steps`, with their paths; `*` is every item or member.
+
+    Example: `["files", "*", "tags"]` yields `tags` of each file in `{"files": [{"tags": []}]}`.
+
+    Args:
+        value: the value at which the steps start.
+        steps: names of members, or `*`.
+        path: the path of `value`.
+    """
+    if not steps:
+        yield path, value
+        return
+    step, *rest = steps
+    children: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, dict):
+        children = value.items() if step == "*" else [(step, value[step])] if step in value else ()
+    elif isinstance(value, list) and step == "*":
+        children = enumerate(value)
+    for name, child in children:
+        yield from values_at(child, rest, (*path, name))
+
+
+def _member_schema(schema: Mapping[str, Any], name: str) -> Any:
+    """Return the schema of the member `name`; empty without one."""
+    properties = schema.get("properties", {})
+    rest = schema.get("additionalProperties")
+    return properties[name] if name in properties else rest if isinstance(rest, dict) else {}
+
+
+def _is_closed(schema: Mapping[str, Any], *, by_default: bool) -> bool:
+    if any(keyword in schema for keyword in ("patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if")):
+        return False
+    return schema.get("additionalProperties", not by_default) is False
+
+
+def _remove(arguments: Any, path: Path) -> None:
+    """Remove the member at `path` from its object; items of arrays stay."""
+    for step in path[:-1]:
+        arguments = arguments[step]
+    if isinstance(arguments, dict):
+        arguments.pop(path[-1], None)

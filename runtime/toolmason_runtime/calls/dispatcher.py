@@ -1,0 +1,40 @@
+"""The interface between a transport and the dispatcher of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol
+
+from toolmason_runtime.calls.call import Context, Method
+from toolmason_runtime.shared.catalogue import ServerEntry
+from toolmason_runtime.wire.resource_updates import ResourceUpdates
+
+
+class DispatcherProtocol(Protocol):
+    """Answers the requests for tools, prompts and resources of one server."""
+
+    updates: ResourceUpdates
+    before_handler: Callable[[], None] | None
+    """Called before a handler runs; its exception ends the request."""
+
+    @property
+    def server(self) -> ServerEntry:
+        """The catalogue's entry of the server."""
+        ...
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        """The methods that this server answers."""
+        ...
+
+    def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
+
+        Raises:
+            MethodError: the request is invalid.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release all resources; called once, after the last request."""
+        ...

@@ -1,1 +1,0 @@
-"""MCP requests to results, independent of the transport."""

@@ -1,0 +1,23 @@
+"""The form of `opening.json`: prepared answers to the first requests of a session."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
+if TYPE_CHECKING:
+    from typing import Final
+
+OPENING: Final = "opening.json"
+"""Name of the file with the prepared answers, beside the catalogue."""
+FORMAT: Final = 1
+"""Version of that file. Increase it after a change of its form, of the meta-tools, or of the short form of a tool."""
+CATALOGUE: Final = "catalogue.json"
+DEFAULT: Final = ""
+CLASSIC: Final = "--classic"
+NO_COMMANDS: Final = "--no-command-prompts"
+VARIANTS: Final = {
+    (): DEFAULT,
+    (CLASSIC,): CLASSIC,
+    ("--discovery", "classic"): CLASSIC,
+    (NO_COMMANDS,): NO_COMMANDS,
+}
+"""The arguments with prepared answers."""

@@ -1,0 +1,300 @@
+"""Search, browse and look up the tools of a server. Every discovery style uses this index.
+
+Hits are ranked by kind of match: a tool with that name, a few tools whose text contains the query literally, tools with
+words of the query (BM25F), then, if these are few, tools with similarly spelled words. A better kind ranks first and
+never hides the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+from typing import Final, Literal, NamedTuple, overload
+
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.search.literal import ToolTexts
+from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
+from toolmason_runtime.shared.search.text import bigrams, fold, normalize_name, terms, words
+from toolmason_runtime.shared.search.words import SearchData, WordRanker
+
+SMALL_CATALOGUE = 12
+"""Number of tools up to which every search with a match returns all of them, ranked."""
+MAX_SPELLING_FILL = 10
+"""If there are fewer hits, tools with similarly spelled words are added."""
+MAX_SPELLING_AFTER_MATCH = 2
+"""Maximum number of such tools after tools that match: few of them are meant, and each costs the model tokens."""
+MAX_NGRAM_FILL = 5
+"""If no tool matches and there are fewer hits, tools with words that share a part with those of the query are added."""
+MAX_LITERAL_HITS = 5
+"""Maximum number of literal hits. A phrase that more tools contain gives none."""
+MAX_NAME_LENGTH = 200
+"""Characters of a name that are compared with the names of all tools; the rest is ignored."""
+MIN_LITERAL_LENGTH = 3
+"""Minimum characters of a query that is searched literally."""
+
+Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
+_FETCH_CHUNK_WORDS: Final = set(words(FETCH_CHUNK))
+
+
+class Hit(NamedTuple):
+    """A tool in a search result, and its kind of match."""
+
+    name: str
+    entry: ToolEntry
+    reason: Reason
+
+
+class Hits(Sequence[Hit]):
+    """The tools of a search result, best first. A `Hit` is created on access: most hits are only counted.
+
+    Args:
+        tools: the tools by name.
+        names: the names of the hits.
+        reasons: the kinds of match by name; a missing one is `words`.
+    """
+
+    def __init__(self, tools: Mapping[str, ToolEntry], names: Sequence[str], reasons: Mapping[str, Reason]) -> None:
+        self._tools = tools
+        self._names = names
+        self._reasons = reasons
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        names = self._names[index]
+        return self._hit(names) if isinstance(names, str) else [self._hit(name) for name in names]
+
+    def _hit(self, name: str) -> Hit:
+        return Hit(name, self._tools[name], self._reasons.get(name, "words"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The tools of one command-line program, or of the handlers of one category."""
+
+    name: str
+    description: str
+    tool_count: int
+    category: str
+    tags: tuple[str, ...]
+
+
+class ToolIndex:
+    """The visible tools of a catalogue.
+
+    Args:
+        catalogue: all tools.
+        visible: the names of the visible ones.
+        load_index: returns the content of `search_index.json`; called at the first search.
+        load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
+        ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        visible: Iterable[str],
+        load_index: Callable[[], SearchData],
+        *,
+        load_postings: Callable[[], bytes] | None = None,
+        ranker: RankerFactory | None = None,
+    ) -> None:
+        self._catalogue = catalogue
+        self._tools = {name: catalogue["tools"][name] for name in visible}
+        self._load = load_index
+        self._load_postings = load_postings
+        self._make_ranker = ranker
+
+    @property
+    def tools(self) -> Mapping[str, ToolEntry]:
+        """The visible tools, in the order of the manifest."""
+        return self._tools
+
+    @cached_property
+    def categories(self) -> Mapping[str, int]:
+        """The categories of the visible tools, in the order of the manifest, with the number of tools in each."""
+        members = self._grouped(lambda entry: entry["category"])
+        return {name: len(members[name]) for name in self._catalogue["categories"] if name in members}
+
+    def search(self, query: str = "", *, category: str = "", cli: str = "") -> Sequence[Hit]:
+        """Return the tools that match `query`, in `category` and of the program `cli`, best first.
+
+        Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
+        """
+        candidates = self._candidates(category, cli)
+        if not query.strip():
+            return [Hit(name, entry, "browse") for name, entry in candidates.items()]
+        hits = self._rank(query, candidates)
+        if candidates is not self._tools or not set(words(query)) >= _FETCH_CHUNK_WORDS:
+            return hits
+        built_in = Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name")
+        return [built_in, *hits] if normalize_name(query).endswith(normalize_name(FETCH_CHUNK)) else [*hits, built_in]
+
+    def _candidates(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
+        if not (category.strip() or cli.strip()):
+            return self._tools
+        return {
+            name: entry
+            for name, entry in self._tools.items()
+            if _matches(category, entry["category"]) and _matches(cli, command_line(entry))
+        }
+
+    def summary(self) -> list[Group]:
+        """Return the command-line programs and categories, in the order in which they first occur."""
+        return [self._group(name, entries) for name, entries in self._grouped(command_line).items()]
+
+    def _grouped(self, key: Callable[[ToolEntry], str]) -> dict[str, list[ToolEntry]]:
+        members: dict[str, list[ToolEntry]] = {}
+        for entry in self._tools.values():
+            members.setdefault(key(entry), []).append(entry)
+        return members
+
+    def get(self, name: str) -> ToolEntry | None:
+        """Return the visible or built-in tool with this name or alias; None if there is none."""
+        return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._tools.get(self._aliases.get(name, name))
+
+    def nearest(self, name: str, count: int = 3) -> list[str]:
+        """Return the `count` tools with the most similar names, the most similar first."""
+        name = name[:MAX_NAME_LENGTH]
+        own_bigrams, own_terms = bigrams(normalize_name(name)), set(terms(name))
+
+        def similarity(tool: str) -> float:
+            others = bigrams(normalize_name(tool))
+            dice = 2 * len(own_bigrams & others) / (len(own_bigrams) + len(others))
+            return dice + len(own_terms & set(terms(tool))) / 10
+
+        return sorted(self._tools, key=similarity, reverse=True)[:count]
+
+    def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> Sequence[Hit]:
+        """Return the matching candidates, best first, each with its kind of match."""
+        if not normalize_name(query):
+            return []
+        by_words = self._sort(self._scores(query), candidates)
+        reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
+        if literal := self._literal_hits(query):
+            for name in (*(name for name in by_words if name in literal), *literal):
+                reasons.setdefault(name, "literal")
+        reasons = {name: reason for name, reason in reasons.items() if name in candidates}
+        names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
+        has_match = bool(names)
+        if len(names) < MAX_SPELLING_FILL:
+            similar = self._sort(self._words.scores_by_spelling(query), candidates)
+            count = MAX_SPELLING_AFTER_MATCH if has_match else MAX_SPELLING_FILL
+            _append(names, reasons, similar[:count], "spelling")
+        if not has_match and len(names) < MAX_NGRAM_FILL:
+            similar = self._sort(self._words.scores_by_ngrams(query), candidates)
+            _append(names, reasons, similar[:MAX_NGRAM_FILL], "spelling")
+        if has_match and len(self._tools) <= SMALL_CATALOGUE:
+            _append(names, reasons, candidates, "rest")
+        return Hits(candidates, names, reasons)
+
+    def _scores(self, query: str) -> Sequence[float]:
+        """Return the scores of all tools of the index, in its order."""
+        if self._ranker is None:
+            return self._words.scores(query)
+        scores = self._ranker.rank(query)
+        return [max(0.0, scores.get(name, 0.0)) for name in self._words.tools]
+
+    def _sort(self, scores: Sequence[float], candidates: Mapping[str, ToolEntry]) -> list[str]:
+        """Return the matching candidates, best first; equal ones in the order of the manifest, deprecated ones last."""
+        matching = compress(self._positions, map(scores.__getitem__, self._positions))
+        names = self._words.tools
+        ranked = [names[position] for position in sorted(matching, key=scores.__getitem__, reverse=True)]
+        return ranked if candidates is self._tools else [name for name in ranked if name in candidates]
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        """The positions of the visible tools in the index, deprecated ones last."""
+        visible = [position for position, name in enumerate(self._words.tools) if name in self._tools]
+        return sorted(visible, key=lambda position: "deprecated" in self._tools[self._words.tools[position]])
+
+    @cached_property
+    def _words(self) -> WordRanker:
+        postings = SemanticPostings(self._load_postings()) if self._load_postings else None
+        return WordRanker(self._load(), postings)
+
+    @cached_property
+    def _ranker(self) -> Ranker | None:
+        return self._make_ranker(self._words, self._tools) if self._make_ranker else None
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        return {alias: name for name, entry in self._tools.items() for alias in entry.get("aliases", ())}
+
+    def _with_name(self, query: str) -> list[str]:
+        """Return the tools whose name or alias is `query`, in any spelling, with or without a `server__` prefix."""
+        exact = self._aliases.get(query.strip(), query.strip())
+        if exact in self._tools:
+            return [exact]
+        names = self._normalized_names
+        return names.get(normalize_name(query)) or names.get(normalize_name(query.rpartition("__")[2]), [])
+
+    @cached_property
+    def _normalized_names(self) -> dict[str, list[str]]:
+        """Tools by the normal form of their names and aliases."""
+        names: dict[str, list[str]] = {}
+        for spelling, name in (*((name, name) for name in self._tools), *self._aliases.items()):
+            names.setdefault(normalize_name(spelling), []).append(name)
+        return names
+
+    def _literal_hits(self, query: str) -> list[str]:
+        """Return the tools whose text contains `query` literally, in the order of the manifest.
+
+        Empty if they are more than `MAX_LITERAL_HITS` (for a single word: more than one), or if the name of another
+        tool contains all words of the query.
+        """
+        phrase = fold(query)
+        limit = MAX_LITERAL_HITS if " " in phrase else 1
+        hits = self._texts.containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
+        if not hits or len(hits) > limit:
+            return []
+        has_named = any(name in self._tools for name in self._words.names_containing(query).difference(hits))
+        return [] if has_named else hits
+
+    @cached_property
+    def _texts(self) -> ToolTexts:
+        return ToolTexts(self._tools)
+
+    def tags(self, entry: ToolEntry) -> tuple[str, ...]:
+        """Return the tags of the tool's program, API or upstream, or else of its category, and its own."""
+        return tuple(dict.fromkeys((*self._group_tags(entry), *entry.get("tags", ()))))
+
+    def _group_tags(self, entry: ToolEntry) -> tuple[str, ...]:
+        group = tool_group(self._catalogue, entry) or self._catalogue["categories"].get(entry["category"])
+        return tuple(group["tags"]) if group else ()
+
+    def _group(self, name: str, entries: Sequence[ToolEntry]) -> Group:
+        category = self._catalogue["categories"].get(entries[0]["category"])
+        program = tool_group(self._catalogue, entries[0])
+        return Group(
+            name=name,
+            description=(program and program["summary"]) or (category["summary"] if category else ""),
+            tool_count=len(entries),
+            category=entries[0]["category"],
+            tags=self._group_tags(entries[0]),
+        )
+
+
+def command_line(entry: ToolEntry) -> str:
+    """Return the program, the API or the upstream of a tool, or its category if it has none."""
+    return entry.get("cli") or entry.get("api") or entry.get("upstream") or entry["category"]
+
+
+def _matches(filter_text: str, name: str) -> bool:
+    return not filter_text.strip() or fold(filter_text) == fold(name)
+
+
+def _append(names: list[str], reasons: dict[str, Reason], more: Iterable[str], reason: Reason) -> None:
+    """Append the names of `more` that are not yet in `names`, with their reason."""
+    new = [name for name in more if name not in names]
+    names += new
+    reasons |= dict.fromkeys(new, reason)

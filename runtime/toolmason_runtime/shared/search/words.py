@@ -1,0 +1,137 @@
+"""Rank tools by the words of a query, with scores that the generator has computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TypedDict
+
+from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.spelling import SimilarTerms
+from toolmason_runtime.shared.search.text import STOP_WORDS, stem, terms, words
+
+FORMAT = 1
+"""Version of `search_index.json`."""
+NAME_BOOST = 0.75
+"""Additional share of the score if the query contains the whole name of a tool."""
+SEMANTIC_WEIGHT = 2.5
+"""Weight of semantic scores, in hundredths of a cosine, compared with BM25F scores, in hundredths."""
+SIMILAR_WEIGHT = 0.6
+"""Weight of a similar word, compared with an equal one, in a query of at most `FULL_WEIGHT_TERMS` terms."""
+FULL_WEIGHT_TERMS = 3
+"""Terms of a query up to which similar words have their whole weight, which then declines with the square."""
+MAX_SIMILAR_TERMS = 6
+"""Maximum terms of a query whose unknown words are compared with all terms; in longer ones they have little weight."""
+NGRAM_SIZES = (3, 4, 5)
+"""Lengths of the n-grams that find more tools if a query has few hits."""
+MIN_SIMILARITY = 0.5
+"""Minimum Dice coefficient of the bigrams of two similar words."""
+MIN_NGRAM_SIMILARITY = 0.1
+"""Minimum Dice coefficient of the n-grams of two words that share a part."""
+
+
+class SearchData(TypedDict):
+    """The content of `search_index.json`. Columns contain tools as their index in `tools`."""
+
+    format: int
+    tools: list[str]
+    terms: dict[str, list[list[int]]]
+    """For each term two columns: the tools that contain it, and their scores."""
+    names: dict[str, list[list[int]]]
+    """For each term two columns: the tools with it in their name, and its share of the name in percent."""
+
+
+class WordRanker:
+    """Ranks by the scores in `search_index.json`, plus those in `postings` for tools with a similar meaning."""
+
+    def __init__(self, data: SearchData, postings: SemanticPostings | None = None) -> None:
+        if data["format"] != FORMAT:
+            raise ValueError(f"search index has format {data['format']}, not {FORMAT}: generate the server again")
+        self._data = data
+        self._postings = postings
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of all tools, in the order of `scores`."""
+        return self._data["tools"]
+
+    def rank(self, query: str) -> Mapping[str, float]:
+        """Return the scores of the matching tools by name."""
+        return {name: score for name, score in zip(self.tools, self.scores(query), strict=True) if score}
+
+    def scores(self, query: str) -> list[float]:
+        """Return the scores of all tools, in the order of `tools`; 0 is no match.
+
+        A score is that of BM25F, times 1 + `NAME_BOOST` x the share of the tool's name that the query contains, plus
+        `SEMANTIC_WEIGHT` x the semantic score. Words that are spelled like an unknown word of the query add only to
+        tools that match another word, so that a typing error does not change the order of those tools.
+        """
+        query_terms = dict.fromkeys(terms(query))
+        scores = self._sum_scores((term, 1.0) for term in query_terms)
+        for tool, share in self._name_shares(query_terms).items():
+            scores[tool] *= 1 + NAME_BOOST * min(share, 100) / 100
+        if len(query_terms) <= MAX_SIMILAR_TERMS:
+            weight = SIMILAR_WEIGHT * min(1, FULL_WEIGHT_TERMS / max(1, len(query_terms))) ** 2
+            for term, similarity in self._similar_to_unknown(query):
+                for tool, score in zip(*self._data["terms"][term], strict=True):
+                    if scores[tool]:
+                        scores[tool] += weight * similarity * score
+        if self._postings:
+            positions = self._positions_of_embedded
+            own_words = (word for word in dict.fromkeys(words(query)) if word not in STOP_WORDS)
+            for tool, score in self._postings.scores(own_words).items():
+                if (position := positions[tool]) is not None:
+                    scores[position] += SEMANTIC_WEIGHT * score
+        return scores
+
+    @cached_property
+    def _positions_of_embedded(self) -> list[int | None]:
+        """The position in `scores` of each tool of the postings, None for those of another version of the server."""
+        positions = {name: position for position, name in enumerate(self.tools)}
+        return [positions.get(name) for name in self._postings.tools] if self._postings else []
+
+    def scores_by_spelling(self, query: str) -> list[float]:
+        """Return scores by similarly spelled terms, for words of the query that no tool contains."""
+        return self._sum_scores(self._similar_to_unknown(query))
+
+    def scores_by_ngrams(self, query: str) -> list[float]:
+        """Return scores by terms that share n-grams with any word of the query."""
+        query_words = dict.fromkeys(words(query))
+        searched = [word for word in query_words if word not in STOP_WORDS] or query_words
+        return self._sum_scores(pair for word in searched for pair in self._sharing_ngrams.find(word).items())
+
+    def names_containing(self, query: str) -> set[str]:
+        """Return the tools with every word of `query` in their names, including stop words."""
+        tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
+        return {self._data["tools"][tool] for tool in set.intersection(*tools)} if tools else set()
+
+    def _name_shares(self, query_terms: Iterable[str]) -> dict[int, int]:
+        """Return the share of each tool's name that the query contains, in percent."""
+        shares: dict[int, int] = {}
+        for term in query_terms:
+            for tool, share in zip(*self._data["names"].get(term, ((), ())), strict=True):
+                shares[tool] = shares.get(tool, 0) + share
+        return shares
+
+    def _similar_to_unknown(self, query: str) -> list[tuple[str, float]]:
+        """Return the terms that are spelled like an unknown word of the query, except numbers, with the similarity."""
+        known = self._data["terms"]
+        unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
+        return [pair for word in unknown if not word.isdigit() for pair in self._similar.find(word).items()]
+
+    def _sum_scores(self, weights: Iterable[tuple[str, float]]) -> list[float]:
+        """Return the sum of the scores of each tool, by its index, from pairs of a term and its weight."""
+        # A list is more than twice as fast as a dictionary of the tools that match.
+        scores = [0.0] * len(self._data["tools"])
+        for term, weight in weights:
+            for tool, score in zip(*self._data["terms"].get(term, ((), ())), strict=True):
+                scores[tool] += weight * score
+        return scores
+
+    @cached_property
+    def _similar(self) -> SimilarTerms:
+        return SimilarTerms(self._data["terms"], (2,), MIN_SIMILARITY)
+
+    @cached_property
+    def _sharing_ngrams(self) -> SimilarTerms:
+        return SimilarTerms(self._data["terms"], NGRAM_SIZES, MIN_NGRAM_SIMILARITY)

@@ -1,0 +1,1 @@
+"""The messages of MCP as JSON: requests, answers, results and content."""
