@@ -161,7 +161,7 @@ class HealthBackend(Model):
     """The program that asks the model"""
 
     name: str
-    """gemini or agy"""
+    """Always gemini"""
     program: str
     """Path of the executable"""
     version: str | None = None
@@ -688,4 +688,4 @@ class AnalyzeDirectoryResult(Model):
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 17dd3c9276374d539242d30fcc9b54ae
+# toolmason: sha256 5fcd11be8b0c41cca69adf1272301079

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolmason.diagnostics import Diagnostics
+from toolmason.kinds import kinds
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
-from toolmason.model.client_launch import PYPROJECT, PyprojectError, declared_scripts
+from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared
 from toolmason.model.server import Server
-from toolmason.resolve import apis, clis, types, upstreams
+from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.handlers import HandlerIndex
@@ -18,12 +19,13 @@ from toolmason.resolve.prompts import resolve_prompts, resolve_resources
 from toolmason.resolve.references import (
     RESERVED_MODULES,
     check_categories,
+    check_groups,
     check_handlers,
     check_names,
     check_references,
     check_surface_handlers,
 )
-from toolmason.resolve.select_programs import select_errors
+from toolmason.resolve.results import list_types
 from toolmason.resolve.server import resolve_server
 from toolmason.resolve.stubs import MISSING_FUNCTION, Stub
 from toolmason.resolve.tools import resolve_tool
@@ -51,18 +53,17 @@ def resolve(
     missing functions are added to it, and a server is returned although they are reported. `store` has results of
     earlier runs.
     """
-    context = ResolveContext(tables, document, root, diagnostics, projections or Projections())
+    context = ResolveContext(tables, document, root, diagnostics, projections or Projections(), store=store)
     types.resolve_types(context)
     types.values(context, tables.params)
-    context.types |= apis.list_types(context)
-    _load_scripts(context)
+    context.types |= list_types(context)
+    _load_declared(context)
     check_categories(context)
     check_names(context)
     check_references(context)
-    context.programs = clis.programs(context)
-    context.apis = apis.apis(context)
-    context.select_errors = select_errors(tables.tools, store)
-    context.upstreams = upstreams.upstreams(context)
+    check_groups(context)
+    for kind in kinds().values():
+        kind.prepare(context)
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := resolve_tool(context, checker, name, table))]
@@ -81,9 +82,9 @@ def resolve(
     return resolve_server(context, tools, prompts, resources)
 
 
-def _load_scripts(context: ResolveContext) -> None:
+def _load_declared(context: ResolveContext) -> None:
     try:
-        context.scripts = declared_scripts(context.root)
+        context.declared = read_declared(context.root)
     except PyprojectError as error:
         hint = "fix it: clients start the server with a command of its `[project.scripts]`"
         context.error("TM337", f"cannot read {PYPROJECT}: {error}", ("server",), hint=hint, value=False)
