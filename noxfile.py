@@ -18,8 +18,8 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 EVERYTHING = "-e.[http,toolkit,workbench]"
 TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
-OTHER_SESSIONS = ("--ignore=tests/wheel", "--ignore=tests/converters", "--ignore=tests/site")
-"""Tests that need packages of another session: the built wheel, the converters of clients, the documentation site."""
+OTHER_SESSIONS = tuple(f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "site"))
+"""Tests of other sessions, which need the package registries, the built wheel, converters of clients or the site."""
 GOLDEN = "tests/test_golden.py"
 COVERED = ("tests/generator", "tests/schema")
 """Tests that, with the golden cases, have a minimum branch coverage of generator/: `fail_under` in pyproject.toml."""
@@ -212,6 +212,13 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory), ".", env=EPOCH)
     _test_wheel(session, next(directory.glob("*.whl")))
     session.run("pytest", *PARALLEL, *(session.posargs or (GOLDEN,)))
+
+
+@nox.session
+def checkout(session: nox.Session) -> None:
+    """Run the first commands of the README in a copy of this checkout, with a new home and without caches."""
+    session.install(*(package for package in _group("tests") if package.startswith(("pytest>", "pytest-timeout>"))))
+    session.run("pytest", "--confcutdir=tests/checkout", "tests/checkout", *session.posargs)
 
 
 @nox.session

@@ -293,6 +293,10 @@ def test_only_generator_tests_bench_and_docs_import_the_toolkit() -> None:
     assert importing == {"generator", "tests", "bench", "docs"}
 
 
+def test_the_architecture_has_at_most_60_lines() -> None:
+    assert len((REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
 def top(name: str) -> str:
     return name.partition(".")[0]
 

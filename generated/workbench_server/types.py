@@ -9,10 +9,10 @@ from toolmason_runtime.serving import Model
 
 
 class ResearchStats(Model):
-    """What an answer took"""
+    """Cost of an answer"""
 
     tokensUsed: int
-    """Tokens the model was billed for, as it says itself"""
+    """Tokens the model was billed for, as it reports"""
     toolCalls: int
     """How often it looked at the project"""
     latencyMs: int
@@ -20,7 +20,7 @@ class ResearchStats(Model):
 
 
 class ResearchMeta(Model):
-    """What to know before relying on an answer"""
+    """Warnings and facts to check before you rely on an answer"""
 
     projectRoot: str
     """The directory that was looked at; paths are relative to it"""
@@ -55,7 +55,7 @@ class CodeReference(Model):
     exists: bool
     """Whether the file is there; models make paths up"""
     note: str | None = None
-    """What is wrong with the place; absent if nothing is"""
+    """Error in the place; absent if it is correct"""
 
 
-# toolmason: sha256 4847fca23536e1780ced568ca2cf2e5d
+# toolmason: sha256 e7e3e06339b55ff621d997eaf8925747

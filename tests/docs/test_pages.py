@@ -191,7 +191,7 @@ async def test_client_with_elicitation_shows_the_command_line_of_the_page(reposi
 
 
 def test_manifest_and_git_commands_of_the_page_hold(repository: Path) -> None:
-    assert [len(block.replace("\n\n", "\n").splitlines()) for block in WRAPPING.blocks("toml")] == [10, 6]
+    assert [len(block.replace("\n\n", "\n").splitlines()) for block in WRAPPING.blocks("toml")] == [12, 6]
     (command,) = re.findall(r"`(git [^`]+ main)`", WRAPPING.words)
     assert run(command, repository).stdout == "2026-11-03 Read several files\n2026-11-02 Parse lists\n"
     (refused,) = re.findall(r'\{"branch": "(--output=)', WRAPPING.text)

@@ -30,7 +30,7 @@ class ReviewResult(Model):
     user_action: Literal["COMMITTED", "AUTO_APPROVED", "REVIEW", "REJECTED", "PENDING", "CONFLICT", "EXPIRED"]
     """COMMITTED and AUTO_APPROVED: written. REVIEW: edited or commented. PENDING: not decided yet. REJECTED, CONFLICT and EXPIRED: nothing was written"""
     message: str
-    """What happened, and the next call"""
+    """Outcome, and the next call"""
     path: str
     """Absolute path of the file"""
     user_feedback_diff: str | None = None
@@ -136,4 +136,4 @@ class MoveFileParams(Model):
     """Its new path, with its name"""
 
 
-# toolmason: sha256 ad6b1c15ce10df9e5f982a8f86cb0b66
+# toolmason: sha256 63247fce132e38f1abc5d43efc18a65d

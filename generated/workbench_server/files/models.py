@@ -41,7 +41,7 @@ class DirectoryEntry(Model):
     name: str
     """Its name"""
     type: Literal["file", "directory", "link", "other"]
-    """What it is; links are not followed"""
+    """Kind of the entry; links are not followed"""
     size: int | None = None
     """Bytes, of files"""
 
@@ -50,18 +50,18 @@ class FoundPaths(Model):
     """Paths that match"""
 
     note: str | None = None
-    """What is missing from the list, and how to get it"""
+    """Omitted paths, and how to get them"""
     paths: list[str]
     """In path order; directories end with a slash"""
 
 
 class FileInfo(Model):
-    """What is known of a file or directory"""
+    """Metadata of a file or directory"""
 
     path: str
     """Absolute path, links followed"""
     type: Literal["file", "directory"]
-    """What it is"""
+    """Kind"""
     size: int
     """Bytes"""
     modified: str
@@ -86,7 +86,7 @@ class ReadFilesParams(Model):
     """Arguments of `read_files`."""
 
     files: Annotated[list[FileReadRequest], Field(max_length=50, min_length=1)]
-    """What to read: objects with a path, not bare strings"""
+    """Files to read: objects with a path, not bare strings"""
     large_file_passthrough: bool = False
     """Read large JSON and YAML files whole, up to the limit of one answer"""
 
@@ -171,4 +171,4 @@ class DirectoryListing(Model):
     """Bytes in all its files, not counting directories below"""
 
 
-# toolmason: sha256 11b08ecbe425efd6e2e721239b501c7a
+# toolmason: sha256 1782f23f627c31f8fec26762137ab2cc

@@ -61,7 +61,7 @@ class GitDiffParams(Model):
     repository: Annotated[str, Field(min_length=1)] = "."
     """Directory inside the repository; paths are relative to it"""
     staged: bool = False
-    """What is staged, instead of what is not"""
+    """Staged changes, instead of unstaged ones"""
     summary: bool = False
     """Only which files changed, and how much"""
     context_lines: Annotated[int | None, Field(ge=0, le=100)] = None
@@ -84,7 +84,7 @@ class GitShowParams(Model):
     object: Annotated[str, Field(max_length=1000, min_length=1)] = "HEAD"
     """Commit, tag or branch, or `REVISION:PATH` for a file"""
     paths: Annotated[list[str] | None, Field(max_length=100)] = None
-    """Only what a commit did to these files and folders"""
+    """Only the changes of the commit in these files and folders"""
 
 
 class GitBlameParams(Model):
@@ -132,7 +132,7 @@ class GitCommitParams(Model):
     repository: Annotated[str, Field(min_length=1)] = "."
     """Folder inside the repository"""
     message: Annotated[str, Field(max_length=20000, min_length=1)]
-    """Subject of at most 72 characters; then, after an empty line, what else should be known"""
+    """Subject of at most 72 characters; then, after an empty line, further details"""
 
 
-# toolmason: sha256 42697347427d829ffc246e9d9f4de997
+# toolmason: sha256 c8e1d904fbb4f33279868c9fea24bf00

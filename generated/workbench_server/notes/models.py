@@ -30,7 +30,7 @@ class WorkLogEntry(Model):
     type: str
     """Such as DECISION or DISCOVERY"""
     title: str
-    """What it is about"""
+    """Its subject"""
     start_line: int
     """Line of its heading"""
     end_line: int
@@ -63,7 +63,7 @@ class AnalyzeWorkLogParams(Model):
 
 
 class WorkLog(Model):
-    """What a work log holds, with 1-based lines to read it by"""
+    """Contents of a work log, with 1-based lines"""
 
     path: str
     """The log"""
@@ -91,4 +91,4 @@ class WorkLog(Model):
     """The entries as a Markdown table, in place of `entries`"""
 
 
-# toolmason: sha256 95531e15655fdf30e67e9738a7738288
+# toolmason: sha256 0eb9a6be144c21c3a10fd7d79898c515

@@ -108,7 +108,7 @@ class DeepResearchResult(Model):
 
 
 class PathCheck(Model):
-    """What is known of one path"""
+    """State of one path"""
 
     input: str
     """As it was given"""
@@ -128,14 +128,14 @@ class FileSummary(Model):
     path: str
     """Path from the project's root"""
     summary: str
-    """What it is for, in a sentence; empty if the model skipped it"""
+    """Its purpose, in a sentence; empty if the model skipped it"""
 
 
 class DirectoryMapMeta(Model):
-    """What a map of a folder covers"""
+    """Extent of a map of a folder"""
 
     excluded: list[str]
-    """What was left out: names of the fixed list, and paths that .gitignore names"""
+    """Omitted paths: names of the fixed list, and paths that .gitignore names"""
     fileCount: int
     """Files listed"""
     depthTraversed: int
@@ -145,7 +145,7 @@ class DirectoryMapMeta(Model):
     operationId: str | None = None
     """The piece of work that gave it; equal calls at the same time share one"""
     warnings: list[str]
-    """What to know about the answer"""
+    """Doubts about the answer"""
 
 
 class HealthServer(Model):
@@ -229,7 +229,7 @@ class HealthDiagnostics(Model):
     readOnlyModeEnforced: bool | None = None
     """Whether all it can do is read"""
     gitIgnoreRespected: bool | None = None
-    """Whether it leaves out what .gitignore names"""
+    """Whether it leaves out paths that .gitignore names"""
     models: dict[str, list[str]]
     """The models that are tried in order, for each kind of tool; auto leaves the choice to the program"""
     retry: HealthRetries
@@ -254,7 +254,7 @@ class HealthCheckResult(Model):
     server: HealthServer
     """This server"""
     problems: list[str] | None = None
-    """What is wrong and what to do about it, if the status is not ok"""
+    """Problems and their solutions, if the status is not ok"""
     diagnostics: HealthDiagnostics | None = None
     """Present if includeDiagnostics was set"""
 
@@ -281,7 +281,7 @@ class AskGeminiResult(Model):
 
 
 class GroundingSearchMeta(Model):
-    """What to know before relying on an answer from the web"""
+    """Warnings to check before you rely on an answer from the web"""
 
     truncated: bool
     """Whether something was cut or left out"""
@@ -373,26 +373,26 @@ class FoundPart(Model):
     symbol: str
     """Its name"""
     does: str
-    """What it does"""
+    """Its purpose"""
     startLine: int | None = None
     """First line"""
     endLine: int | None = None
     """Last line"""
     note: str | None = None
-    """What is wrong with the lines; absent if nothing is"""
+    """Error in the lines; absent if they are correct"""
     snippet: str | None = None
     """The first 40 of its lines, read from the file itself"""
 
 
 class FoundCode(Model):
-    """A file that does what was described"""
+    """A file that fits the description"""
 
     path: str
     """Path from the project root"""
     exists: bool
     """Whether the file is there; models make paths up"""
     note: str | None = None
-    """What is wrong with the path; absent if nothing is"""
+    """Error in the path; absent if it is correct"""
     relevance: Literal["high", "medium", "low"]
     """How well it fits"""
     reason: str
@@ -402,7 +402,7 @@ class FoundCode(Model):
 
 
 class FindCodeByIntentResult(Model):
-    """Files that do what was described, the best first"""
+    """Files that fit the description, the best first"""
 
     tool: str
     """Always find_code_by_intent"""
@@ -411,7 +411,7 @@ class FindCodeByIntentResult(Model):
     returnFormat: Literal["summary_with_references", "detailed_with_snippets"]
     """As requested"""
     summary: str
-    """What was found, in a sentence or two"""
+    """The result, in a sentence or two"""
     files: list[FoundCode]
     """The files"""
     rawAnswer: str | None = None
@@ -434,22 +434,22 @@ class TraceStep(Model):
     symbol: str
     """Function, handler, query or message"""
     does: str
-    """What it does"""
+    """Its purpose"""
     reference: CodeReference | None = None
-    """Where it stands; absent if the model did not say"""
+    """Its place; absent if the model named none"""
 
 
 class DataFlow(Model):
     """Data that one step hands to another"""
 
     data: str
-    """What is handed on"""
+    """The data"""
     source: str
     """Step that gives it"""
     target: str
     """Step that takes it"""
     change: str
-    """What becomes of it on the way"""
+    """Change of the data on the way"""
 
 
 class TraceFeatureResult(Model):
@@ -487,7 +487,7 @@ class CodePattern(Model):
     name: str
     """The pattern in a few words"""
     description: str
-    """What is done"""
+    """The pattern"""
     severity: Literal["error", "warning", "info"]
     """info: a convention; warning: a departure from one; error: loses errors or data, or breaks"""
     references: list[CodeReference]
@@ -538,9 +538,9 @@ class QuickQueryParams(Model):
     prompt: str
     """The question, with `@path` for files or folders to hand over"""
     focus: Literal["security", "architecture", "performance", "general"] | None = None
-    """What to pay attention to"""
+    """Aspect to focus on"""
     responseStyle: Literal["concise", "normal", "detailed"] = "normal"
-    """How much to say"""
+    """Length of the answer"""
 
 
 class DeepResearchParams(Model):
@@ -549,7 +549,7 @@ class DeepResearchParams(Model):
     prompt: str
     """The question, with `@path` for files or folders to hand over"""
     focus: Literal["security", "architecture", "performance", "general"] | None = None
-    """What to pay attention to"""
+    """Aspect to focus on"""
     citationMode: Literal["none", "paths_only"] = "none"
     """`paths_only`: end with a section that lists the files the answer rests on"""
 
@@ -648,7 +648,7 @@ class TraceFeatureParams(Model):
     max_depth: Annotated[int, Field(ge=1, le=30)] = 10
     """Levels of calls to follow; the entry is the first"""
     include_data_flow: bool = False
-    """Also say which data is handed from step to step"""
+    """Add the data that steps pass to each other"""
 
 
 class ListErrorPatternsParams(Model):
@@ -663,16 +663,16 @@ class ListErrorPatternsParams(Model):
 
 
 class ValidatePathsResult(Model):
-    """What is known of the paths, in the order given"""
+    """State of the paths, in the order given"""
 
     tool: str
     """Always validate_paths"""
     results: list[PathCheck]
-    """What was found"""
+    """One entry for each path"""
 
 
 class AnalyzeDirectoryResult(Model):
-    """What the files of a folder are for"""
+    """Purpose of each file of a folder"""
 
     tool: str
     """Always analyze_directory"""
@@ -683,9 +683,9 @@ class AnalyzeDirectoryResult(Model):
     model: str | None = None
     """The model that answered; left out if nothing was asked"""
     stats: ResearchStats | None = None
-    """What it took; left out if nothing was asked"""
+    """Cost; left out if nothing was asked"""
     meta: DirectoryMapMeta
-    """What was listed, left out and skipped"""
+    """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 16f61e5d94ba5f2335f9ec81f8968573
+# toolmason: sha256 5fcd11be8b0c41cca69adf1272301079

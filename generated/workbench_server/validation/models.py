@@ -50,9 +50,9 @@ class SpecificationIssue(Model):
     subject: str | None = None
     """The path, name or pattern it is about"""
     message: str
-    """What is wrong"""
+    """The problem"""
     expected: str | None = None
-    """What the specification should say"""
+    """Correct text for the specification"""
     evidence: list[CodeReference]
     """Places that show it"""
     refuted: bool | None = None
@@ -109,15 +109,15 @@ class ConsistencyIssue(Model):
     subject: str | None = None
     """The part of the text it is about"""
     message: str
-    """What is different"""
+    """The difference"""
     expected: str | None = None
-    """What the project does instead"""
+    """The way of the project"""
     evidence: list[CodeReference]
     """Places where the project does so"""
 
 
 class ProjectConvention(Model):
-    """What the project does in several places"""
+    """A convention that several places follow"""
 
     aspect: str
     """The aspect it belongs to"""
@@ -170,7 +170,7 @@ class ValidateAgainstCodebaseParams(Model):
     validation_checks: Annotated[list[str] | None, Field(max_length=10)] = None
     """Checks to make: missing_files, undefined_dependencies, pattern_violations, completeness; all if left out"""
     codebase_context: Annotated[str | None, Field(max_length=200000)] = None
-    """What you know of the project already"""
+    """Facts about the project that you know already"""
 
 
 class CheckConsistencyParams(Model):
@@ -184,4 +184,4 @@ class CheckConsistencyParams(Model):
     """Directory whose conventions count, such as `src/`"""
 
 
-# toolmason: sha256 512df25366c1e18d238e01ffc302001b
+# toolmason: sha256 02986ffd66053ac7aff67811c962cc29
