@@ -61,7 +61,8 @@ EXPORTS: Final = {
     ),
     "toolmason_runtime.programs.settings": ("ProgramSettings",),
     "toolmason_runtime.shared.visible_text": ("escape_invisible",),
-    "toolmason_runtime.shared.specs.program": ("CommandTool", "Invocation", "PlacementKind", "Program", "Risk"),
+    "toolmason_runtime.programs.invocation": ("Invocation",),
+    "toolmason_runtime.shared.specs.program": ("CommandTool", "PlacementKind", "Program", "Risk"),
 }
 
 __getattr__ = lazy_exports(__name__, EXPORTS)
