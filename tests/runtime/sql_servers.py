@@ -6,9 +6,11 @@ mysql_url        the same for MariaDB; its tests are skipped where it is not ins
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,6 +65,15 @@ def _wait(connect: Callable[[], Any], process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.1)
         else:
             return
+
+
+def _probe(address: str) -> socket.socket:
+    """Open a connection; a client of MariaDB would leave its socket open if it fails."""
+    with contextlib.ExitStack() as stack:
+        probe = stack.enter_context(socket.socket(socket.AF_UNIX))
+        probe.connect(address)
+        stack.pop_all()
+        return probe
 
 
 @contextmanager
@@ -120,7 +131,7 @@ def mysql_url() -> Iterator[str]:
             **account,
         )
         try:
-            _wait(lambda: pymysql.connect(user="root", unix_socket=address), process)
+            _wait(lambda: _probe(address), process)
             with pymysql.connect(user="root", unix_socket=address) as connection, connection.cursor() as cursor:
                 cursor.execute("create database shop character set utf8mb4")
                 cursor.execute("create user author@localhost identified by %s", (PASSWORD,))

@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, CursorResult
+from sqlalchemy import Connection
 from sqlalchemy.engine import URL, make_url
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.sql.engines import DRIVERS
+from toolmason_runtime.sql.engines import DRIVERS, Output
 from toolmason_runtime.sql.failures import ERRORS, failure, interrupted, unavailable
 from toolmason_runtime.sql.settings import DatabaseSettings
 from toolmason_runtime.sql.spec import SqlTool
@@ -24,10 +24,8 @@ from toolmason_runtime.sql.values import column_names, json_value
 
 _T = TypeVar("_T")
 
-_CURSOR_WORDS: Final = frozenset({"select", "with", "values", "table"})
-"""First words of statements whose rows can stay on the server."""
-_FETCHED: Final = 50
-"""Rows that are fetched at once."""
+_STREAMED: Final = frozenset({"select", "with", "values", "table"})
+"""First words of statements whose rows can stay on the server until they are fetched."""
 _RETRY_INTERRUPT_S: Final = 0.05
 _MAX_INTERRUPTS: Final = 100
 
@@ -182,37 +180,33 @@ class Execution:
             style=driver.style,
             quote=self._connections.quote,
         )
-        has_cursor = self._tool.is_read and driver.has_cursors and self._statement.keywords[0] in _CURSOR_WORDS
-        options = {"stream_results": has_cursor, "max_row_buffer": _FETCHED, "no_parameters": False}
-        result = connection.exec_driver_sql(text, parameters, execution_options=options)
-        if not result.returns_rows:
-            return Rows(rows=[], changed=max(0, result.rowcount))
-        rows = self._rows(result, values)
-        if rows.cut and has_cursor and database.dialect == "mysql":
-            # PyMySQL would read all remaining rows.
-            connection.invalidate()
-        else:
-            result.close()
-        return rows
+        is_stream = self._tool.is_read and self._statement.keywords[0] in _STREAMED
+        with driver.execute(self._connections.engine, connection, text, parameters, is_stream=is_stream) as output:
+            if output.changed is not None:
+                return Rows(rows=[], changed=output.changed)
+            if "returning" not in self._statement.keywords and (count := driver.changed(output)) is not None:
+                return Rows(rows=[], changed=count)
+            return self._rows(output, values)
 
-    def _rows(self, result: CursorResult[Any], values: Mapping[str, Any]) -> Rows:
-        columns = column_names(result.keys())
+    def _rows(self, output: Output, values: Mapping[str, Any]) -> Rows:
         max_rows, max_bytes = self._tool.row_limit, self._connections.settings.database.max_bytes
         rows: list[list[Any]] = []
+        cells: list[Any] = []
         size, cut = 0, ""
-        while not cut and (fetched := result.fetchmany(min(_FETCHED, max_rows + 1 - len(rows)))):
-            for row in fetched:
-                cells = [json_value(value) for value in row]
-                size += len(json.dumps(cells, ensure_ascii=False).encode())
-                if len(rows) == max_rows:
-                    cut = f"{max_rows:,} rows"
-                elif size > max_bytes:
-                    cut = f"{max_bytes:,} bytes"
-                if cut:
-                    break
-                rows.append(cells)
+        for row in output.rows:
+            cells = [json_value(value) for value in row]
+            size += len(json.dumps(cells, ensure_ascii=False).encode())
+            if len(rows) == max_rows:
+                cut = f"{max_rows:,} rows"
+            elif size > max_bytes:
+                cut = f"{max_bytes:,} bytes"
+            if cut:
+                break
+            rows.append(cells)
+        columns = column_names(output.columns())
         if cut and not rows:
             raise self._too_large(columns, cells, max_bytes)
+        output.is_cut = bool(cut)
         limit = values.get(self._statement.clause("limit"))
         has_more = bool(cut) or (isinstance(limit, int) and 0 < limit <= len(rows))
         return Rows(columns=columns, rows=rows, cut=cut, has_more=has_more)

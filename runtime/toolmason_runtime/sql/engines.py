@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
@@ -15,13 +16,14 @@ from urllib.parse import quote
 from sqlalchemy import create_engine
 from sqlalchemy.dialects.sqlite.base import SQLiteIdentifierPreparer
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.sql.spec import Dialect
 from toolmason_runtime.sql.statement import Style
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, CursorResult, Engine
 
 CONNECT_TIMEOUT_S: Final = 10
 BUSY_TIMEOUT_S: Final = 5.0
@@ -32,16 +34,27 @@ MAX_VALUE_BYTES: Final = 64 * 1024 * 1024
 """Maximum bytes of a value and of a row in SQLite."""
 
 
+FETCHED: Final = 50
+"""Rows that are fetched at once."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Output:
+    """The rows of a statement, or the number of rows that it changed. `columns` are known after the first row."""
+
+    rows: Iterator[Sequence[Any]] = field(default_factory=lambda: iter(()))
+    columns: Callable[[], Sequence[str]] = tuple
+    changed: int | None = None
+    is_cut: bool = False
+    """Whether rows remain that nobody reads."""
+
+
 class Driver:
     """The connections of one dialect. The methods run in worker threads."""
 
     name: ClassVar[str]
     """Driver of a URL without one."""
     style: ClassVar[Style] = "pyformat"
-    has_cursors: ClassVar[bool] = True
-    """Whether rows can stay on the server until they are fetched."""
-    has_one_mode: ClassVar[bool] = False
-    """Whether all connections of a process must be opened in the same mode."""
 
     def engine(self, url: URL, *, read_only: bool) -> Engine:
         """Return an engine whose connections cannot write if `read_only` and the database has such a mode."""
@@ -59,9 +72,44 @@ class Driver:
         """End the statement that another thread runs on the connection `raw` of the driver."""
         raw.interrupt()
 
+    @contextlib.contextmanager
+    def execute(
+        self,
+        engine: Engine,
+        connection: Connection,
+        text: str,
+        parameters: tuple[Any, ...] | dict[str, Any],
+        *,
+        is_stream: bool,
+    ) -> Iterator[Output]:
+        """Run a statement. With `is_stream`, rows stay on the server until they are fetched, where that is possible."""
+        options = {"stream_results": is_stream, "max_row_buffer": FETCHED, "no_parameters": False}
+        result = connection.exec_driver_sql(text, parameters, execution_options=options)
+        if not result.returns_rows:
+            yield Output(changed=max(0, result.rowcount))
+            return
+        output = Output(rows=_fetched(result), columns=lambda: tuple(result.keys()))
+        yield output
+        if output.is_cut and is_stream:
+            self.drop_rest(engine, connection.connection.dbapi_connection)
+        with contextlib.suppress(SQLAlchemyError):  # the statement may just have been ended
+            result.close()
+
+    def drop_rest(self, engine: Engine, raw: Any) -> None:
+        """Prepare to close a cursor that has further rows."""
+
+    def changed(self, output: Output) -> int | None:
+        """Return the number of changed rows that a write returns as its only row; None if these are its rows."""
+        return None
+
     def quote(self, engine: Engine, name: str) -> str:
         """Return a quoted identifier."""
         return engine.dialect.identifier_preparer.quote_identifier(name)
+
+
+def _fetched(result: CursorResult[Any]) -> Iterator[Sequence[Any]]:
+    while fetched := result.fetchmany(FETCHED):
+        yield from fetched
 
 
 def _engine(url: URL, **options: Any) -> Engine:
@@ -75,7 +123,6 @@ class SqliteDriver(Driver):
 
     name = "pysqlite"
     style = "qmark"
-    has_cursors = False
 
     def engine(self, url: URL, *, read_only: bool) -> Engine:
         """Return an engine for an existing file, or for a private database in memory."""
@@ -167,6 +214,32 @@ class PostgresqlDriver(Driver):
             "SELECT set_config('statement_timeout', %(limit)s, true)", {"limit": f"{_milliseconds(timeout_s)}ms"}
         )
 
+    @contextlib.contextmanager
+    def execute(
+        self,
+        engine: Engine,
+        connection: Connection,
+        text: str,
+        parameters: tuple[Any, ...] | dict[str, Any],
+        *,
+        is_stream: bool,
+    ) -> Iterator[Output]:
+        """Run a statement; a stream sends its rows one by one.
+
+        SQLAlchemy would declare a cursor, which cannot infer the types of parameters from their second use.
+        """
+        if not is_stream:
+            with super().execute(engine, connection, text, parameters, is_stream=False) as output:
+                yield output
+            return
+        raw: Any = connection.connection.dbapi_connection
+        base: Any = engine.dialect.loaded_dbapi.Error
+        try:
+            with raw.cursor() as cursor, contextlib.closing(cursor.stream(text, parameters)) as rows:
+                yield Output(rows=rows, columns=lambda: [column.name for column in cursor.description or ()])
+        except base as error:
+            raise DBAPIError.instance(None, None, error, base, dialect=engine.dialect) from error
+
     def interrupt(self, engine: Engine, raw: Any) -> None:
         """Cancel the statement over a second connection."""
         raw.cancel_safe(timeout=CONNECT_TIMEOUT_S) if hasattr(raw, "cancel_safe") else raw.cancel()
@@ -185,6 +258,10 @@ class MysqlDriver(Driver):
             connection.exec_driver_sql(
                 "SET SESSION max_execution_time = %(limit)s", {"limit": _milliseconds(timeout_s)}
             )
+        # A statement such as CREATE TABLE ends the transaction and runs in the mode of the session.
+        connection.exec_driver_sql(
+            "SET SESSION TRANSACTION READ ONLY" if read_only else "SET SESSION TRANSACTION READ WRITE"
+        )
         connection.exec_driver_sql("START TRANSACTION READ ONLY" if read_only else "START TRANSACTION READ WRITE")
 
     def interrupt(self, engine: Engine, raw: Any) -> None:
@@ -194,14 +271,16 @@ class MysqlDriver(Driver):
         with contextlib.closing(other):
             other.cursor().execute("KILL QUERY %s", (raw.thread_id(),))
 
+    def drop_rest(self, engine: Engine, raw: Any) -> None:
+        """End the statement: PyMySQL would read all remaining rows."""
+        self.interrupt(engine, raw)
+
 
 class DuckdbDriver(Driver):
     """DuckDB files, opened with `read_only` unless a tool of the database may write."""
 
     name = ""
     style = "qmark"
-    has_cursors = False
-    has_one_mode = True
 
     def options(self, *, read_only: bool) -> dict[str, Any]:
         """Return the mode, and fixed settings that a statement cannot change."""
@@ -218,14 +297,19 @@ class DuckdbDriver(Driver):
                 f"The file of the DuckDB database does not exist: {path.name}. Do not retry: tell the user",
                 code="DATABASE_UNAVAILABLE",
             )
-        return _engine(
-            url.set(database=str(path)), connect_args=self.options(read_only=read_only), pool_pre_ping=False
-        )
+        return _engine(url.set(database=str(path)), connect_args=self.options(read_only=read_only), pool_pre_ping=False)
 
     def begin(self, connection: Connection, *, read_only: bool, timeout_s: float) -> None:
         """Begin a transaction. DuckDB has no limit of time: the caller interrupts it."""
         connection.exec_driver_sql("ROLLBACK")  # duckdb-engine begins one by itself
         connection.exec_driver_sql("BEGIN TRANSACTION READ ONLY" if read_only else "BEGIN TRANSACTION READ WRITE")
+
+    def changed(self, output: Output) -> int | None:
+        """Return the only value of the column `Count`."""
+        if tuple(output.columns()) != ("Count",):
+            return None
+        [row] = output.rows
+        return int(row[0])
 
 
 def _milliseconds(seconds: float) -> int:

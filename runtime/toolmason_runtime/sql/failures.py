@@ -85,7 +85,8 @@ def reason(error: BaseException, settings: DatabaseSettings) -> str:
     """Return the message of the database on one line, masked and shortened."""
     original = _original(error)
     texts = [arg for arg in original.args if isinstance(arg, str)]
-    text = " ".join((texts[-1] if texts else "").split()) or type(original).__name__
+    # PostgreSQL and DuckDB append the line of the statement.
+    text = " ".join((texts[-1] if texts else "").partition("\nLINE ")[0].split()) or type(original).__name__
     masked = settings.mask(text)
     return masked if len(masked) <= MAX_MESSAGE_CHARS else f"{masked[:MAX_MESSAGE_CHARS]} ..."
 

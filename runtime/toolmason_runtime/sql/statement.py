@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from toolmason_runtime.sql.spec import Dialect
@@ -32,6 +33,8 @@ class Value:
     """The keyword before it."""
     is_parenthesized: bool = False
     """Whether it is written as `in (:name)`."""
+    is_null_test: bool = False
+    """Whether `is null` or `is not null` follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,10 @@ def _end_of_comment(sql: str, position: int) -> int:
     raise StatementError("a comment is not closed")
 
 
+_NULL_TEST: Final = -2
+_WHOLE: Final = -1
+"""Indexes of marks that belong to no item of a list."""
+_IS_NULL: Final = re.compile(r"\s+is\s+(?:not\s+)?null\b", re.IGNORECASE)
 _LIST: Final = re.compile(r"(?P<operator>\b(?:not\s+)?in)\s*(?P<open>\(?)\s*$", re.IGNORECASE)
 _CLAUSE: Final = re.compile(r"\b(limit|offset)\s+$", re.IGNORECASE)
 
@@ -227,6 +234,9 @@ def _unwrapped(parts: list[Part]) -> tuple[Part, ...]:
         parts[0] = first.lstrip()
     if isinstance(last, str):
         parts[-1] = last.rstrip() if len(parts) > 1 else parts[0].rstrip() if isinstance(parts[0], str) else ""
+    for index, (part, after) in enumerate(pairwise(parts)):
+        if isinstance(part, Value) and isinstance(after, str) and _IS_NULL.match(after):
+            parts[index] = replace(part, is_null_test=True)
     return tuple(part for part in parts if part != "")
 
 
@@ -257,6 +267,9 @@ def render(
             name = values[part.name]
             quoted = name if name.lower() in ORDERS else quote(name)
             text += quoted.replace("%", "%%") if style == "pyformat" else quoted
+        elif part.is_null_test and dialect == "postgresql":
+            # PostgreSQL cannot infer the type of a parameter in this place.
+            text += f"{marks.add(part.name, _NULL_TEST, None if values[part.name] is None else 1)}::integer"
         else:
             text += _rendered_value(part, values[part.name], dialect, marks)
     return text, marks.parameters
@@ -305,7 +318,7 @@ def _rendered_value(part: Value, value: Any, dialect: Dialect, marks: _Marks) ->
             return _EMPTY[dialect][part.operator]
         listed = ", ".join(marks.add(part.name, index, _bound(item, dialect)) for index, item in enumerate(items))
         return f"{part.operator} ({listed})"
-    return marks.add(part.name, -1, _bound(value, dialect))
+    return marks.add(part.name, _WHOLE, _bound(value, dialect))
 
 
 def _bound(value: Any, dialect: Dialect) -> Any:

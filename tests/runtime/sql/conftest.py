@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from quiet_context import QuietContext
 from sql_servers import mysql_url, postgresql_url
+from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.programs.spec import Risk
 from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.sql.handler import SqlRun
@@ -49,7 +50,9 @@ class Shop:
         params = options.pop("params", tuple(arguments))
         result = options.pop("result", "")
         run = SqlRun(self.tool(sql, *params, **options), result)
-        return await run(arguments, ToolCall("shop_tool", QuietContext(), [self.databases]))
+        return await run(
+            arguments, ToolCall("shop_tool", QuietContext(), [self.databases, ProgramSettings(headless_approve=True)])
+        )
 
     async def rows(self, sql: str, arguments: dict[str, Any] | None = None, /, **options: Any) -> list[dict[str, Any]]:
         reply = await self.call(sql, arguments, **options)

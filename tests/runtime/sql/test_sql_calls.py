@@ -25,9 +25,9 @@ SLOW = {
 
 @EACH
 async def test_values_are_bound(shop: Any) -> None:
-    assert await shop.rows("select id, customer from orders where id = :id and customer = :name", {"id": 1, "name": "Ada"}) == [
-        {"id": 1, "customer": "Ada"}
-    ]
+    assert await shop.rows(
+        "select id, customer from orders where id = :id and customer = :name", {"id": 1, "name": "Ada"}
+    ) == [{"id": 1, "customer": "Ada"}]
 
 
 @EACH
@@ -120,25 +120,23 @@ INJECTIONS = [
 
 @EACH
 async def test_texts_of_injections_are_only_values(shop: Any) -> None:
-    await shop.rows("select 1 as a")
     for text in INJECTIONS:
         sql = "select id from orders where customer = :name or customer in :names"
-        assert await shop.rows(sql, {"name": text, "names": [text, text]}) == [], text
-        added = await shop.write(
-            "insert into orders (id, customer) values (:id, :name)", {"id": 9, "name": text}
-        )
+        arguments = {"name": text, "names": [text, text]}
+        assert await shop.rows(sql, arguments, limits={"read_only": False}) == [], text
+        added = await shop.write("insert into orders (id, customer) values (:id, :name)", {"id": 9, "name": text})
         assert added.structure == {"changed": 1}
         stored = await shop.rows("select customer from orders where id = :id", {"id": 9}, limits={"read_only": False})
         assert stored == [{"customer": text}]
         await shop.write("delete from orders where id = :id", {"id": 9})
-    assert len(await shop.rows("select id from orders")) == 3
+    assert len(await shop.rows("select id from orders", limits={"read_only": False})) == 3
 
 
 @EACH
 async def test_a_read_tool_cannot_write(shop: Any) -> None:
     for sql in ("insert into orders (id, customer) values (7, 'x')", "delete from orders", "create table t (a int)"):
         with pytest.raises(ToolError) as caught:
-            await shop.call(sql)
+            pytest.fail(f"{sql}: {await shop.call(sql)}")
         assert caught.value.code == "READ_ONLY", caught.value.message
         assert "refused a write" in caught.value.message
     assert len(await shop.rows("select id from orders")) == 3
@@ -174,7 +172,9 @@ async def test_a_write_whose_result_does_not_fit_is_rolled_back(shop: Any) -> No
 async def test_rows_are_limited_with_the_way_to_the_rest(shop: Any) -> None:
     reply = await shop.call("select id from orders order by id", limits={"max_rows": 2})
     assert reply.structure == {"rows": [{"id": 1}, {"id": 2}], "has_more": True}
-    assert reply.content.startswith("[2 rows shown, limit 2 rows; for further ones send arguments that select fewer rows]")
+    assert reply.content.startswith(
+        "[2 rows shown, limit 2 rows; for further ones send arguments that select fewer rows]"
+    )
     sql = "select id from orders order by id limit :limit offset :offset"
     reply = await shop.call(sql, {"limit": 2, "offset": 0})
     assert "call again with `offset` higher by 2" in reply.content
@@ -185,7 +185,9 @@ async def test_rows_are_limited_with_the_way_to_the_rest(shop: Any) -> None:
 @EACH
 async def test_a_huge_result_is_cut_soon(shop: Any) -> None:
     sql = "select a.id, b.customer from orders a, orders b, orders c, orders d, orders e, orders f, orders g, orders h"
-    reply = await shop.call(f"{sql}, orders i, orders j, orders k, orders l", limits={"max_bytes": 500, "max_rows": 1000})
+    reply = await shop.call(
+        f"{sql}, orders i, orders j, orders k, orders l", limits={"max_bytes": 500, "max_rows": 1000}
+    )
     assert reply.structure["has_more"]
     assert len(reply.structure["rows"]) < 60
     assert await shop.rows("select 1 as a") == [{"a": 1}]
@@ -195,7 +197,7 @@ async def test_a_huge_result_is_cut_soon(shop: Any) -> None:
 async def test_a_row_over_the_limit_names_its_column(shop: Any) -> None:
     sql = "select id, customer from orders where id = :id"
     with pytest.raises(ToolError, match="above all its column `customer`") as caught:
-        await shop.call(sql, {"id": 3}, limits={"max_bytes": 8})
+        await shop.call(sql, {"id": 3}, limits={"max_bytes": 8}, timeout_s=20)
     assert caught.value.code == "RESULT_SIZE"
 
 
@@ -225,7 +227,7 @@ async def test_a_cancelled_call_ends_its_statement(shop: Any) -> None:
 @EACH
 async def test_a_write_that_times_out_changes_nothing(shop: Any) -> None:
     slow = SLOW[shop.database.dialect]
-    condition = f"exists ({slow})"
+    condition = "pg_sleep(60) is not null" if slow == SLOW["postgresql"] else f"exists ({slow})"
     with pytest.raises(ToolError, match="nothing was changed"):
         await shop.write(f"update orders set total = 0 where {condition}", timeout_s=0.5)
     await anyio.sleep(0.3)
@@ -245,7 +247,7 @@ async def test_an_error_of_the_database_names_the_fix(shop: Any) -> None:
     with pytest.raises(ToolError, match="do not retry, tell the user|try again later; if it remains") as caught:
         await shop.call("select nosuch from orders")
     assert "nosuch" in caught.value.message
-    assert "select" not in caught.value.message.lower().replace("selects", "")
+    assert "from orders" not in caught.value.message
     assert "Traceback" not in caught.value.message
 
 
