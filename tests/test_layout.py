@@ -34,12 +34,17 @@ STAGES = (
         "garbage_collection",
         "time_limit",
         "project",
+        "kinds",
         "manifest",
         "model",
         "clients",
         "targets",
         "schema",
         "resolve",
+        "kinds.handler",
+        "kinds.command",
+        "kinds.http",
+        "kinds.upstream",
         "catalogue",
         "semantic",
         "lint",
@@ -51,7 +56,7 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
-    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "install", "server", "boot"),
+    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "kinds", "install", "server", "boot"),
     *("serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
@@ -59,6 +64,8 @@ PUBLIC = {"toolmason_runtime"} | {
     f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing")
 }
 """The modules of the runtime that handlers and generated code may import."""
+INTERFACES = {"toolmason.kinds", "toolmason.kinds.kind"}
+"""Modules that import later packages for type checkers alone, in `if TYPE_CHECKING:`."""
 BINARY = {".png", ".jpg", ".gif", ".wav", ".ico", ".pdf", ".zip"}
 OF_ONE_MACHINE = tuple(f"{place}/" for place in (REPOSITORY, Path.home(), Path(sys.prefix)))
 """Paths that exist on this machine only."""
@@ -110,7 +117,8 @@ def modules(root: str) -> dict[str, set[str]]:
     return {
         name: {found for used in imported(text) if (found := _module(used, texts)) and found != name}
         for name, text in texts.items()
-    }
+        if name not in INTERFACES
+    } | {name: set() for name in INTERFACES & texts.keys()}
 
 
 def _module(name: str, known: dict[str, str]) -> str:
@@ -129,7 +137,11 @@ def packages(graph: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def _package(module: str) -> str:
-    return module.split(".")[1] if "." in module else ""
+    """Return the package below the top that has a module. Each kind of tools counts as one: `kinds.http`."""
+    names = module.split(".")[1:]
+    if names[:1] == ["kinds"] and len(names) > 1 and (REPOSITORY / "generator/toolmason/kinds" / names[1]).is_dir():
+        return f"kinds.{names[1]}"
+    return names[0] if names else ""
 
 
 def cycle(graph: dict[str, set[str]]) -> list[str]:
@@ -139,6 +151,18 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
         for name in leaves:
             del remaining[name]
     return sorted(remaining)
+
+
+@pytest.mark.parametrize("name", sorted(INTERFACES))
+def test_an_interface_imports_the_toolkit_for_type_checkers_alone(name: str) -> None:
+    path = REPOSITORY / "generator" / name.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [
+        node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+
+    assert [found for found in imported(ast.unparse(tree)) if top(found) in TOOLKIT] == []
 
 
 @pytest.mark.parametrize("root", ROOTS)

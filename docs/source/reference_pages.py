@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from schemas_page import anchor
-from toolmason_runtime.toml.tables import Table, is_required, keys_of
+from toolmason_runtime.toml.tables import Table, all_keys_of, is_required
 
 from toolmason.diagnostics.rules import RULES
 from toolmason.manifest.editor_schema import class_docstrings
 from toolmason.manifest.tables import ManifestTables
+from toolmason.manifest.validate import extensions
 
 DOCS: Final = Path(__file__).parents[1]
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number", Any: "any value"}
@@ -42,7 +43,8 @@ def manifest_reference() -> str:
     """Return the page: one section per table, in the order in which the manifest refers to them."""
     tables = list(dict.fromkeys(_tables(ManifestTables)))
     docstrings: dict[str, str] = {}
-    for module in {sys.modules[base.__module__] for table in tables for base in table.__mro__ if base is not object}:
+    classes = [*tables, *(extension for added in extensions().values() for extension in added)]
+    for module in {sys.modules[base.__module__] for table in classes for base in table.__mro__ if base is not object}:
         docstrings |= class_docstrings(inspect.getsource(module))
     titles = _titles(tables, docstrings)
     sections = [_table_section(table, docstrings, titles) for table in tables]
@@ -72,9 +74,8 @@ def _tables(table: type[Table]) -> Iterator[type[Table]]:
 
 
 def _direct(table: type[Table]) -> Iterator[type[Table]]:
-    hints = get_type_hints(table)
-    for field in keys_of(table).values():
-        yield from _classes(_read_as(field, hints))
+    for owner, field in all_keys_of(table, extensions().get(table, ())).values():
+        yield from _classes(_read_as(field, get_type_hints(owner)))
 
 
 def _classes(hint: Any) -> Iterator[type[Table]]:
@@ -106,10 +107,14 @@ def _purpose(table: type[Table], docstrings: Mapping[str, str]) -> str:
 
 
 def _table_section(table: type[Table], docstrings: Mapping[str, str], titles: Mapping[type[Table], str]) -> str:
-    hints = get_type_hints(table)
     rows = "".join(
-        _key_row(name, field, _kind(_read_as(field, hints), titles), _documentation(table, field.name, docstrings))
-        for name, field in keys_of(table).items()
+        _key_row(
+            name,
+            field,
+            _kind(_read_as(field, get_type_hints(owner)), titles),
+            _documentation(owner, field.name, docstrings),
+        )
+        for name, (owner, field) in all_keys_of(table, extensions().get(table, ())).items()
     )
     head = "| key | type | default | meaning |\n| --- | --- | --- | --- |\n"
     return f"## {titles[table]}\n\n{docstrings[table.__name__]}\n\n{head}{rows}\n"

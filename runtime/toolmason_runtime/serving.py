@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.apis.spec import Pagination as Pagination
     from toolmason_runtime.apis.spec import Place as Place
     from toolmason_runtime.apis.spec import Placement as Placement
+    from toolmason_runtime.kinds import bind as bind
     from toolmason_runtime.programs.handler import PreRunHook as PreRunHook
     from toolmason_runtime.programs.handler import command as command
     from toolmason_runtime.programs.settings import ProgramSettings as ProgramSettings
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 EXPORTS: Final = {
     "toolmason_runtime.apis.handler": ("http_tool",),
     "toolmason_runtime.apis.spec": ("Api", "Auth", "HttpTool", "Pagination", "Place", "Placement"),
+    "toolmason_runtime.kinds": ("bind",),
     "toolmason_runtime.programs.handler": ("PreRunHook", "command"),
     "toolmason_runtime.programs.settings": ("ProgramSettings",),
     "toolmason_runtime.programs.spec": (

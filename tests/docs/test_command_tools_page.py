@@ -48,8 +48,9 @@ from toolmason_runtime.toml.tables import keys_of
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.rules import RULES
+from toolmason.kinds.command.implementation import command_of
+from toolmason.kinds.command.tables import CliTable
 from toolmason.manifest.document import load
-from toolmason.manifest.tables import CliTable
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
 
@@ -67,7 +68,7 @@ def resolved(directory: Path) -> Mapping[str, CommandTool]:
     server = resolve(tables, document, root=directory, diagnostics=diagnostics) if tables and document else None
     assert server is not None, [str(diagnostic) for diagnostic in diagnostics]
     tools = [tool for category in server.categories for tool in category.tools]
-    return {tool.name: tool.command.tool for tool in tools if tool.command}
+    return {tool.name: command.tool for tool in tools if (command := command_of(tool))}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from pages import check, quoted, read
 
 from toolmason.manifest.tables import OptionTable
-from toolmason.model.tool import Handler
+from toolmason.model.implementation import Handler
 from toolmason.model.types import Identifier
 from toolmason.resolve.stubs import (
     completion_stub,

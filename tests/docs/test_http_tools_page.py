@@ -17,10 +17,12 @@ from toolmason_runtime.protocol import secrets
 from toolmason_runtime.toml.tables import keys_of
 
 from toolmason.diagnostics import Diagnostics
+from toolmason.kinds.http.implementation import request_of
+from toolmason.kinds.http.tables import ApiTable, HttpKeys, PaginateTable
+from toolmason.manifest.checks import REQUEST_LOCATIONS
 from toolmason.manifest.document import load
-from toolmason.manifest.tables import ApiTable, PaginateTable, ParamTable, ToolTable
+from toolmason.manifest.tables import ParamTable, ToolTable
 from toolmason.manifest.validate import validate
-from toolmason.manifest.validate_clis import REQUEST_LOCATIONS
 from toolmason.resolve import resolve
 
 PAGE: Final = read("docs/http-tools.md")
@@ -36,7 +38,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, HttpTool]:
     tables = validate(document, diagnostics=diagnostics) if document else None
     server = resolve(tables, document, root=directory, diagnostics=diagnostics) if tables and document else None
     assert server is not None, [str(diagnostic) for diagnostic in diagnostics]
-    return {tool.name: tool.http.tool for tool in server.tools if tool.http}
+    return {tool.name: request.tool for tool in server.tools if (request := request_of(tool))}
 
 
 def test_the_calls_of_the_page_are_the_requests_beside_them(tools: Mapping[str, HttpTool]) -> None:
@@ -59,12 +61,10 @@ def test_the_keys_and_styles_of_the_page_are_complete() -> None:
     pages = " ".join(way for way, _ in PAGE.rows("`paginate`", "the next page"))
     assert all(f"{key} = " in pages for key in ("next", "cursor", "param", "page"))
     assert {"items", "max_pages"} < keys_of(PaginateTable).keys()
-    assert {"http", "paginate", "select", "body", "risk", "confirm"} < keys_of(ToolTable).keys()
+    assert {"http", "paginate", "select", "body", "risk", "confirm"} < {*keys_of(ToolTable), *keys_of(HttpKeys)}
 
 
 def test_the_risks_of_the_page_are_those_of_the_methods(tmp_path: Path) -> None:
-    from toolmason.resolve.apis import hints_of
-
     for methods, risk, hints in PAGE.rows("method", "risk", "hints"):
         for method in methods.split(", "):
             (tmp_path / "manifest.toml").write_text(
@@ -85,9 +85,10 @@ tools.t = {{ summary = "T", api = "x", http = "{method} /" }}
             server = resolve(tables, document, root=tmp_path, diagnostics=diagnostics)
             assert server
             (tool,) = server.tools
-            assert tool.http
-            assert tool.http.tool.risk is Risk(quoted(risk)[0])
-            declared = hints_of(tool.http.tool)
+            request = request_of(tool)
+            assert request
+            assert request.tool.risk is Risk(quoted(risk)[0])
+            declared = tool.hints
             assert ("read-only" in hints) is declared.read_only
             assert ("destructive" in hints) is declared.destructive
             assert ("idempotent" in hints) is declared.idempotent

@@ -16,9 +16,12 @@ from toolmason_runtime.toml.tables import keys_of
 
 from toolmason.catalogue.table import tool_entry
 from toolmason.diagnostics import Diagnostics
+from toolmason.kinds.command.tables import CliTable
+from toolmason.kinds.http.tables import ApiTable
+from toolmason.kinds.upstream.tables import UpstreamTable
 from toolmason.manifest.files import MAIN_KEYS, load_manifest
-from toolmason.manifest.shared_values import DEFAULTS
-from toolmason.manifest.tables import ApiTable, CategoryTable, CliTable, UpstreamTable
+from toolmason.manifest.shared_values import defaults
+from toolmason.manifest.tables import CategoryTable
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
 from toolmason.render.pydantic_models import models, schemas
@@ -76,9 +79,9 @@ def test_the_table_of_defaults_is_complete() -> None:
     rows = {
         quoted(table)[0].split(".")[0].strip("["): tuple(quoted(keys)) for table, keys in PAGE.rows("table", "keys")
     }
-    assert rows == DEFAULTS
+    assert rows == defaults()
     for section, table in TABLES.items():
-        assert set(keys_of(get_type_hints(table)["defaults"])) == set(DEFAULTS[section])
+        assert set(keys_of(get_type_hints(table)["defaults"])) == set(defaults()[section])
     assert all(key in PAGE.text for key in MAIN_KEYS)
 
 

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 Target = Callable[[bytes], object]
@@ -199,9 +198,9 @@ def jq_programs(data: bytes) -> object:
 @target
 def selects(data: bytes) -> object:
     """The check of `select`, the jq program of a tool."""
-    from toolmason.resolve.select_programs import select_errors
+    from toolmason.kinds.http.select_programs import select_errors
 
-    return select_errors({"x": SimpleNamespace(select=_text(data))}, None)  # type: ignore[dict-item]
+    return select_errors([_text(data)], None)
 
 
 @target

@@ -8,10 +8,9 @@ from toolmason_runtime.protocol.catalogue import (
     Catalogue,
     CategoryEntry,
     ClaimEntry,
-    CliEntry,
     DiscoveryEntry,
     ExampleEntry,
-    ProviderEntry,
+    KindEntry,
     ServerEntry,
     ToolEntry,
 )
@@ -19,9 +18,10 @@ from toolmason_runtime.protocol.catalogue import (
 from toolmason.catalogue.entries import entry_of
 from toolmason.catalogue.prompts import prompt_entry, resource_entry, wire_icons
 from toolmason.clients import tool_timeouts
+from toolmason.model.implementation import Hints
 from toolmason.model.json_schema import listed_result, property_schema, unique_paths, without_texts
 from toolmason.model.server import Category, Server
-from toolmason.model.tool import ClaimParam, Example, Hints, Tool
+from toolmason.model.tool import ClaimParam, Example, Tool
 
 
 def catalogue(server: Server) -> Catalogue:
@@ -32,17 +32,24 @@ def catalogue(server: Server) -> Catalogue:
         "categories": {category.name: _category(category) for category in server.categories},
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
-    if server.clis:
-        table["clis"] = {cli.name: entry_of(CliEntry, cli.table, confined=cli.is_confined) for cli in server.clis}
-    if server.apis:
-        table["apis"] = {api.name: entry_of(ProviderEntry, api.table) for api in server.apis}
-    if server.upstreams:
-        table["upstreams"] = {upstream.name: entry_of(ProviderEntry, upstream.table) for upstream in server.upstreams}
+    for kind, groups in server.groups.items():
+        entries: Any = {group.name: group.entry for group in groups}
+        if section := groups[0].catalogue_section:
+            table[section] = entries  # type: ignore[literal-required]  # of a built-in kind
+        else:
+            _kind_entry(table, kind)["groups"] = entries
+    for kind in (found for entry in table["tools"].values() if (found := entry.get("kind"))):
+        _kind_entry(table, kind)
     if server.prompts:
         table["prompts"] = {prompt.name: prompt_entry(prompt) for prompt in server.prompts}
     if server.resources:
         table["resources"] = {resource.name: resource_entry(resource) for resource in server.resources}
     return table
+
+
+def _kind_entry(table: Catalogue, kind: str) -> KindEntry:
+    """Return the entry of a kind beyond the built-in ones."""
+    return table.setdefault("kinds", {}).setdefault(kind, {"groups": {}})
 
 
 def _server(server: Server) -> ServerEntry:
@@ -91,6 +98,7 @@ def tool_entry(tool: Tool) -> ToolEntry:
         result_schema=None if exact == wire.get("outputSchema") else exact,
         complete_schema=tool.complete_schema,
         renamed=tool.renamed,
+        **tool.implementation.entry,
         claims={param.value.name: _claim(param) for param in tool.claims},
     )
     return entry

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
+from toolmason.kinds import KindError
 from toolmason.project import Project, ProjectError, find_project
 from toolmason.time_limit import DEFAULT_S, MAX_S, VARIABLE
 
@@ -69,7 +70,7 @@ _OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, e
 
 
 class OutputSafeGroup(click.Group):
-    """A click group that reports failed output (full disk, closed stream) in one line."""
+    """A click group that reports failed output (full disk, closed stream) and unusable kinds of tools in one line."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line; see `click.Group.main`."""
@@ -83,6 +84,9 @@ class OutputSafeGroup(click.Group):
             with suppress(OSError):
                 click.echo(f"toolmason: the output cannot be written: {error.strerror or error}", err=True)
             sys.exit(ExitCode.FINDINGS)
+        except KindError as error:
+            click.echo(f"toolmason: {error}", err=True)
+            sys.exit(ExitCode.COMMAND_LINE)
 
 
 def _open_missing_streams() -> None:

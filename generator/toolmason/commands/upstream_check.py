@@ -12,6 +12,7 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import progress
 from toolmason.importers.server.drift import UNREACHABLE, DriftCheck
 from toolmason.importers.server.hints import unasked_text
+from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.pipeline import read
 
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ def check_upstreams(project: Project, layout: Layout) -> ExitCode:
     if codes:
         return ExitCode.FINDINGS
     if layout == "text":
-        count = sum(tool.upstream is not None for tool in manifest.server.tools)
+        count = sum(upstream_of(tool) is not None for tool in manifest.server.tools)
         click.echo(f"{count} tool{'' if count == 1 else 's'} of upstreams: no changes")
     return ExitCode.FINE
 
 
 def _print_unasked(manifest: LoadedManifest, *, is_text: bool) -> None:
     """Print the tools of upstreams that run without approval; to stderr if stdout is for a program."""
-    tools = [tool for tool in manifest.server.tools if tool.upstream and tool.upstream.tool.risk is Risk.READ]
+    tools = [tool for tool in manifest.server.tools if (found := upstream_of(tool)) and found.tool.risk is Risk.READ]
     click.echo(unasked_text([tool.name for tool in tools]), err=not is_text)
     tables = manifest.document.data["tools"]
     if accepted := [tool.name for tool in tools if tables[tool.name].get("hints_source") == "upstream"]:

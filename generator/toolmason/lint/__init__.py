@@ -15,6 +15,8 @@ from toolmason_runtime.toml.positions import KeyPath
 from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients
 from toolmason.diagnostics import Diagnostics, Severity
+from toolmason.kinds.command.implementation import clis_of
+from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.lint.apis import check_metadata_addresses, check_plain_credentials
 from toolmason.lint.discoverability import MAX_RANK, rank_use_cases
 from toolmason.lint.finding import Finding, Rule, about_tool
@@ -185,7 +187,7 @@ def check_description_length(server: Server) -> Iterator[Finding]:
 def check_hints(server: Server) -> Iterator[Finding]:
     """TM510: clients use the hints to decide on approval; `read_only` and `destructive` exclude each other."""
     for tool in server.tools:
-        is_contradicting = tool.upstream is not None and tool.upstream.has_contradicting_hints
+        is_contradicting = (found := upstream_of(tool)) is not None and found.has_contradicting_hints
         if is_contradicting or (tool.hints.read_only and tool.hints.destructive):
             message = f"`{tool.name}` is both read_only and destructive"
             hint = "set one of them to false"
@@ -233,10 +235,10 @@ def check_related_tools(server: Server) -> Iterator[Finding]:
 
 def check_program_access(server: Server) -> Iterator[Finding]:
     """TM522: a program without declared files and network runs with all permissions of the server."""
-    for cli in server.clis:
+    for cli in clis_of(server):
         if cli.is_confined:
             continue
-        first = next(tool.name for tool in server.tools if tool.command and tool.command.tool.program.name == cli.name)
+        first = next(tool.name for tool in server.tools if tool.implementation.entry.get("cli") == cli.name)
         yield Finding(
             code="TM522",
             tool=first,

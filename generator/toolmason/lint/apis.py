@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from toolmason_runtime.apis.addresses import is_loopback_host, is_metadata_host
 
+from toolmason.kinds.http.implementation import apis_of
 from toolmason.lint.finding import Finding
 from toolmason.model.server import Server
 
@@ -16,7 +17,7 @@ _MAX_SHOWN: Final = 100
 
 def check_metadata_addresses(server: Server) -> Iterator[Finding]:
     """TM528: a metadata service gives the machine's credentials to every program that asks."""
-    for api in server.apis:
+    for api in apis_of(server):
         if is_metadata_host(_host(api.table.base_url)):
             yield Finding(
                 code="TM528",
@@ -31,7 +32,7 @@ def check_metadata_addresses(server: Server) -> Iterator[Finding]:
 
 def check_plain_credentials(server: Server) -> Iterator[Finding]:
     """TM529: everyone on the way to a host reads a credential that is not encrypted."""
-    for api in server.apis:
+    for api in apis_of(server):
         url = api.table.base_url
         if api.has_credential and url.lower().startswith("http://") and not is_loopback_host(_host(url)):
             yield Finding(

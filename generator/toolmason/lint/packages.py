@@ -9,7 +9,9 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Final, Literal
 
 from toolmason_runtime.upstreams.pins import HASH_LENGTH
+from toolmason_runtime.upstreams.spec import Upstream
 
+from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.lint.finding import Finding, about_tool
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
@@ -140,8 +142,7 @@ _RUNNERS: Final[dict[tuple[str, ...], _Runner]] = {
 
 def check_package_versions(server: Server) -> Iterator[Finding]:
     """TM531: without an exact version, each start of an upstream may run code that nobody has looked at."""
-    for tool in _first_tools(server):
-        upstream = tool.upstream.tool.upstream  # type: ignore[union-attr]  # selected by `_first_tools`
+    for tool, upstream in _first_tools(server):
         for package in packages(upstream.command):
             if not package.is_exact:
                 yield Finding(
@@ -157,23 +158,23 @@ def check_package_versions(server: Server) -> Iterator[Finding]:
 def check_tool_hashes(server: Server) -> Iterator[Finding]:
     """TM532: without a hash, a changed tool of an upstream is not noticed."""
     for tool in server.tools:
-        if tool.upstream is None:
+        if (found := upstream_of(tool)) is None:
             continue
-        upstream = tool.upstream.tool.upstream
-        if len(pin := upstream.pins.get(tool.upstream.tool.original, "")) < HASH_LENGTH:
+        if len(pin := found.tool.upstream.pins.get(found.tool.original, "")) < HASH_LENGTH:
             problem = f"has only {len(pin)} digits in its `upstream_hash`" if pin else "has no `upstream_hash`"
             message = f"`{tool.name}` {problem}, so a change of the upstream's tool may not be noticed"
             hint = "`toolmason import server` prints the hash; set it after comparing the tool"
             yield about_tool(tool, "TM532", message, hint, *(["upstream_hash"] if pin else []), value=bool(pin))
 
 
-def _first_tools(server: Server) -> Iterator[Tool]:
-    """Yield the first tool of each upstream."""
+def _first_tools(server: Server) -> Iterator[tuple[Tool, Upstream]]:
+    """Yield the first tool of each upstream, and the upstream."""
     seen: set[str] = set()
     for tool in server.tools:
-        if tool.upstream and tool.upstream.tool.upstream.name not in seen:
-            seen.add(tool.upstream.tool.upstream.name)
-            yield tool
+        found = upstream_of(tool)
+        if found and (upstream := found.tool.upstream).name not in seen:
+            seen.add(upstream.name)
+            yield tool, upstream
 
 
 def packages(command: Sequence[str]) -> Iterator[Package]:

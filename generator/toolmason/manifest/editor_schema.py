@@ -5,59 +5,45 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from toolmason_runtime.toml.tables import Table, is_required, keys_of
+from toolmason_runtime.toml.tables import Table, all_keys_of, is_required
 
+from toolmason.kinds import kinds
+from toolmason.kinds.kind import Kind
 from toolmason.manifest import tables
+from toolmason.manifest.checks import ARGUMENT_LOCATIONS, REQUEST_LOCATIONS, RISKS, incompatible_keys
+from toolmason.manifest.editor_rules import BARE_WORDS, PROPERTY_NAME, none_of, one_of, whole, without_param_keys
 from toolmason.manifest.files import MAIN_KEYS
 from toolmason.manifest.tables import (
     ArgumentTable,
-    AuthTable,
-    CliParamTable,
-    CliTable,
     ManifestTables,
     MessageTable,
-    PaginateTable,
     ParamTable,
     PromptTable,
     ResourceTable,
     ServerTable,
     ToolTable,
     TypeTable,
-    UpstreamArgumentTable,
-    UpstreamTable,
     ValueTable,
 )
-from toolmason.manifest.validate import EDITION
-from toolmason.manifest.validate_clis import (
-    ARGUMENT_LOCATIONS,
-    COMMAND_KEYS,
-    INCOMPATIBLE_KEYS,
-    MAX_EXIT_CODE,
-    REQUEST_KEYS,
-    REQUEST_LOCATIONS,
-    RISKS,
-)
+from toolmason.manifest.validate import EDITION, extensions
 
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
+_GROUP_NAME: Final = r"[A-Za-z][A-Za-z0-9_-]*"
 _FILE_NAME: Final = r"[a-z0-9][a-z0-9-]{0,63}"
 _SURFACE_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
-_PROPERTY_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
-_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _ONE_LINE: Final = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
 _TYPE: Final = r"(?=[^<>]*$|\s*map<.*>)\s*(?:map<\s*)*[A-Za-z_][A-Za-z0-9_]*(?:\s*(?:\[\]|>))*\s*"
 """Approximate grammar of types, such as `map<string[]>`. Depth and balanced `<` and `>` are not checked."""
 
 _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "categories"): r"[a-z_][a-z0-9_]*",
-    (ManifestTables, "clis"): r"[A-Za-z][A-Za-z0-9_-]*",
-    (ManifestTables, "apis"): r"[A-Za-z][A-Za-z0-9_-]*",
-    (ManifestTables, "upstreams"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "types"): r"[A-Z][A-Za-z0-9]*",
     (ManifestTables, "params"): r"[A-Za-z_][A-Za-z0-9_.-]*",
     (ManifestTables, "tools"): r"[A-Za-z_][A-Za-z0-9_-]{0,63}",
@@ -67,13 +53,10 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "workflows"): _FILE_NAME,
     (ServerTable, "options"): r"[a-z][a-z0-9_-]*",
     (ServerTable, "subcommands"): r"[a-z][a-z0-9-]*",
-    (CliTable, "params"): _PROPERTY_NAME,
-    (CliTable, "env"): _VARIABLE,
-    (UpstreamTable, "env"): _VARIABLE,
-    (ToolTable, "params"): _PROPERTY_NAME,
-    (TypeTable, "fields"): _PROPERTY_NAME,
-    (PromptTable, "arguments"): _PROPERTY_NAME,
-    (ResourceTable, "arguments"): _PROPERTY_NAME,
+    (ToolTable, "params"): PROPERTY_NAME,
+    (TypeTable, "fields"): PROPERTY_NAME,
+    (PromptTable, "arguments"): PROPERTY_NAME,
+    (ResourceTable, "arguments"): PROPERTY_NAME,
 }
 """Patterns of the names in a table of tables."""
 
@@ -83,24 +66,7 @@ _PATTERNS: Final[Mapping[tuple[type[Table], str], str]] = {
 _RISK: Final = {"type": "string", "enum": list(RISKS)}
 
 
-def _none_of(keys: Iterable[str]) -> dict[str, Any]:
-    return {"not": {"anyOf": [{"required": [key]} for key in keys]}}
-
-
-def _one_of(*keys: str) -> dict[str, Any]:
-    return {"oneOf": [{"required": [key]} for key in keys]}
-
-
-def _without_param_keys(*keys: str) -> dict[str, Any]:
-    forbidden = [{"required": [key]} for key in keys]
-    return {"properties": {"params": {"additionalProperties": {"not": {"type": "object", "anyOf": forbidden}}}}}
-
-
 _LOCATIONS: Final = (*ARGUMENT_LOCATIONS, *REQUEST_LOCATIONS)
-_BARE_WORDS: Final = {
-    "if": {"required": ["flag"], "properties": {"flag": {"pattern": "^[^-]*[^=-]$"}}},
-    "then": {"required": ["type"], "properties": {"type": {"const": "boolean"}}},
-}
 _MAIN_FILE: Final = {
     # An included file has none of the keys of the main file.
     "if": {"anyOf": [{"required": [key]} for key in MAIN_KEYS]},
@@ -111,81 +77,50 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
     ManifestTables: _MAIN_FILE,
     # Required keys may come from the defaults of a category or a program, and from a shared parameter.
     TypeTable: {
-        **_one_of("fields", "enum", "one_of"),
+        **one_of("fields", "enum", "one_of"),
         "dependencies": {"type": ["enum"], "discriminator": ["one_of"], "one_of": ["discriminator"]},
-    },
-    ToolTable: {
-        "required": ["summary"],
-        "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
-        "if": {"required": ["cli"]},
-        "then": {
-            **_none_of(["handler", "api", "upstream", *(key for key in INCOMPATIBLE_KEYS["cli"] if key != "returns")]),
-            **_without_param_keys(*REQUEST_KEYS),
-            "if": {"required": ["output"], "properties": {"output": {"const": "json"}}},
-            "then": {"required": ["returns"]},
-            "else": _none_of(["returns"]),
-        },
-        "else": {
-            "if": {"required": ["upstream"]},
-            "then": {
-                "required": ["input_schema"],
-                **_none_of(["handler", "api", *INCOMPATIBLE_KEYS["upstream"]]),
-            },
-            "else": {
-                "if": {"required": ["api"]},
-                "then": {
-                    "required": ["http"],
-                    **_none_of(["handler", *INCOMPATIBLE_KEYS["api"]]),
-                    **_without_param_keys(*COMMAND_KEYS),
-                },
-                "else": {
-                    "required": ["category", "handler"],
-                    **_none_of(INCOMPATIBLE_KEYS["handler"]),
-                    **_without_param_keys(*COMMAND_KEYS, *REQUEST_KEYS),
-                },
-            },
-        },
-    },
-    UpstreamTable: {
-        **_one_of("command", "url"),
-        "if": {"required": ["url"]},
-        "then": _none_of(["env", "pass_env", "working_dir"]),
-        "else": _none_of(["headers"]),
-    },
-    UpstreamArgumentTable: _one_of("rename", "value", "hidden"),
-    AuthTable: {
-        **_one_of("bearer", "basic", "header", "query"),
-        "if": {"anyOf": [{"required": ["header"]}, {"required": ["query"]}]},
-        "then": {"required": ["value"]},
-        "else": _none_of(["value"]),
-    },
-    PaginateTable: {
-        **_one_of("next", "cursor", "page"),
-        "if": {"required": ["cursor"]},
-        "then": {"required": ["param"]},
-        "else": _none_of(["param"]),
     },
     ParamTable: {
         "not": {"anyOf": [{"required": list(pair)} for pair in combinations(_LOCATIONS, 2)]},
         "anyOf": [{"required": ["type"]}, {"required": ["use"]}],
         "required": [],
-        **_BARE_WORDS,
+        **BARE_WORDS,
     },
-    CliParamTable: _BARE_WORDS,
-    PromptTable: _one_of("text", "messages", "handler"),
-    MessageTable: _one_of("text", "image", "resource"),
+    PromptTable: one_of("text", "messages", "handler"),
+    MessageTable: one_of("text", "image", "resource"),
     ResourceTable: {
-        **_one_of("file", "handler"),
+        **one_of("file", "handler"),
         "not": {"required": ["file"], "properties": {"uri": {"pattern": r"\{"}}},
     },
     ArgumentTable: {"not": {"required": ["suggestions", "complete"]}},
 }
-"""Rules of later stages that a dataclass cannot express."""
+"""Rules of later stages that a dataclass cannot express; `_tool_rules` and kinds of tools have further ones."""
+
+
+def _tool_rules() -> dict[str, Any]:
+    """Return the rules of tools: the keys that each kind requires and excludes."""
+    *others, last = reversed(kinds().values())
+    rules = _kind_rules(last) | {"required": [*_kind_rules(last).get("required", ()), last.key]}
+    for kind in reversed(others):
+        rules = {"if": {"required": [kind.key]}, "then": _kind_rules(kind), "else": rules}
+    return {
+        "required": ["summary"],
+        "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
+        **rules,
+    }
+
+
+def _kind_rules(kind: Kind) -> dict[str, Any]:
+    keys = [other.key for other in kinds().values() if other is not kind]
+    keys += [key for key in incompatible_keys(kind) if key not in kind.conditional_keys]
+    foreign = [key for other in kinds().values() if other is not kind for key in other.param_keys]
+    params = without_param_keys(*foreign) if foreign and not kind.takes_all_param_keys else {}
+    return {**none_of(keys), **params, **kind.editor_rules.get(ToolTable, {})}
 
 
 def manifest_schema() -> dict[str, Any]:
     """Return the schema of all tables and keys, described by their docstrings, in the order of the classes."""
-    documentation = class_docstrings(inspect.getsource(tables))
+    documentation = docstrings()
     root = _object(ManifestTables, documentation)
     root["properties"]["edition"]["const"] = EDITION
     definitions = {table.__name__: _object(table, documentation) for table in _inner_tables(ManifestTables, set())}
@@ -195,6 +130,13 @@ def manifest_schema() -> dict[str, Any]:
         **root,
         "definitions": dict(sorted(definitions.items())),
     }
+
+
+def docstrings() -> dict[str, str]:
+    """Return the docstrings of all tables and their keys, those of kinds included."""
+    own = [extension.__module__ for added in extensions().values() for extension in added]
+    modules = [tables, *(sys.modules[name] for name in dict.fromkeys(own))]
+    return {name: text for module in modules for name, text in class_docstrings(inspect.getsource(module)).items()}
 
 
 def class_docstrings(source: str) -> dict[str, str]:
@@ -221,20 +163,22 @@ def _attribute_docstrings(node: ast.ClassDef) -> dict[str, str]:
 
 
 def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, Any]:
-    hints = get_type_hints(table)
-    keys = keys_of(table)
-    required = [key for key, field in keys.items() if is_required(field)]
+    keys = all_keys_of(table, extensions().get(table, ()))
+    required = [key for key, (_, field) in keys.items() if is_required(field)]
     properties = {
         key: {
-            "description": _field_docstring(table, field.name, documentation),
-            **_property(field, hints[field.name]),
-            **_key_rules(table, field.name),
+            "description": _field_docstring(owner, field.name, documentation),
+            **_property(field, get_type_hints(owner)[field.name]),
+            **_key_rules(owner, field.name),
         }
-        for key, field in keys.items()
+        for key, (owner, field) in keys.items()
     }
     schema: dict[str, Any] = {"description": documentation[table.__name__], "type": "object", "properties": properties}
     schema |= {"required": required} if required else {}
-    return schema | _RULES.get(table, {}) | {"additionalProperties": False}
+    schema |= _tool_rules() if table is ToolTable else _RULES.get(table, {})
+    for kind in kinds().values() if table is not ToolTable else ():
+        schema |= dict(kind.editor_rules.get(table, {}))
+    return schema | {"additionalProperties": False}
 
 
 def _field_docstring(table: type[Table], name: str, documentation: Mapping[str, str]) -> str:
@@ -253,23 +197,20 @@ def _key_rules(table: type[Table], name: str) -> dict[str, Any]:
         rules["anyOf"] = [_RISK, _tables_of(_tables_of(_RISK)) | {"minProperties": 1}]
     if (ToolTable, "params") in keys:
         rules["additionalProperties"] = {"anyOf": [{"type": "string"}, _type(ParamTable)]}
-    if (ToolTable, "ok_exit_codes") in keys:
-        rules["items"] = {"type": "integer", "minimum": 0, "maximum": MAX_EXIT_CODE}
+    for kind in kinds().values():
+        rules |= next((kind.editor_key_rules[key] for key in keys if key in kind.editor_key_rules), {})
+        if kind.section and (kind.manifest_keys, kind.section.name) in keys:
+            rules["propertyNames"] = {"pattern": whole(_GROUP_NAME)}
     for key in keys:
         if key in _PATTERNS:
-            rules["pattern"] = _whole(_PATTERNS[key])
+            rules["pattern"] = whole(_PATTERNS[key])
         if key in _NAMES:
-            rules["propertyNames"] = {"pattern": _whole(_NAMES[key])}
+            rules["propertyNames"] = {"pattern": whole(_NAMES[key])}
     return rules
 
 
 def _tables_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": dict(schema)}
-
-
-def _whole(pattern: str) -> str:
-    """Anchor `pattern` to the whole text: in some validators `$` also matches before a final line break."""
-    return rf"^(?:{pattern})$(?!\n)"
 
 
 def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
@@ -283,7 +224,7 @@ def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     schema |= {names[rule]: rules[rule] for rule in names if rule in rules}
     schema |= {"minItems": 1} if "not_empty" in rules else {}
     pattern = rules.get("pattern", _ONE_LINE if "one_line" in rules else "")
-    schema |= {"pattern": _whole(pattern)} if pattern else {}
+    schema |= {"pattern": whole(pattern)} if pattern else {}
     if isinstance(field.default, str | bool | int) and field.default != "":
         schema["default"] = field.default
     return schema
@@ -311,8 +252,8 @@ def _type(hint: Any) -> dict[str, Any]:
 def _inner_tables(hint: Any, seen: set[type[Table]]) -> Iterator[type[Table]]:
     """Yield each table class nested in `hint` once."""
     if isinstance(hint, type) and issubclass(hint, Table):
-        for inner in get_type_hints(hint).values():
-            yield from _inner_tables(inner, seen)
+        for owner, field in all_keys_of(hint, extensions().get(hint, ())).values():
+            yield from _inner_tables(get_type_hints(owner)[field.name], seen)
         if hint is not ManifestTables and hint not in seen:
             seen.add(hint)
             yield hint

@@ -6,37 +6,40 @@ they were written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from toolmason_runtime.toml.positions import KeyPath
 
+from toolmason.kinds import kinds
+from toolmason.kinds.kind import Section
 from toolmason.manifest.document import Document
 
-PROVIDERS: Final = {"cli": "clis", "api": "apis", "upstream": "upstreams"}
-"""Key of a tool -> the section that it refers to."""
-DEFAULTS: Final = {
-    "categories": ("hints", "tier", "tags"),
-    "clis": ("risk", "tier", "tags"),
-    "apis": ("tier", "tags"),
-    "upstreams": ("hints", "tier", "tags"),
-}
-"""Section -> the keys of `defaults`."""
-_SOURCES: Final = ("params", *DEFAULTS)
+CATEGORY_DEFAULTS: Final = ("hints", "tier", "tags")
+"""Keys of `defaults` of a category."""
+
+
+def defaults() -> dict[str, tuple[str, ...]]:
+    """Return the sections with `defaults` and their keys: categories, then those of kinds of tools."""
+    return {"categories": CATEGORY_DEFAULTS, **{section.name: section.defaults for section in _sections()}}
+
+
+def _sections() -> Iterator[Section]:
+    yield from (kind.section for kind in kinds().values() if kind.section)
 
 
 def insert_shared_values(document: Document) -> Document:
     """Return the document with shared values in its tools. The name of an unknown shared parameter stays."""
     tools = document.data.get("tools")
-    groups = [group for section in DEFAULTS for group in _table(document.data, section).values()]
+    groups = [group for section in defaults() for group in _table(document.data, section).values()]
     has_defaults = any("defaults" in group for group in groups if isinstance(group, dict))
     if not isinstance(tools, dict) or not (has_defaults or _uses_params(tools)):
         return document
     insertion = _Insertion(document)
     expanded = {name: insertion.expand(name, tool) if isinstance(tool, dict) else tool for name, tool in tools.items()}
     # Problems of shared values are reported where they were written, so those tables are read first.
-    first = {key: document.data[key] for key in _SOURCES if key in document.data}
+    first = {key: document.data[key] for key in ("params", *defaults()) if key in document.data}
     return replace(document, data={**first, **document.data, "tools": expanded}, origins=insertion.origins)
 
 
@@ -68,19 +71,19 @@ class _Insertion:
     def _defaults(self, name: str, tool: Mapping[str, Any]) -> dict[str, Any]:
         """Return the defaults of the tool's program, API or upstream, then those of its category."""
         data = self.document.data
-        provider = next((key for key in PROVIDERS if key in tool), "")
-        section, group = PROVIDERS.get(provider, ""), tool.get(provider)
-        category = tool.get("category", _table(_table(data, section), group).get("category"))
+        section = next((section for section in _sections() if section.key in tool), None)
+        group = tool.get(section.key) if section else None
+        category = tool.get("category", _table(_table(data, section.name), group).get("category") if section else None)
+        own = ((section.name, group, section.defaults),) if section else ()
+        # The hints of tools with `cli` or `api` follow from their risk. Those of another server need a statement about
+        # that server, not about the category that it was put into.
+        derived = section.derived if section else frozenset[str]()
+        shared = tuple(key for key in CATEGORY_DEFAULTS if key not in derived)
         values: dict[str, Any] = {}
-        for owner_section, owner in ((section, group), ("categories", category)):
+        for owner_section, owner, keys in (*own, ("categories", category, shared)):
             defaults = _table(_table(_table(data, owner_section), owner), "defaults")
-            for key in DEFAULTS.get(owner_section, ()):
-                # The hints of tools with `cli` or `api` follow from their risk. Those of another server need a
-                # statement about that server, not about the category that it was put into.
-                is_derived = key == "hints" and (
-                    provider in {"cli", "api"} or (provider == "upstream" and owner_section == "categories")
-                )
-                if key in defaults and key not in tool and key not in values and not is_derived:
+            for key in keys:
+                if key in defaults and key not in tool and key not in values:
                     values[key] = defaults[key]
                     self.origins["tools", name, key] = (owner_section, str(owner), "defaults", key)
         return values

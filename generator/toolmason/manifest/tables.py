@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from toolmason_runtime.protocol.styles import DEFAULT as DEFAULT_STYLE
 from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.toml.tables import (
+    ExtensibleTable,
     Idiom,
     JsonValue,
     PartialTable,
@@ -26,35 +27,31 @@ from toolmason_runtime.toml.tables import (
 )
 
 from toolmason.manifest.idioms import (
-    API_KEYS,
-    CLI_DEFAULT_KEYS,
     PROMPT_KEYS,
     TOOL_KEYS,
     TYPE_KEYS,
     VALUE_KEYS,
     type_hint,
 )
+from toolmason.manifest.rules import (
+    DISTRIBUTION,
+    FLAG,
+    FUNCTION,
+    HEADER,
+    MEDIA_TYPE,
+    PATH,
+    SUMMARY,
+    TEXT,
+    TITLE,
+    VARIABLE,
+    WEB_ADDRESS,
+    WIRE_NAME,
+)
 
 if TYPE_CHECKING:
     StyleName = str
 else:
     StyleName = Literal[tuple(STYLES)]
-
-_TITLE = one_line("keep to one line; `description` has room for more")
-_SUMMARY = at_most(80) | _TITLE
-_FUNCTION = matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`")
-_MEDIA_TYPE = matching(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?[a-z]+=[\w-]+)?", "a media type such as `text/markdown`")
-_VARIABLE = matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable")
-_PATH = matching(r"(?!.*\.\.)[\w-][\w.-]*(?:/[\w-][\w.-]*)*", "a relative path such as `pages/guide.md`")
-_DISTRIBUTION = matching(
-    r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9]+(?:[,_-][A-Za-z0-9]+)*\])?",
-    "the name of a distribution such as `notes-server`, with extras as in `notes[server]`",
-)
-_WEB_ADDRESS = matching(r"(?:https?://|\$)\S+", "an `https:` or `http:` URL")
-_TEXT = matching(r"[\s\S]*\S[\s\S]*", "a text that is not blank")
-_HEADER = matching(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "the name of an HTTP header")
-_WIRE_NAME = matching(r"\S[^\x00-\x1f\x7f-\x9f\u2028\u2029]*", "a name in the request")
-_MEMBER = matching(r"[^\s.]+(?:\.[^\s.]+)*", "a path of members such as `meta.next`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +60,7 @@ class IconTable(Table):
 
     src: str = key(matching(r"(?:https://|data:image/)\S+", "an `https:` URL or a `data:` URI"))
     """`https:` URL or `data:` URI of the picture."""
-    mime_type: str = key(_MEDIA_TYPE, default="")
+    mime_type: str = key(MEDIA_TYPE, default="")
     """Media type, if the URL does not show it."""
     sizes: tuple[str, ...] = ()
     """Sizes such as `48x48`, or `any` for a picture that scales."""
@@ -82,7 +79,7 @@ class OptionTable(Table):
     """Help text of the flag."""
     type: Literal["string", "integer", "number", "boolean"] = "string"
     """Type of the value. A boolean has the flags `--name` and `--no-name`."""
-    env: str = key(_VARIABLE, default="")
+    env: str = key(VARIABLE, default="")
     """Environment variable used without the flag. Several values are separated as in `PATH`."""
     required: bool = False
     """Whether the server refuses to start without a value."""
@@ -102,9 +99,9 @@ class OptionTable(Table):
 class SubcommandTable(Table):
     """`[server.subcommands.NAME]`: another function of the server's console command, run with `my-server NAME`."""
 
-    summary: str = key(_SUMMARY)
+    summary: str = key(SUMMARY)
     """Help text of the subcommand."""
-    handler: str = key(_FUNCTION)
+    handler: str = key(FUNCTION)
     """`module:function` under `handlers`: receives the arguments after the name and returns the exit code."""
 
 
@@ -115,13 +112,13 @@ class ServerAuthTable(PartialTable):
     `$VAR` is expanded in the URLs and in `audience`. Tokens are JWTs.
     """
 
-    issuer: str = key(_WEB_ADDRESS)
+    issuer: str = key(WEB_ADDRESS)
     """URL of the authorization server, as in the claim `iss`."""
-    audience: str = key(_TEXT)
+    audience: str = key(TEXT)
     """Value that the claim `aud` of every token must contain: usually the URL of this server."""
-    jwks_url: str = key(_WEB_ADDRESS)
+    jwks_url: str = key(WEB_ADDRESS)
     """URL of the authorization server's public keys (JWKS)."""
-    resource: str = key(_WEB_ADDRESS, default="")
+    resource: str = key(WEB_ADDRESS, default="")
     """URL of this server's endpoint, for clients that look for the authorization server. Default: `audience`."""
     scopes: tuple[str, ...] = ()
     """Scopes that every request needs."""
@@ -137,11 +134,11 @@ class ServerTable(PartialTable):
 
     name: str = key(matching(r"[A-Za-z][A-Za-z0-9-]*", "letters, digits and dashes, starting with a letter"))
     """Name sent to clients, which put it before each tool name. No underscore: Gemini CLI's policies reject it."""
-    title: str = key(_TITLE, default="")
+    title: str = key(TITLE, default="")
     """Name for people."""
     version: str = "0.1.0"
     """Version sent to clients."""
-    summary: str = key(at_most(100) | _TITLE, default="")
+    summary: str = key(at_most(100) | TITLE, default="")
     """Purpose of the server, for plugins and registries."""
     description: str = key(at_most(1024), default="")
     """What the server does, for people who look at it in a client: `description` in MCP."""
@@ -160,11 +157,11 @@ class ServerTable(PartialTable):
     """URL of a page about the server: `websiteUrl` in MCP."""
     repository: str = key(matching(r"https://\S+", "an `https:` URL"), default="")
     """URL of the source code, for plugins and registries."""
-    author: str = key(_TITLE, default="")
+    author: str = key(TITLE, default="")
     """Person or organization that publishes the server, for plugins."""
-    license: str = key(_TITLE, default="")
+    license: str = key(TITLE, default="")
     """SPDX identifier of the licence, such as `MIT`, for plugins."""
-    distribution: str = key(_DISTRIBUTION, default="")
+    distribution: str = key(DISTRIBUTION, default="")
     """Distribution that installs the server, in the server's version: a bundle and an image are generated from it."""
     registry_name: str = key(
         at_most(200) | matching(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", "a name such as `io.github.user/notes`"), default=""
@@ -172,28 +169,28 @@ class ServerTable(PartialTable):
     """Name in the MCP Registry. It needs a `distribution` with the name of `command`."""
     icons: tuple[IconTable, ...] = ()
     """Pictures of the server."""
-    lifespan: str = key(_FUNCTION, default="")
+    lifespan: str = key(FUNCTION, default="")
     """`module:function` under `handlers`: an async context manager that receives the options and yields the state.
 
     The state is one object or a tuple of objects, created at the first call of a tool and closed when the server stops;
     `call.state(Type)` returns the object of a type. `atexit` hooks do not run, so close resources here.
     """
-    guard: str = key(_FUNCTION, default="")
+    guard: str = key(FUNCTION, default="")
     """`module:function` under `handlers`: checks the arguments of each call before the policy and the approval.
 
     It raises `ToolError` to reject the call, such as for a path outside the allowed directories, and returns the
     values that replace those of the call.
     """
-    startup_check: str = key(_FUNCTION, default="")
+    startup_check: str = key(FUNCTION, default="")
     """`module:function` under `handlers`: called in the background once the server runs.
 
     It takes no arguments and returns a list of warnings, which are logged.
     """
-    routes: str = key(_FUNCTION, default="")
+    routes: str = key(FUNCTION, default="")
     """`module:function` under `handlers`: returns the Starlette routes that the server has over HTTP beside `/mcp`."""
-    middleware: str = key(_FUNCTION, default="")
+    middleware: str = key(FUNCTION, default="")
     """`module:function` under `handlers`: wraps the ASGI application, behind the access checks."""
-    chunk_store: str = key(_VARIABLE, default="")
+    chunk_store: str = key(VARIABLE, default="")
     """Environment variable with the URL of a Redis server in which processes share long texts for `fetch_chunk`.
 
     Without a URL, each process keeps its texts in memory, large ones in temporary files.
@@ -233,7 +230,7 @@ class OutputsTable(PartialTable):
     """Prefix of the names of commands, such as `notes-`, so that they differ from those of other servers."""
     workflow_prefix: str = ""
     """Prefix of the names of workflows."""
-    command_prefix_env: str = key(_VARIABLE, default="")
+    command_prefix_env: str = key(VARIABLE, default="")
     """Environment variable of the running server that replaces `command_prefix` in the prompts of commands."""
     omit: tuple[str, ...] = ()
     """Files and directories below `generated/` that are not written, such as `schemas/openai.json` or `plugins`."""
@@ -276,9 +273,9 @@ class DiscoveryTable(PartialTable):
     """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False
     """In the style `classic`, also list the built-in `fetch_chunk`, which is always callable."""
-    expose_all_env: str = key(_VARIABLE, default="")
+    expose_all_env: str = key(VARIABLE, default="")
     """Environment variable of the running server that, when `true`, is the same as `--classic --all`."""
-    ranker: str = key(_FUNCTION, default="")
+    ranker: str = key(FUNCTION, default="")
     """`module:factory` of another ranking. The factory takes the ranking by words and the tools, returns a `Ranker`.
 
     A running server imports the module at the first search; `generate`, `check` and `lint` never do.
@@ -326,20 +323,10 @@ class DefaultsTable(TierDefaultsTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CliDefaultsTable(TierDefaultsTable):
-    """`[clis.NAME.defaults]`: values for its tools that do not set them."""
-
-    idioms: ClassVar[Mapping[str, Idiom]] = CLI_DEFAULT_KEYS
-
-    risk: Literal["read", "write", "destructive"] | None = None
-    """`risk` of the tools, from which their hints follow."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryTable(PartialTable):
     """`[categories.NAME]`: a group of tools."""
 
-    summary: str = key(_SUMMARY)
+    summary: str = key(SUMMARY)
     """Purpose of its tools."""
     description: str = key(at_most(4096), default="")
     """A few sentences in words that users search for. They are searched, not shown."""
@@ -389,12 +376,6 @@ class ValueTable(PartialTable):
     """Whether items must differ."""
 
 
-_FLAG = matching(
-    r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=?",
-    "an option such as `-n`, `--max-count`, `--format=` or, for a boolean, `overwrite`",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamTable(ValueTable):
     """A parameter of a tool. The keys after the constraints are its place in a command line or in a request.
@@ -405,7 +386,7 @@ class ParamTable(ValueTable):
 
     use: str = ""
     """Parameter of `[params]` whose keys it has, besides its own. `params.repo = "repo"` is a shorter form."""
-    flag: str = key(_FLAG, default="")
+    flag: str = key(FLAG, default="")
     """Option: `-n` precedes the value as a separate argument, `--format=` is joined to it, a boolean has no value.
 
     The flag of a boolean may be a bare word, such as `overwrite`.
@@ -419,11 +400,11 @@ class ParamTable(ValueTable):
     """Whether it is the program's working directory."""
     separator: str = key(one_line(), default="")
     """Text between key and value of a map, whose flag is repeated: `--label app=web`. Default: `=`."""
-    query: str = key(_WIRE_NAME, default="")
+    query: str = key(WIRE_NAME, default="")
     """Name in the query of the URL. A parameter without a place is in the path of `http`, else in the query or body."""
-    header: str = key(_HEADER, default="")
+    header: str = key(HEADER, default="")
     """Name of the HTTP header with the value."""
-    body: str = key(_WIRE_NAME, default="")
+    body: str = key(WIRE_NAME, default="")
     """Name of the member in the body of the request. `.` is the whole body."""
     style: Literal["form", "comma", "space", "pipe", "deepObject"] = "form"
     """Form of an array or object in the query, or in a body of the kind `form`.
@@ -431,199 +412,8 @@ class ParamTable(ValueTable):
     `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1` and
     `a[0]=1`; only it and `form` are for a body.
     """
-    claim: str = key(_TEXT, default="")
+    claim: str = key(TEXT, default="")
     """Claim of the caller's access token that is the value, such as `sub`. Models neither see nor send it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliParamTable(Table):
-    """`[clis.NAME.params.NAME]`: an argument of every command line, set by the operator and hidden from models."""
-
-    type: str = key(advised(type_hint), default="string")
-    """`string`, `integer`, `number`, `boolean`, or an array or map of one of the first three."""
-    description: str = ""
-    """Explanation for the operator."""
-    flag: str = key(_FLAG, default="")
-    """Option, as for a parameter of a tool."""
-    default: JsonValue = None
-    """Value."""
-    default_env: str = key(_VARIABLE, default="")
-    """Environment variable of the server with the value. If unset or empty, the argument is omitted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliTable(PartialTable):
-    """`[clis.NAME]`: a program and the settings of all its command lines."""
-
-    command: tuple[str, ...] = key(not_empty('write the program and its fixed arguments: `command = ["git"]`'))
-    """The program and its fixed arguments, run without a shell. `~` and `$VAR` are expanded."""
-    summary: str = key(_SUMMARY, default="")
-    """Purpose of the program in one line."""
-    description: str = key(at_most(4096), default="")
-    """A few sentences in words that users search for. They are searched, not shown."""
-    category: str = ""
-    """Default category of its tools."""
-    tags: tuple[str, ...] = ()
-    """Labels shown when tools are searched and browsed."""
-    env: Mapping[str, str] = key(default={})
-    """Environment variables set for it; `~` and `$VAR` are expanded."""
-    pass_env: tuple[str, ...] = ()
-    """Variables passed from the server's environment, besides the few that every program needs."""
-    working_dir: str = ""
-    """Working directory, unless a parameter sets it. Default: that of the server. `~` and `$VAR` are expanded."""
-    timeout: float = key({"minimum": 0.1}, default=30)
-    """Seconds until the program and its child processes are terminated."""
-    memory_mb: int = key({"minimum": 64}, default=1024)
-    """Maximum memory of each of its processes in MiB. Linux only."""
-    ends_options: bool = False
-    """Whether it supports `--` (end of options). If not, values that start with `-` are rejected."""
-    open_world: bool = True
-    """Whether it accesses systems outside this machine; a hint of its tools."""
-    reads: tuple[str, ...] | None = None
-    """Files and directories that it may read: absolute, `~/...`, `$VAR/...`, `{roots}` or `{cwd}`."""
-    writes: tuple[str, ...] | None = None
-    """Files and directories that it may change in calls with the risk `write` or `destructive`."""
-    executes: tuple[str, ...] | None = None
-    """Programs that it may start: paths, or names that are looked up like its own."""
-    network: bool | None = None
-    """Whether it may use the network. Default: `open_world`."""
-    params: Mapping[str, CliParamTable] = key(default={})
-    """Arguments of every command line, hidden from models."""
-    defaults: CliDefaultsTable = CliDefaultsTable()
-    """Values for its tools that do not set them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamTable(PartialTable):
-    """`[upstreams.NAME]`: another MCP server whose tools are served, with exactly one of `command` and `url`.
-
-    It starts at the first call of one of its tools, never at generation.
-    """
-
-    command: tuple[str, ...] = key(
-        not_empty('write the program and its arguments: `command = ["npx", "..."]`'), default=()
-    )
-    """The server's program and its arguments, run without a shell. `~` and `$VAR` are expanded."""
-    url: str = key(matching(r"https?://\S+", "an `https:` or `http:` URL"), default="")
-    """URL of a server that uses streamable HTTP; `$VAR` is expanded."""
-    summary: str = key(_SUMMARY, default="")
-    """Purpose of the server in one line."""
-    category: str = ""
-    """Default category of its tools."""
-    tags: tuple[str, ...] = ()
-    """Labels shown when tools are searched and browsed."""
-    env: Mapping[str, str] = key(default={})
-    """Environment variables set for its program; `~` and `$VAR` are expanded."""
-    pass_env: tuple[str, ...] = ()
-    """Variables passed to its program from our server's environment, besides the few that every program needs."""
-    working_dir: str = ""
-    """Working directory of its program, which it may read. Default: that of our server. `~` and `$VAR` are expanded."""
-    memory_mb: int = key({"minimum": 64}, default=1024)
-    """Maximum memory of each of its processes in MiB. Linux only."""
-    reads: tuple[str, ...] = ()
-    """Files and directories that it may read: absolute, `~/...`, `$VAR/...`, `{roots}` or `{cwd}`."""
-    writes: tuple[str, ...] = ()
-    """Files and directories that it may read and change."""
-    executes: tuple[str, ...] = ()
-    """Programs outside of the system's directories that it may start: paths, or names that are looked up."""
-    network: bool = True
-    """Whether its program may use the network."""
-    unused_tools: tuple[str, ...] = ()
-    """Tools of the server that are left out on purpose: `check --upstreams` does not report them as new."""
-    headers: Mapping[str, str] = key(default={})
-    """HTTP headers of every request to `url`, such as `Authorization = "Bearer $TOKEN"`; `$VAR` is expanded."""
-    allow: tuple[Literal["sampling", "url", "context"], ...] = ()
-    """What the server may ask of the client, besides forms: `sampling` of the client's model, opening a `url`.
-
-    With `context`, a request for sampling may include the conversation with this server or with all servers.
-    """
-    timeout: float = key({"minimum": 0.1}, default=60)
-    """Seconds until a call is cancelled. Time in which a person answers a question of the server does not count."""
-    defaults: DefaultsTable = DefaultsTable()
-    """Values for its tools that do not set them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamArgumentTable(PartialTable):
-    """`[tools.NAME.arguments.ORIGINAL]`: a changed argument, with exactly one of `rename`, `value` and `hidden`."""
-
-    rename: str = ""
-    """Name of the argument for models."""
-    value: JsonValue = None
-    """Value sent in every call; models do not see the argument."""
-    hidden: bool = False
-    """Whether the argument is hidden from models and never sent."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthTable(Table):
-    """`auth` of `[apis.NAME]`: a credential, with exactly one of `bearer`, `basic`, `header` and `query`."""
-
-    bearer: str = ""
-    """Token of `Authorization: Bearer ...`, such as `$GITHUB_TOKEN`."""
-    basic: str = ""
-    """User and password of `Authorization: Basic ...`: `$USER:$PASSWORD`."""
-    header: str = key(_HEADER, default="")
-    """Name of the HTTP header with `value`, such as `X-Api-Key`."""
-    query: str = key(_WIRE_NAME, default="")
-    """Name of the query parameter with `value`. Prefer a header: servers log URLs."""
-    value: str = ""
-    """Value of `header` or `query`, such as `$API_KEY`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiTable(PartialTable):
-    """`[apis.NAME]`: an HTTP API, and the settings of all requests to it."""
-
-    idioms: ClassVar[Mapping[str, Idiom]] = API_KEYS
-
-    base_url: str = key(_WEB_ADDRESS)
-    """URL before the path of each request; `$VAR` is expanded.
-
-    Requests reach a private address, such as `127.0.0.1`, only if this URL or `allow_hosts` contains it.
-    """
-    summary: str = key(_SUMMARY, default="")
-    """Purpose of the API in one line."""
-    category: str = ""
-    """Default category of its tools."""
-    tags: tuple[str, ...] = ()
-    """Labels shown when tools are searched and browsed."""
-    headers: Mapping[str, str] = key(default={})
-    """HTTP headers of every request; `$VAR` is expanded."""
-    auth: AuthTable | None = None
-    """Credential of every request. It is never sent to another host, and never shown."""
-    timeout: float = key({"minimum": 0.1}, default=30)
-    """Seconds until a call is cancelled, with its retries and pages."""
-    retries: int = key({"minimum": 0}, default=2)
-    """Maximum number of retries of a request that the server did not process, or that can be repeated safely."""
-    allow_hosts: tuple[str, ...] = ()
-    """Further hosts that redirects and pages may lead to, such as `uploads.example.com` or `localhost:8080`.
-
-    An address, or a network such as `10.1.0.0/16`, also allows the private addresses in it.
-    """
-    defaults: TierDefaultsTable = TierDefaultsTable()
-    """Values for its tools that do not set them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaginateTable(Table):
-    """`paginate` of a tool with `api`: how to get further pages, with exactly one of `next`, `cursor` and `page`."""
-
-    next: str = key(_MEMBER, default="")
-    """`link` for the `Link` header with `rel="next"`, else the member of the answer with the URL of the next page."""
-    cursor: str = key(_MEMBER, default="")
-    """Member of the answer with the cursor of the next page, sent as `param`."""
-    param: str = key(_WIRE_NAME, default="")
-    """Query parameter that receives the cursor."""
-    page: str = key(_WIRE_NAME, default="")
-    """Query parameter with the number of the page, which starts at 1. A page without items is the last one."""
-    items: str = key(_MEMBER, default="")
-    """Member of the answer with the items, which are joined. Default: the answer is an array.
-
-    They alone are the result if `returns` is an array and `select` is absent.
-    """
-    max_pages: int = key({"minimum": 1}, default=5)
-    """Maximum number of pages of one call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -681,14 +471,15 @@ class AllowTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolTable(PartialTable):
+class ToolTable(ExtensibleTable):
     """`[tools.NAME]`: one tool."""
 
     idioms: ClassVar[Mapping[str, Idiom]] = TOOL_KEYS
+    extended_after: ClassVar[str] = "related"
 
-    summary: str = key(_SUMMARY)
+    summary: str = key(SUMMARY)
     """Purpose in one line."""
-    title: str = key(_TITLE, default="")
+    title: str = key(TITLE, default="")
     """Name for people."""
     category: str = ""
     """Category. Default: that of its `cli`, `api` or `upstream`."""
@@ -713,43 +504,6 @@ class ToolTable(PartialTable):
     """
     related: tuple[str, ...] = ()
     """Tools commonly used with it."""
-    handler: str = key(_FUNCTION, default="")
-    """`module:function` under `[server].handlers`."""
-    cli: str = ""
-    """Program of `[clis]` that implements the tool, instead of a handler."""
-    api: str = ""
-    """API of `[apis]` that implements the tool, instead of a handler."""
-    http: str = key(
-        matching(
-            r"(?:GET|HEAD|POST|PUT|PATCH|DELETE) /(?:[^\s{}#]|\{\+?[A-Za-z_][A-Za-z0-9_.-]*\})*",
-            "a method and a path, such as `GET /repos/{owner}/issues`",
-        ),
-        default="",
-    )
-    """Method and path of the request to its `api`, perhaps with a fixed query: `GET /users/{id}?format=full`.
-
-    `{name}` is a parameter; `{+name}` may contain `/`.
-    """
-    body: Literal["json", "form", "multipart"] = "json"
-    """Encoding of the body of the request."""
-    paginate: PaginateTable | None = None
-    """How to get further pages of the answer of its `api`."""
-    select: str = key(_TEXT, default="")
-    """jq program that reduces the answer of its `api` before `returns` and before the model sees it."""
-    upstream: str = ""
-    """Server of `[upstreams]` that implements the tool, instead of a handler."""
-    upstream_tool: str = ""
-    """Name of the tool in that server. Default: the tool's own name."""
-    upstream_hash: str = key(
-        matching(r"[0-9a-f]{16}|[0-9a-f]{64}", "the 64 digits that `import server` writes"), default=""
-    )
-    """Hash of the tool's texts, hints and schemas at its import: `check --upstreams` reports changes."""
-    hints_source: Literal["author", "upstream"] = "author"
-    """Origin of `hints`: `upstream` if `import server --trust-hints` copied them from the server's annotations."""
-    arguments: Mapping[str, UpstreamArgumentTable] = key(default={})
-    """Changes to arguments of the upstream's tool, by their names in `input_schema`."""
-    argv: tuple[str, ...] = ()
-    """Fixed arguments after the program's command, such as a subcommand."""
     risk: JsonValue = None
     """Risk of a call: `read`, `write` or `destructive`, or a risk by the value of a parameter.
 
@@ -760,13 +514,6 @@ class ToolTable(PartialTable):
     """Question to a person before each call, shown above the command line or request. `{name}` is a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
     """Seconds until the program is terminated or the call cancelled. Default: that of its program, API or upstream."""
-    ok_exit_codes: tuple[int, ...] = ()
-    """Exit codes besides 0 that mean success, such as 1 of `grep` for an empty result."""
-    output: Literal["text", "json"] = "text"
-    """Output of its program: text, or JSON for `returns`, of which undeclared members are left out.
-
-    An array, or JSON Lines, becomes the only field of the type.
-    """
     params: Mapping[str, ParamTable] = key(default={})
     """Parameters, in display order. A text is the name of a parameter in `[params]`."""
     input_schema: JsonValue = None
@@ -810,7 +557,7 @@ class ArgumentTable(ValueTable):
     """`string`, `integer`, `number` or `boolean`. Without a handler: `string`."""
     suggestions: tuple[str, ...] = ()
     """Values that clients offer while a person types. `enum` is offered without them."""
-    complete: str = key(_FUNCTION, default="")
+    complete: str = key(FUNCTION, default="")
     """`module:function` under `[server].handlers` that returns the values to offer."""
 
 
@@ -820,9 +567,9 @@ class MessageTable(PartialTable):
 
     role: Literal["user", "assistant"] = "user"
     """Author of the message."""
-    text: str = key(_TEXT, default="")
+    text: str = key(TEXT, default="")
     """Text. `{name}` is replaced by the argument `name`."""
-    image: str = key(_PATH, default="")
+    image: str = key(PATH, default="")
     """PNG, JPEG, GIF or WebP file: its path in the package `[server].handlers`."""
     resource: str = key(matching(r"\S+", "a URI such as `notes://today`"), default="")
     """URI of a resource of this server, whose content is embedded. `{name}` is replaced by the argument `name`."""
@@ -834,19 +581,19 @@ class PromptTable(PartialTable):
 
     idioms: ClassVar[Mapping[str, Idiom]] = PROMPT_KEYS
 
-    summary: str = key(_SUMMARY)
+    summary: str = key(SUMMARY)
     """Summary in the menu of the client."""
-    title: str = key(_TITLE, default="")
+    title: str = key(TITLE, default="")
     """Name for people."""
     description: str = key(at_most(4096), default="")
     """Longer description. Default: the summary."""
     arguments: Mapping[str, ArgumentTable] = key(default={})
     """Arguments, in display order."""
-    text: str = key(_TEXT, default="")
+    text: str = key(TEXT, default="")
     """Text of a single message of the user. `{name}` is replaced by the argument `name`."""
     messages: tuple[MessageTable, ...] = ()
     """Messages, where one text is not enough."""
-    handler: str = key(_FUNCTION, default="")
+    handler: str = key(FUNCTION, default="")
     """`module:function` under `[server].handlers` that returns the messages."""
     icons: tuple[IconTable, ...] = ()
     """Pictures of the prompt."""
@@ -862,19 +609,19 @@ class ResourceTable(PartialTable):
 
     uri: str = key(matching(r"[a-z][a-z0-9+.-]*:\S+", "a URI such as `notes://today` or `notes://{day}`"))
     """URI, or a URI template: `{name}` is a value without `/`, `{+name}` may contain it."""
-    summary: str = key(_SUMMARY)
+    summary: str = key(SUMMARY)
     """Content in one line."""
-    title: str = key(_TITLE, default="")
+    title: str = key(TITLE, default="")
     """Name for people."""
     description: str = key(at_most(4096), default="")
     """Longer description. Default: the summary."""
-    mime_type: str = key(_MEDIA_TYPE)
+    mime_type: str = key(MEDIA_TYPE)
     """Media type of the content, such as `text/markdown`."""
     arguments: Mapping[str, ArgumentTable] = key(default={})
     """Variables of the URI template."""
-    file: str = key(_PATH, default="")
+    file: str = key(PATH, default="")
     """File with the content: its path in the package `[server].handlers`."""
-    handler: str = key(_FUNCTION, default="")
+    handler: str = key(FUNCTION, default="")
     """`module:function` under `[server].handlers` that returns the content as `str` or `bytes`, or None."""
     subscribe: bool = False
     """Whether clients can subscribe: handlers announce changes with `call.resource_updated(uri)`."""
@@ -886,7 +633,7 @@ class ResourceTable(PartialTable):
 class CommandTable(PartialTable):
     """`[commands.NAME]`: a slash command for each host, also served as a prompt with the argument `arguments`."""
 
-    summary: str = key(_SUMMARY)
+    summary: str = key(SUMMARY)
     """Summary in the menu of the host."""
     argument_hint: str = ""
     """Placeholder for the text after the command."""
@@ -914,9 +661,9 @@ class StepTable(PartialTable):
 class WorkflowTable(PartialTable):
     """`[workflows.NAME]`: a procedure over several tools, written out as a skill."""
 
-    summary: str = key(_SUMMARY)
+    summary: str = key(SUMMARY)
     """Goal of the workflow."""
-    title: str = key(_TITLE, default="")
+    title: str = key(TITLE, default="")
     """Heading of the workflow where it is a document of its own; the summary if empty."""
     description: str = ""
     """When to use the workflow."""
@@ -945,8 +692,10 @@ class FileTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestTables(PartialTable):
+class ManifestTables(ExtensibleTable):
     """The whole manifest, one-to-one with the TOML."""
+
+    extended_after: ClassVar[str] = "params"
 
     edition: int
     """Version of the manifest language: 1."""
@@ -967,12 +716,6 @@ class ManifestTables(PartialTable):
     """Objects with fields, enumerations and unions, for reuse."""
     params: Mapping[str, ParamTable] = key(default={})
     """Parameters that several tools use."""
-    clis: Mapping[str, CliTable] = key(default={})
-    """Programs that tools run."""
-    apis: Mapping[str, ApiTable] = key(default={})
-    """HTTP APIs that tools call."""
-    upstreams: Mapping[str, UpstreamTable] = key(default={})
-    """Other MCP servers whose tools are served."""
     tools: Mapping[str, ToolTable] = key(default={})
     """Tools, in display order."""
     prompts: Mapping[str, PromptTable] = key(default={})

@@ -8,23 +8,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolmason_runtime.toml.problems import Kind, Problem, kind_of, quoted, table_name
-from toolmason_runtime.toml.reader import TableCheck, TableContext, read
+from toolmason_runtime.toml.reader import Extensions, TableCheck, TableContext, read
 from toolmason_runtime.toml.tables import Table
 
 from toolmason.diagnostics import Diagnostics, Location
+from toolmason.kinds import kinds
+from toolmason.manifest.checks import check_group_names, check_implementation, check_param, check_pass_env, check_value
 from toolmason.manifest.document import Document
 from toolmason.manifest.function_names import check_function_name, import_name_problem
 from toolmason.manifest.package_names import package_name_problem
 from toolmason.manifest.tables import (
-    ApiTable,
     ArgumentTable,
-    AuthTable,
-    CliParamTable,
-    CliTable,
     ManifestTables,
     MessageTable,
     OptionTable,
-    PaginateTable,
     ParamTable,
     PromptTable,
     ResourceTable,
@@ -33,30 +30,14 @@ from toolmason.manifest.tables import (
     SubcommandTable,
     ToolTable,
     TypeTable,
-    UpstreamArgumentTable,
-    UpstreamTable,
     ValueTable,
 )
-from toolmason.manifest.validate_apis import check_api, check_api_tool, check_auth, check_paginate
 from toolmason.manifest.validate_authorization import check_server_auth, check_tool_authorization
-from toolmason.manifest.validate_clis import (
-    check_cli,
-    check_cli_names,
-    check_cli_param,
-    check_implementation,
-    check_param,
-    check_pass_env,
-    check_value,
-)
 from toolmason.manifest.validate_prompts import check_argument, check_message, check_prompt, check_resource
 from toolmason.manifest.validate_types import check_type
-from toolmason.manifest.validate_upstreams import check_upstream, check_upstream_argument, check_upstream_tool
 
 EDITION: Final = 1
 """The supported version of the manifest language."""
-
-IMPLEMENTATIONS: Final = ("handler", "cli", "api", "upstream")
-"""Keys that implement a tool. A tool has exactly one of them."""
 
 
 def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables | None:
@@ -77,7 +58,21 @@ def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables 
             reported.add(diagnostic.location)
             diagnostics.add(diagnostic)
 
-    return read(ManifestTables, document, report=report, checks=TABLE_CHECKS)
+    return read(ManifestTables, document, report=report, checks=table_checks(), extensions=extensions())
+
+
+def extensions() -> Extensions:
+    """Return the tables whose keys kinds of tools add."""
+    used = kinds().values()
+    return {
+        ToolTable: tuple(kind.tool_keys for kind in used),
+        ManifestTables: tuple(kind.manifest_keys for kind in used if kind.manifest_keys),
+    }
+
+
+def table_checks() -> Mapping[type[Table], TableCheck]:
+    """Return the checks of one table that its dataclass cannot express, with those of kinds."""
+    return {**TABLE_CHECKS, **{table: check for kind in kinds().values() for table, check in kind.checks.items()}}
 
 
 def _is_of_shared_param(document: Document, problem: Problem) -> bool:
@@ -281,24 +276,17 @@ def _check_tool(context: TableContext) -> None:
     check_function_name(context, "handler")
     _check_meta_keys(context)
     check_tool_authorization(context)
-    implementations = [key for key in IMPLEMENTATIONS if key in context.data]
-    if not any(context.has(key) for key in IMPLEMENTATIONS):
+    selected = [kind for kind in kinds().values() if kind.key in context.data]
+    if not any(context.has(kind.key) for kind in kinds().values()):
         message = f"{table_name(context.at)} has no implementation"
-        hint = (
-            'add `handler = "module:function"`, `cli` with the name of a program, `api` with that of an API, or '
-            "`upstream` with that of a server"
-        )
-        context.error("TM212", message, hint=hint)
-    elif len(implementations) > 1:
-        first, second, *_ = implementations
-        message = f"`{first}` cannot be combined with `{second}` in {table_name(context.at)}"
-        context.error("TM212", message, second, hint="keep one of them", value=False)
-    elif implementations:
-        check_implementation(context, implementations[0])
-        if implementations == ["upstream"]:
-            check_upstream_tool(context)
-        elif implementations == ["api"]:
-            check_api_tool(context)
+        *hints, last = (kind.hint for kind in kinds().values())
+        context.error("TM212", message, hint=f"add {', '.join(hints)}, or {last}")
+    elif len(selected) > 1:
+        first, second, *_ = selected
+        message = f"`{first.key}` cannot be combined with `{second.key}` in {table_name(context.at)}"
+        context.error("TM212", message, second.key, hint="keep one of them", value=False)
+    elif selected:
+        check_implementation(context, selected[0])
 
 
 def _check_meta_keys(context: TableContext) -> None:
@@ -329,18 +317,11 @@ _RESERVED_LABELS: Final = frozenset({"mcp", "modelcontextprotocol"})
 
 TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
     {
-        ManifestTables: check_cli_names,
+        ManifestTables: check_group_names,
         ServerTable: _check_server,
         ServerAuthTable: check_server_auth,
         SubcommandTable: _check_subcommand,
         OptionTable: _check_option,
-        CliTable: check_cli,
-        CliParamTable: check_cli_param,
-        ApiTable: check_api,
-        AuthTable: check_auth,
-        PaginateTable: check_paginate,
-        UpstreamTable: check_upstream,
-        UpstreamArgumentTable: check_upstream_argument,
         ToolTable: _check_tool,
         TypeTable: check_type,
         ValueTable: check_value,
@@ -351,4 +332,4 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         ArgumentTable: check_argument,
     }
 )
-"""Checks of one table that its dataclass cannot express."""
+"""Those of the tables that all kinds share."""

@@ -8,7 +8,7 @@ from typing import Final
 from toolmason_runtime.toml.problems import quoted, table_name
 from toolmason_runtime.toml.reader import TableContext
 
-from toolmason.manifest.validate_clis import table_of
+from toolmason.manifest.checks import table_of
 
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 """`scope-token` of RFC 6749, section 3.3."""

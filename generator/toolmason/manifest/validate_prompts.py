@@ -5,8 +5,8 @@ from __future__ import annotations
 from toolmason_runtime.toml.problems import either, table_name
 from toolmason_runtime.toml.reader import TableContext
 
+from toolmason.manifest.checks import check_value
 from toolmason.manifest.function_names import check_function_name
-from toolmason.manifest.validate_clis import check_value
 
 
 def check_prompt(context: TableContext) -> None:

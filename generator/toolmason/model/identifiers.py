@@ -88,19 +88,9 @@ def params_class_name(text: str) -> ClassName:
     return ClassName(f"{_pascal(text)}Params")
 
 
-def program_constant_name(text: str) -> Identifier:
-    """Return the name of a program's constant: `git` becomes `GIT_PROGRAM`."""
-    return Identifier(f"{constant_name(text)}_PROGRAM")
-
-
-def upstream_constant_name(text: str) -> Identifier:
-    """Return the name of an upstream's constant: `files` becomes `FILES_UPSTREAM`."""
-    return Identifier(f"{constant_name(text)}_UPSTREAM")
-
-
-def api_constant_name(text: str) -> Identifier:
-    """Return the name of an API's constant: `github` becomes `GITHUB_API`."""
-    return Identifier(f"{constant_name(text)}_API")
+def group_constant_name(text: str, suffix: str) -> Identifier:
+    """Return the name of the constant of a program, an API or the like: `git` becomes `GIT_PROGRAM`."""
+    return Identifier(f"{constant_name(text)}_{suffix}")
 
 
 def _pascal(text: str) -> str:

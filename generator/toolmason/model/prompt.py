@@ -9,7 +9,7 @@ from typing import Literal
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.tables import IconTable
-from toolmason.model.tool import Handler
+from toolmason.model.implementation import Handler
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
 

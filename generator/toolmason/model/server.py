@@ -5,31 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from toolmason_runtime.apis.spec import Api
 from toolmason_runtime.programs.settings import POLICY
-from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.manifest.tables import (
-    ApiTable,
     CategoryTable,
-    CliTable,
     CommandTable,
     DiscoveryTable,
     OptionTable,
     OutputsTable,
     ServerTable,
     SubcommandTable,
-    UpstreamTable,
     WorkflowTable,
 )
 from toolmason.model.from_table import FromTable
+from toolmason.model.implementation import Group, Handler, Implementation
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
-from toolmason.model.tool import CliBinding, Handler, Tool
+from toolmason.model.tool import Tool
 from toolmason.model.types import ClassName, DeclaredType, Identifier
 
 
@@ -51,11 +46,13 @@ class Category(FromTable):
     """Models in its contract, sorted."""
     handler_modules: tuple[str, ...]
     """Modules of its handlers and of the guard of its command lines, sorted."""
+    kinds: tuple[str, ...]
+    """Kinds of its tools, in the order of their bindings."""
 
     @property
     def handled(self) -> tuple[Tool, ...]:
         """Tools with a handler."""
-        return tuple(tool for tool in self.tools if tool.handler)
+        return tuple(tool for tool in self.tools if tool.implementation.handler)
 
     @property
     def imports_models(self) -> bool:
@@ -73,51 +70,37 @@ class Category(FromTable):
         return any(not tool.result_class for tool in self.handled)
 
     @property
-    def commands(self) -> tuple[CliBinding, ...]:
-        """Command lines of its tools."""
-        return tuple(tool.command for tool in self.tools if tool.command)
+    def implementations(self) -> tuple[Implementation, ...]:
+        """How its tools are carried out."""
+        return tuple(tool.implementation for tool in self.tools)
 
     @property
-    def programs(self) -> tuple[tuple[Identifier, Program], ...]:
-        """Distinct programs of its tools with their constants."""
-        return tuple({command.program_constant: command.tool.program for command in self.commands}.items())
+    def groups(self) -> tuple[tuple[Identifier, Any], ...]:
+        """Distinct objects that its tools share, such as programs, with their constants."""
+        return tuple(dict(found.group for found in self.implementations if found.group).items())
 
     @property
-    def apis(self) -> tuple[tuple[Identifier, Api], ...]:
-        """Distinct APIs of its tools with their constants."""
-        bindings = [tool.http for tool in self.tools if tool.http]
-        return tuple({binding.api_constant: binding.tool.api for binding in bindings}.items())
+    def plurals(self) -> tuple[str, ...]:
+        """Words for the objects that carry out its tools, besides programs and handlers; sorted."""
+        return tuple(sorted({found.plural for found in self.implementations if found.plural}))
+
+    def tools_of(self, kind: str) -> tuple[Tool, ...]:
+        """Return its tools of a kind."""
+        return tuple(tool for tool in self.tools if tool.implementation.kind == kind)
+
+    def groups_of(self, kind: str) -> tuple[tuple[Identifier, Any], ...]:
+        """Return the distinct objects that its tools of a kind share, with their constants."""
+        found = (tool.implementation.group for tool in self.tools_of(kind))
+        return tuple(dict(group for group in found if group).items())
 
     @property
-    def upstreams(self) -> tuple[tuple[Identifier, Upstream], ...]:
-        """Distinct upstreams of its tools with their constants."""
-        bindings = [tool.upstream for tool in self.tools if tool.upstream]
-        return tuple({binding.upstream_constant: binding.tool.upstream for binding in bindings}.items())
-
-    @property
-    def serving_imports(self) -> tuple[str, ...]:
-        """Names that its bindings import from `toolmason_runtime.serving`: sorted, functions last."""
-        classes, functions = {"Binding"}, []
-        if self.commands:
-            classes |= {"CommandTool", "Program", "Risk"}
-            functions.append("command")
-        if self.apis:
-            requests = [tool.http.tool for tool in self.tools if tool.http]
-            classes |= {"Api", "HttpTool", "Risk"}
-            classes |= {"Auth"} if any(api.auth for _, api in self.apis) else set()
-            classes |= {"Pagination"} if any(request.pagination for request in requests) else set()
-            classes |= {"Place", "Placement"} if any(request.placements for request in requests) else set()
-            functions.append("http_tool")
-        if self.upstreams:
-            classes |= {"Risk", "Upstream", "UpstreamTool"}
-            functions.append("upstream")
-        if any(command.tool.placements or command.tool.program.placements for command in self.commands):
-            classes |= {"ArgumentPlacement", "PlacementKind"}
-        if any(command.tool.program.permissions for command in self.commands) or any(
-            upstream.has_own_permissions for _, upstream in self.upstreams
-        ):
-            classes.add("Permissions")
-        return (*sorted(classes), *functions)
+    def runtime_imports(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Modules of the runtime with the names that its bindings import: sorted, functions last."""
+        names: dict[str, set[str]] = {"toolmason_runtime.serving": {"Binding"}}
+        for implementation in self.implementations:
+            for module, used in implementation.imports.items():
+                names.setdefault(module, set()).update(used)
+        return tuple((module, tuple(sorted(used, key=_import_order))) for module, used in sorted(names.items()))
 
     @property
     def siblings(self) -> tuple[str, ...]:
@@ -125,40 +108,8 @@ class Category(FromTable):
         return (*(("contract",) if self.handled else ()), *(("models",) if self.imports_models else ()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cli(FromTable):
-    """A program of `[clis]`, for search, docs and operators."""
-
-    name: str
-    table: CliTable
-    variables: tuple[str, ...]
-    """Environment variables of the server that its environment or command line uses."""
-    is_confined: bool = False
-    """Whether the manifest declares its files and network."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpApi(FromTable):
-    """An API of `[apis]`, for search, docs and operators."""
-
-    name: str
-    table: ApiTable
-    variables: tuple[str, ...]
-    """Environment variables of the server that its requests use."""
-    has_credential: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamServer(FromTable):
-    """A server of `[upstreams]`, for search, docs and operators. `address` is its command line or its URL."""
-
-    name: str
-    table: UpstreamTable
-    address: str
-    variables: tuple[str, ...]
-    """Environment variables of our server that it receives, or that its command line and headers use."""
-    access: tuple[str, ...] = ()
-    """The files and the network that its program may use; empty for a URL."""
+def _import_order(name: str) -> tuple[bool, str]:
+    return name[0].islower(), name
 
 
 _SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")
@@ -323,9 +274,8 @@ class Server(FromTable):
     """Pinned tools of the styles that do not list `discovery.pinned`."""
     outputs: OutputsTable
     categories: tuple[Category, ...]
-    clis: tuple[Cli, ...]
-    apis: tuple[HttpApi, ...]
-    upstreams: tuple[UpstreamServer, ...]
+    groups: Mapping[str, tuple[Group, ...]]
+    """The programs, APIs and the like that tools use, by the name of their kind."""
     types: tuple[DeclaredType, ...]
     shared_types: tuple[DeclaredType, ...]
     """Those of `types` that several categories use; `types.py` defines their classes."""
@@ -441,22 +391,16 @@ class Server(FromTable):
     @property
     def has_programs(self) -> bool:
         """Whether it runs programs, APIs or upstreams, which a policy can restrict."""
-        return bool(self.clis or self.apis or self.upstreams)
+        return bool(self.groups) or any("kind" in tool.implementation.entry for tool in self.tools)
 
     @property
     def variables(self) -> tuple[str, ...]:
         """Environment variables of the server: of options in their order, of handlers, commands and programs."""
         of_options = (option.table.env for option in self.options if option.table.env)
         of_commands = filter(None, [self.outputs.command_prefix_env])
-        of_programs = [name for cli in self.clis for name in cli.variables]
-        of_apis = [name for api in self.apis for name in api.variables]
-        of_upstreams = [name for upstream in self.upstreams for name in upstream.variables]
+        of_groups = [name for groups in self.groups.values() for group in groups for name in group.variables]
         of_policy = [POLICY, MAX_ANSWER_CHARS] if self.has_programs else []
-        return tuple(
-            dict.fromkeys(
-                [*of_options, *self.pass_env, *of_commands, *of_policy, *of_programs, *of_apis, *of_upstreams]
-            )
-        )
+        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_commands, *of_policy, *of_groups]))
 
     @property
     def launch_anywhere(self) -> tuple[str, ...]:

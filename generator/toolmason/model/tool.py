@@ -6,24 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolmason_runtime.apis.spec import HttpTool
-from toolmason_runtime.programs.spec import CommandTool
-from toolmason_runtime.upstreams.spec import UpstreamTool
-
 from toolmason.manifest.tables import ToolTable
 from toolmason.model.from_table import FromTable
+from toolmason.model.implementation import Hints, Implementation
 from toolmason.model.json_schema import rules
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hints:
-    """Effects of a tool: the hints that MCP calls annotations."""
-
-    read_only: bool
-    destructive: bool
-    idempotent: bool
-    open_world: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,45 +21,6 @@ class Example:
     arguments: Mapping[str, Any]
     invocation: str
     expected_output: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handler:
-    """A hand-written function; `module` is absolute."""
-
-    module: str
-    function: Identifier
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CliBinding:
-    """The command line of a tool. `program_constant` is its program in generated code; the rest is for docs."""
-
-    tool: CommandTool
-    program_constant: Identifier
-    usage: str
-    risk: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpBinding:
-    """The request of a tool. `api_constant` is its API in generated code; `usage` is for docs."""
-
-    tool: HttpTool
-    api_constant: Identifier
-    usage: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamBinding:
-    """The tool of an upstream. `upstream_constant` is the upstream in generated code.
-
-    Of hints that contradict each other in the manifest, the worse one counts.
-    """
-
-    tool: UpstreamTool
-    upstream_constant: Identifier
-    has_contradicting_hints: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +37,7 @@ class Tool(FromTable):
 
     Arguments are checked against `schema`; clients get `input_schema`. Results are checked against `output_schema`.
     `renamed` maps names in `input_schema` to names in `schema` that some provider rejects. `params_class` is empty for
-    raw JSON Schema, whose handler gets a plain dict; `result_class` is empty for a tool that returns content. A tool
-    has one of `handler`, `command`, `http` and `upstream`.
+    raw JSON Schema, whose handler gets a plain dict; `result_class` is empty for a tool that returns content.
     """
 
     name: str
@@ -98,11 +45,7 @@ class Tool(FromTable):
     description: str
     """Description for models, with the scopes that a call needs."""
     category: str
-    hints: Hints
-    handler: Handler | None
-    command: CliBinding | None
-    http: HttpBinding | None
-    upstream: UpstreamBinding | None
+    implementation: Implementation
     params: tuple[Property, ...]
     """Parameters that callers see."""
     claims: tuple[ClaimParam, ...]
@@ -122,6 +65,11 @@ class Tool(FromTable):
     """Suppressed lint code -> reason."""
 
     @property
+    def hints(self) -> Hints:
+        """Effects of the tool."""
+        return self.implementation.hints
+
+    @property
     def fields(self) -> tuple[Property, ...]:
         """Fields of its parameter model."""
         return (*self.params, *(param.value for param in self.claims))
@@ -129,5 +77,5 @@ class Tool(FromTable):
     @property
     def has_lazy_params(self) -> bool:
         """Whether a server can check its arguments without its model: `input_schema` has every rule of `schema`."""
-        has_no_handler = bool((self.command or self.http) and self.params_class and not self.claims)
-        return has_no_handler and rules(self.input_schema) == rules(self.schema)
+        has_lazy_model = bool(self.implementation.takes_dict and self.params_class and not self.claims)
+        return has_lazy_model and rules(self.input_schema) == rules(self.schema)

@@ -6,6 +6,7 @@ packaged one as `toolmason/<name>`. Such templates may be a stranger's, so they 
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -23,6 +24,7 @@ from jinja2 import (
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from toolmason.kinds import kinds
 from toolmason.manifest.input_files import UnsafeInputError, read_input
 from toolmason.render.filters import FILTERS
 
@@ -55,7 +57,7 @@ def make_environment(templates: Path | None = None, compiled: BytecodeCache | No
     `compiled` has the packaged templates of earlier runs.
     """
     packaged = PackageLoader("toolmason_templates", ".")
-    loaders: list[BaseLoader] = [packaged, PrefixLoader({PACKAGED_PREFIX: packaged})]
+    loaders: list[BaseLoader] = [packaged, PrefixLoader({PACKAGED_PREFIX: packaged}), KindLoader()]
     if templates is not None:
         loaders.insert(0, ProjectLoader(templates))
     environment_class = Environment if templates is None else ImmutableSandboxedEnvironment
@@ -71,6 +73,19 @@ def make_environment(templates: Path | None = None, compiled: BytecodeCache | No
     )
     environment.filters.update(FILTERS)
     return environment
+
+
+class KindLoader(BaseLoader):
+    """Load `kinds/NAME.jinja` from the distribution of the kind NAME."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, None]:  # noqa: ARG002
+        """Return the source and the file name of `template`; see `jinja2.BaseLoader.get_source`."""
+        path = PurePosixPath(template)
+        kind = kinds().get(path.stem)
+        if path != PurePosixPath("kinds", f"{path.stem}.jinja") or kind is None or not kind.templates:
+            raise TemplateNotFound(template)
+        file = files(kind.templates) / path.name
+        return file.read_text(encoding="utf-8"), str(file), None
 
 
 class ProjectLoader(BaseLoader):

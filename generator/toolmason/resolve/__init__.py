@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolmason.diagnostics import Diagnostics
+from toolmason.kinds import kinds
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, declared_scripts
 from toolmason.model.server import Server
-from toolmason.resolve import apis, clis, types, upstreams
+from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.handlers import HandlerIndex
@@ -18,12 +19,13 @@ from toolmason.resolve.prompts import resolve_prompts, resolve_resources
 from toolmason.resolve.references import (
     RESERVED_MODULES,
     check_categories,
+    check_groups,
     check_handlers,
     check_names,
     check_references,
     check_surface_handlers,
 )
-from toolmason.resolve.select_programs import select_errors
+from toolmason.resolve.results import list_types
 from toolmason.resolve.server import resolve_server
 from toolmason.resolve.stubs import MISSING_FUNCTION, Stub
 from toolmason.resolve.tools import resolve_tool
@@ -51,18 +53,17 @@ def resolve(
     missing functions are added to it, and a server is returned although they are reported. `store` has results of
     earlier runs.
     """
-    context = ResolveContext(tables, document, root, diagnostics, projections or Projections())
+    context = ResolveContext(tables, document, root, diagnostics, projections or Projections(), store=store)
     types.resolve_types(context)
     types.values(context, tables.params)
-    context.types |= apis.list_types(context)
+    context.types |= list_types(context)
     _load_scripts(context)
     check_categories(context)
     check_names(context)
     check_references(context)
-    context.programs = clis.programs(context)
-    context.apis = apis.apis(context)
-    context.select_errors = select_errors(tables.tools, store)
-    context.upstreams = upstreams.upstreams(context)
+    check_groups(context)
+    for kind in kinds().values():
+        kind.prepare(context)
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := resolve_tool(context, checker, name, table))]

@@ -8,20 +8,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from toolmason_runtime.apis.spec import Api
-from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import AllowTable, ManifestTables
-from toolmason.model.tool import Handler, Hints
+from toolmason.model.implementation import Handler, Hints
 from toolmason.model.types import DeclaredType, Identifier, JsonSchema
 from toolmason.resolve.stubs import Stub
 from toolmason.schema.projections import Projections
+from toolmason.store import Store
 
 
 @dataclass(slots=True)
@@ -36,14 +34,13 @@ class ResolveContext:
     types: dict[str, DeclaredType] = field(default_factory=dict)
     definitions: dict[str, JsonSchema] = field(default_factory=dict)
     """The types as `$defs`."""
-    programs: dict[str, Program] = field(default_factory=dict)
-    apis: dict[str, Api] = field(default_factory=dict)
-    upstreams: dict[str, Upstream] = field(default_factory=dict)
+    kinds: dict[str, Any] = field(default_factory=dict)
+    """What each kind of tools has prepared, by the name of the kind."""
     hints: dict[str, Hints] = field(default_factory=dict)
     """The hints of each tool by its name."""
 
-    select_errors: Mapping[str, str] = field(default_factory=dict)
-    """The error of each invalid `select`."""
+    store: Store | None = None
+    """Results of earlier runs."""
 
     scripts: frozenset[str] = frozenset()
     """The commands that the project installs."""

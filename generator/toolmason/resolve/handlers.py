@@ -16,7 +16,7 @@ from typing import Final
 from toolmason_runtime.suggestions import closest_match
 
 from toolmason.manifest.input_files import read_input
-from toolmason.model.tool import Handler
+from toolmason.model.implementation import Handler
 from toolmason.resolve.stubs import Stub
 
 MAX_MODULE_BYTES: Final = 1024 * 1024

@@ -7,25 +7,25 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolmason_runtime.prefixes import parse_prefix
+from toolmason_runtime.programs.spec import CONFIRM_PLACEHOLDER
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.protocol.styles import STYLES
 from toolmason_runtime.toml.positions import KeyPath
 
+from toolmason.kinds import kinds
+from toolmason.manifest.groups import groups_of
 from toolmason.manifest.package_names import DEVICE_NAMES
 from toolmason.manifest.tables import PromptTable, ResourceTable, ToolTable
 from toolmason.model.identifiers import (
     RESERVED_CONSTANTS,
     RESERVED_CONTRACT_NAMES,
-    api_constant_name,
     class_name,
     constant_name,
+    group_constant_name,
     identifier,
     params_class_name,
-    program_constant_name,
-    upstream_constant_name,
 )
 from toolmason.model.tool import Tool
-from toolmason.resolve import clis
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.handlers import HandlerIndex
 from toolmason.resolve.stubs import (
@@ -75,18 +75,27 @@ def check_categories(context: ResolveContext) -> None:
             _reserve_name(context, modules, identifier(name), f"category `{name}`", table.at)
 
 
+def check_groups(context: ResolveContext) -> None:
+    """Report unknown categories of programs, APIs and the like."""
+    for kind in kinds().values():
+        for table in groups_of(context.tables, kind).values():
+            category = str(getattr(table, "category", ""))
+            if category and not context.is_known("categories", category):
+                at = (*table.at, "category")
+                context.report_unknown("TM301", "category", category, context.tables.categories, at)
+
+
 def check_names(context: ResolveContext) -> None:
     """Report names that clients reject, and different names that become the same in the output."""
     tables = context.tables
     classes: _Owners = {}
     constants: _Owners = {}
     callable_names: _Owners = {}
-    for name, cli in tables.clis.items():
-        _reserve_name(context, constants, program_constant_name(name), f"program `{name}`", cli.at)
-    for name, api in tables.apis.items():
-        _reserve_name(context, constants, api_constant_name(name), f"API `{name}`", api.at)
-    for name, upstream in tables.upstreams.items():
-        _reserve_name(context, constants, upstream_constant_name(name), f"upstream `{name}`", upstream.at)
+    for kind in kinds().values():
+        for name, group in groups_of(tables, kind).items():
+            if section := kind.section:
+                constant = group_constant_name(name, section.suffix)
+                _reserve_name(context, constants, constant, f"{section.noun} `{name}`", group.at)
     for name, object_type in context.types.items():
         _reserve_name(context, classes, name, f"type `{name}`", object_type.at)
     for name, tool in tables.tools.items():
@@ -195,7 +204,7 @@ def check_references(context: ResolveContext) -> None:
     tables = context.tables
     for name, tool in tables.tools.items():
         _check_self_references(context, name, tool)
-        clis.check_confirm(context, tool)
+        _check_confirm(context, tool)
         if tool.category and not context.is_known("categories", tool.category):
             at = (*tool.at, "category")
             context.report_unknown("TM301", "category", tool.category, tables.categories, at)
@@ -212,6 +221,18 @@ def check_references(context: ResolveContext) -> None:
         for step in workflow.steps:
             if step.tool:
                 _check_tool_name(context, "TM305", "tool", step.tool, (*step.at, "tool"))
+
+
+def _check_confirm(context: ResolveContext, table: ToolTable) -> None:
+    """Report placeholders in `confirm` that are not parameters, and other braces."""
+    at = (*table.at, "confirm")
+    known = context.raw_table(*map(str, table.at), "params")
+    for match in CONFIRM_PLACEHOLDER.finditer(table.confirm):
+        if (name := match["name"]) and name not in known and not table.is_uncertain("params"):
+            context.report_unknown("TM339", "parameter in `confirm`:", name, known, at)
+    if re.search(r"[{}]", CONFIRM_PLACEHOLDER.sub("", table.confirm)):
+        hint = "write the name of a parameter in braces, `{path}`, and a literal brace twice, `{{`"
+        context.error("TM339", "`confirm` contains a brace outside of a placeholder", at, hint=hint)
 
 
 def _check_self_references(context: ResolveContext, name: str, tool: ToolTable) -> None:
@@ -274,8 +295,8 @@ def check_handlers(context: ResolveContext, tools: Sequence[Tool], index: Handle
         stub = subcommand_stub(context.handler(subcommand.handler), subcommand.summary)
         _check_function(context, index, stub, (*subcommand.at, "handler"))
     for tool in tools:
-        if tool.handler:
-            stub = tool_stub(tool, tool.handler, server.package)
+        if handler := tool.implementation.handler:
+            stub = tool_stub(tool, handler, server.package)
             _check_function(context, index, stub, (*tool.at, "handler"), shows_body=True)
 
 

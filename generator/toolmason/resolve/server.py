@@ -10,8 +10,10 @@ from typing import Any, Final
 from toolmason_runtime.protocol.styles import CLASSIC, STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
+from toolmason.kinds import kinds
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
+from toolmason.model.implementation import Handler
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
     Category,
@@ -23,9 +25,9 @@ from toolmason.model.server import (
     Subcommand,
     Workflow,
 )
-from toolmason.model.tool import Handler, Tool
+from toolmason.model.tool import Tool
 from toolmason.model.types import ClassName, Identifier
-from toolmason.resolve import apis, clis, types, upstreams
+from toolmason.resolve import types
 from toolmason.resolve.client_names import names_of, shown_name
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.prompts import command_prompt
@@ -65,9 +67,7 @@ def resolve_server(
         pins={style: pins for style in STYLES if (pins := context.tables.discovery.pins.of(style)) is not None},
         outputs=context.tables.outputs,
         categories=categories,
-        clis=clis.clis(context),
-        apis=apis.http_apis(context),
-        upstreams=upstreams.upstream_servers(context),
+        groups={name: groups for name, kind in kinds().items() if (groups := kind.groups(context))},
         types=tuple(context.types.values()),
         shared_types=tuple(object_type for name, object_type in context.types.items() if name in shared),
         prompts=(*prompts, *map(command_prompt, commands)),
@@ -92,12 +92,7 @@ def _launch(context: ResolveContext) -> tuple[str, ...]:
 
 
 def _tool_timeout(tools: Sequence[Tool]) -> float | None:
-    commands = [tool.command.tool for tool in tools if tool.command]
-    upstream_tools = [tool.upstream.tool for tool in tools if tool.upstream]
-    timeouts = [command.timeout_s or command.program.timeout_s for command in commands]
-    requests = [tool.http.tool for tool in tools if tool.http]
-    timeouts += [request.timeout_s or request.api.timeout_s for request in requests]
-    timeouts += [tool.timeout_s or tool.upstream.timeout_s for tool in upstream_tools]
+    timeouts = [timeout_s for tool in tools if (timeout_s := tool.implementation.timeout_s) is not None]
     # At least the default of Codex, since a call may wait for a person's approval.
     default = clients()[CODEX].tool_timeout_s or 0
     return max(default, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None
@@ -156,19 +151,22 @@ def _categories(context: ResolveContext, tools: Sequence[Tool]) -> tuple[Categor
             types=types_of[name],
             shared_types=tuple(sorted(item.name for item in types_of[name] if uses[item.name] > 1)),
             contract_models=_contract_models(tools_of[name]),
-            handler_modules=_handler_modules(context, tools_of[name]),
+            handler_modules=_handler_modules(tools_of[name]),
+            kinds=_kinds(tools_of[name]),
         )
         for name, table in context.tables.categories.items()
         if tools_of[name]
     )
 
 
-def _handler_modules(context: ResolveContext, tools: Sequence[Tool]) -> tuple[str, ...]:
-    modules = {tool.handler.module for tool in tools if tool.handler}
-    guard = _guard(context)
-    if guard and any(tool.command for tool in tools):
-        modules.add(guard.module)
-    return tuple(sorted(modules))
+def _handler_modules(tools: Sequence[Tool]) -> tuple[str, ...]:
+    return tuple(sorted({module for tool in tools for module in tool.implementation.modules}))
+
+
+def _kinds(tools: Sequence[Tool]) -> tuple[str, ...]:
+    """Return the kinds of tools in the order of their bindings: handlers are last."""
+    used = {tool.implementation.kind for tool in tools}
+    return tuple(name for name in reversed(kinds()) if name in used)
 
 
 def _guard(context: ResolveContext) -> Handler | None:
@@ -177,7 +175,7 @@ def _guard(context: ResolveContext) -> Handler | None:
 
 
 def _contract_models(tools: Sequence[Tool]) -> tuple[ClassName, ...]:
-    handler_tools = (tool for tool in tools if tool.handler)
+    handler_tools = (tool for tool in tools if tool.implementation.handler)
     names = {name for tool in handler_tools for name in (tool.params_class, tool.result_class) if name}
     return tuple(ClassName(name) for name in sorted(names))
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolmason.model.identifiers import identifier
+from toolmason.model.implementation import Handler
 from toolmason.model.python_text import docstring
-from toolmason.model.tool import Handler, Tool
+from toolmason.model.tool import Tool
 
 MISSING_FUNCTION: Final = "TM312"
 """Code of the error that stubs solve."""

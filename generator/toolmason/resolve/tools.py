@@ -7,6 +7,8 @@ from typing import Final
 
 from toolmason_runtime.protocol.renaming import renamed
 
+from toolmason.kinds.kind import KindTool
+from toolmason.manifest.groups import category_of, kind_of
 from toolmason.manifest.idioms import result_hint
 from toolmason.manifest.tables import ToolTable
 from toolmason.model import json_schema
@@ -14,20 +16,20 @@ from toolmason.model.identifiers import class_name, constant_name, params_class_
 from toolmason.model.tool import ClaimParam, Example, Tool
 from toolmason.model.type_expression import names
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
-from toolmason.resolve import apis, clis, types, upstreams
+from toolmason.resolve import types
 from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.raw_schema import read_raw_schema
 from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.recursion import report_recursive_types
+from toolmason.resolve.results import result_name, unknown_item
 from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.resolve.unions import has_uncertain_kind
 from toolmason.schema import Projection, Severity, Target
 from toolmason.schema.references import References
 
 _DEFINITIONS: Final = ("$defs", "definitions")
-_IMPLEMENTATION_KEYS: Final = ("params", "input_schema", "cli", "argv", "api", "http", "upstream", "arguments")
 
 
 def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
@@ -35,11 +37,11 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     if problem := tool_name_problem(name, context.tables.server.name):
         context.error("TM311", problem, table.at, value=False)
     _report_unknown_params(context, name, table)
-    params = types.values(context, clis.command_params(table))
+    kind = kind_of(table)
+    params = types.values(context, kind.params(table) if kind else table.params)
     # `validate` has reported these keys on tools that cannot have them.
-    raw = None if table.cli else _raw_schema(context, table)
-    has_result = not table.upstream and (not table.cli or table.output == "json")
-    result = _result(context, name, table) if has_result else None
+    raw = _raw_schema(context, table) if kind is None or kind.takes_schema else None
+    result = _result(context, name, table) if kind is None or kind.has_result(table) else None
     if _report_large_types(context, table, params, result):
         return None
     if report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):
@@ -48,25 +50,14 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         return None
     if any(has_uncertain_kind(context, inner) for param in params for inner in names(param.type)):
         return None
-    has_implementation = table.handler or table.cli or table.api or table.upstream or "handler" in table.unread
-    if not has_implementation or table.is_uncertain(*_IMPLEMENTATION_KEYS):
+    if kind is None or table.is_uncertain("params", "input_schema", *kind.decisive_keys):
         return None
     plain = tuple(types.with_plain_enums(context, param) for param in params)
-    command = clis.command_line(context, name, table, plain) if table.cli else None
-    http = apis.http_binding(context, name, table, plain, raw) if table.api else None
-    upstream = upstreams.upstream_binding(context, name, table) if table.upstream else None
-    if table.upstream and raw is not None:
-        raw = upstreams.changed_schema(context, checker, table, raw)
-    if (table.cli and command is None) or (table.api and http is None):
+    implementation = kind.resolve(context, KindTool(name=name, table=table, params=plain, schema=raw, checker=checker))
+    if implementation is None:
         return None
-    if table.upstream and (upstream is None or raw is None):
-        return None
-    if http:
-        context.hints[name] = apis.hints_of(http.tool)
-    elif upstream:
-        context.hints[name] = upstreams.hints_of(table)
-    else:
-        context.hints[name] = clis.hints_of(context, table, command.tool if command else None, plain)
+    raw = raw if implementation.schema is None else implementation.schema
+    context.hints[name] = implementation.hints
     visible = tuple(param for param in params if not table.params[param.name].claim)
     _check_authorization(context, table)
     exact = json_schema.object_schema(visible) if raw is None else raw
@@ -78,12 +69,8 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         name=name,
         table=table,
         description=_description(table),
-        category=clis.category_of(context.tables, table),
-        hints=context.hints[name],
-        handler=context.handler(table.handler) if table.handler else None,
-        command=command,
-        http=http,
-        upstream=upstream,
+        category=category_of(context.tables, table),
+        implementation=implementation,
         params=visible,
         claims=tuple(
             ClaimParam(value=param, claim=claim) for param in params if (claim := table.params[param.name].claim)
@@ -174,16 +161,16 @@ def _raw_schema(context: ResolveContext, table: ToolTable) -> JsonSchema | None:
 def _result(context: ResolveContext, name: str, table: ToolTable) -> ObjectType | None:
     if not table.returns:
         return None
-    result = apis.result_name(name, table)
-    if result not in context.types and not context.is_known("types", table.returns):
-        unknown = apis.unknown_item(context, table)
+    type_name = result_name(name, table)
+    if type_name not in context.types and not context.is_known("types", table.returns):
+        unknown = unknown_item(context, table)
         hint = "" if unknown else result_hint(table.returns)
         at = (*table.at, "returns")
         context.report_unknown("TM315", "result type", unknown or table.returns, context.types, at, hint=hint)
-    declared = context.types.get(ClassName(result))
+    declared = context.types.get(ClassName(type_name))
     if declared is not None and not isinstance(declared, ObjectType):
-        message = f"a result is an object, but `{result}` is not"
-        hint = f'declare a type with `fields.value = {{ type = "{result}" }}` and name it'
+        message = f"a result is an object, but `{type_name}` is not"
+        hint = f'declare a type with `fields.value = {{ type = "{type_name}" }}` and name it'
         context.error("TM315", message, (*table.at, "returns"), hint=hint)
         return None
     return declared

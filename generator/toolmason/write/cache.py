@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
@@ -28,6 +29,7 @@ from toolmason_runtime.checksum import CHECKSUM_FILE, Checksums, State, verify
 
 import toolmason
 import toolmason_templates
+from toolmason.kinds import GROUP
 from toolmason.manifest.include import read_files
 from toolmason.manifest.input_files import UnsafeInputError, hash_input, is_inside, read_input
 from toolmason.model.checksum import parse_checksums
@@ -137,9 +139,10 @@ def toolkit_fingerprint() -> str:
         OSError: a file cannot be read.
     """
     whole = sha256(repr((sys.version, _library_versions())).encode())
-    for package in (toolmason, toolmason_runtime, toolmason_templates):
+    directories = [Path(package.__path__[0]) for package in (toolmason, toolmason_runtime, toolmason_templates)]
+    for place in (*directories, *_kind_places()):
         # Some installers link each file to their own store.
-        for name, path in _files_under(Path(package.__path__[0])):
+        for name, path in _files_under(place) if place.is_dir() else ((place.name, place),):
             digest = _digest(path.read_bytes()) if path.exists() else "none"
             whole.update(f"\0{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
@@ -186,9 +189,33 @@ def _digest(data: bytes) -> str:
 
 
 def _library_versions() -> list[str]:
+    return sorted(entry.name for entry in _installed() if entry.name.startswith(_LIBRARIES))
+
+
+def _installed() -> Iterator[Path]:
+    """Yield the directory with the metadata of each installed distribution."""
     directories = [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-    names = [entry.name for directory in directories if directory.is_dir() for entry in directory.iterdir()]
-    return sorted(name for name in names if name.startswith(_LIBRARIES) and name.endswith(".dist-info"))
+    for directory in directories:
+        if directory.is_dir():
+            yield from (entry for entry in directory.iterdir() if entry.name.endswith(".dist-info"))
+
+
+def _kind_places() -> list[Path]:
+    """Return the packages and modules of installed kinds of tools: their code shapes the output.
+
+    `importlib.metadata` would take longer than the rest of a run without changes.
+    """
+    names: set[str] = set()
+    for entry in _installed():
+        with suppress(OSError, ValueError):
+            text = (entry / "entry_points.txt").read_text(encoding="utf-8")
+            names |= set(_ENTRY_POINT.findall(text.partition(f"[{GROUP}]")[2].partition("\n[")[0]))
+    specs = [spec for name in sorted(names) if (spec := find_spec(name))]
+    return [Path(place) for spec in specs for place in spec.submodule_search_locations or filter(None, [spec.origin])]
+
+
+_ENTRY_POINT = re.compile(r"(?m)^[^=\n]+=\s*([A-Za-z_]\w*)")
+"""A row of `entry_points.txt` with the top package: `sql = toolmason_sql:KIND`."""
 
 
 def _inputs(project: Project) -> Iterator[tuple[str, Path, Path]]:

@@ -9,6 +9,12 @@ from toolmason_runtime.apis.spec import Api
 
 if TYPE_CHECKING:
     from toolmason_runtime.apis.client import ApiClient
+    from toolmason_runtime.protocol.catalogue import Catalogue
+
+
+def open_state(catalogue: Catalogue) -> Apis:  # noqa: ARG001  the signature of all kinds
+    """Return the connections of a server."""
+    return Apis()
 
 
 class Apis:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
+from toolmason_runtime.protocol.catalogue import Catalogue, has_programs, is_handler
 
 if TYPE_CHECKING:
     from toolmason_runtime.programs.execute import Executor
@@ -66,7 +66,7 @@ class ProgramSettings:
         tools = {
             name: entry
             for name, entry in catalogue["tools"].items()
-            if policy.is_enabled(entry["tool"]["name"], is_program=_is_served(entry))
+            if policy.is_enabled(entry["tool"]["name"], is_program=not is_handler(entry))
         }
         return {**catalogue, "tools": tools}
 
@@ -89,18 +89,13 @@ def load_program_settings(
     return ProgramSettings(loaded, headless_approve=headless_approve, unconfined=unconfined)
 
 
-def _is_served(entry: ToolEntry) -> bool:
-    """Return whether a program, an API or an upstream implements a tool."""
-    return any(key in entry for key in ("cli", "api", "upstream"))
-
-
 def _load(path: str, catalogue: Catalogue) -> Policy:
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 
     try:
         entries = [entry for entry in catalogue["tools"].values() if "cli" not in entry]
         handlers = {
-            entry["tool"]["name"]: entry["tool"]["annotations"]["readOnlyHint"] and not _is_served(entry)
+            entry["tool"]["name"]: entry["tool"]["annotations"]["readOnlyHint"] and is_handler(entry)
             for entry in entries
         }
         return load_policy(Path(path).expanduser(), command_tools(catalogue), handlers=handlers)

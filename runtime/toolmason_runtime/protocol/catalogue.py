@@ -123,6 +123,13 @@ class ProviderEntry(TypedDict):
     tags: list[str]
 
 
+class KindEntry(TypedDict):
+    """A kind of tools that an installed distribution adds."""
+
+    groups: dict[str, ProviderEntry]
+    """What its tools share, such as databases, by name."""
+
+
 class ExampleEntry(TypedDict):
     """A valid call, as data and as call syntax."""
 
@@ -172,6 +179,10 @@ class ToolEntry(TypedDict):
     """Name of the HTTP API that it calls; absent for other tools."""
     upstream: NotRequired[str]
     """Name of the server that implements it; absent for other tools."""
+    kind: NotRequired[str]
+    """Name of its kind, for one that an installed distribution adds; absent for other tools."""
+    group: NotRequired[str]
+    """Name of what a tool with `kind` shares with others; absent without."""
     aliases: NotRequired[list[str]]
     deprecated: NotRequired[DeprecationEntry]
     enabled: NotRequired[bool]
@@ -244,6 +255,8 @@ class Catalogue(TypedDict):
     """The HTTP APIs that tools call; absent without any."""
     upstreams: NotRequired[dict[str, ProviderEntry]]
     """The servers that implement tools; absent without any."""
+    kinds: NotRequired[dict[str, KindEntry]]
+    """Kinds of tools that installed distributions add; absent without any."""
     tools: dict[str, ToolEntry]
     prompts: NotRequired[dict[str, PromptEntry]]
     """By name, slash commands last; absent without any."""
@@ -253,14 +266,21 @@ class Catalogue(TypedDict):
 
 def has_programs(catalogue: Catalogue) -> bool:
     """Return whether tools use programs, APIs or upstreams, so that the server has a policy."""
-    return any(catalogue.get(section) for section in ("clis", "apis", "upstreams"))
+    return any(catalogue.get(section) for section in ("clis", "apis", "upstreams", "kinds"))
+
+
+def is_handler(entry: ToolEntry) -> bool:
+    """Return whether a handler implements a tool, which no policy restricts."""
+    return not any(key in entry for key in ("cli", "api", "upstream", "kind"))
 
 
 def tool_group(catalogue: Catalogue, entry: ToolEntry) -> CliEntry | ProviderEntry | None:
-    """Return the program, the API or the upstream of a tool; None for a handler."""
+    """Return what a tool shares with others: its program, API or upstream; None for a handler."""
     program = catalogue.get("clis", {}).get(entry.get("cli", ""))
     api = catalogue.get("apis", {}).get(entry.get("api", ""))
-    return program or api or catalogue.get("upstreams", {}).get(entry.get("upstream", ""))
+    further = catalogue.get("kinds", {}).get(entry.get("kind", ""))
+    group = further["groups"].get(entry.get("group", "")) if further else None
+    return program or api or group or catalogue.get("upstreams", {}).get(entry.get("upstream", ""))
 
 
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:

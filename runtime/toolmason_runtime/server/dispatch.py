@@ -20,7 +20,7 @@ from toolmason_runtime.programs.settings import ProgramSettings, load_program_se
 from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.binding import Binding, exclusive_import
 from toolmason_runtime.protocol.call import Context, InputRequired, Method, ServerInfo, ToolCall
-from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
+from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool, has_programs
 from toolmason_runtime.protocol.errors import (
     INTERNAL,
     INVALID_ARGUMENT,
@@ -44,9 +44,8 @@ from toolmason_runtime.server.lifespan import Lifespan
 from toolmason_runtime.server.preparation import Preparation
 
 if TYPE_CHECKING:
-    from toolmason_runtime.apis.registry import Apis
     from toolmason_runtime.chunks.store import ChunkStore
-    from toolmason_runtime.upstreams.registry import Upstreams
+    from toolmason_runtime.kinds import KindState
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +178,8 @@ class Dispatcher:
     async def aclose(self) -> None:
         """Close the lifespan and the connections to APIs, end all upstreams and free all long texts."""
         await self._lifespan.aclose()
-        if "_apis" in self.__dict__:
-            await self._apis.aclose()
-        if "_upstreams" in self.__dict__:
-            await self._upstreams.aclose()
+        for opened in self.__dict__.get("_kinds", ()):
+            await opened.aclose()
         if "_chunks" in self.__dict__:
             await self._chunks.aclose()
 
@@ -271,10 +268,7 @@ class Dispatcher:
         if self.before_handler is not None:
             self.before_handler()
         state = (*self._state, self.updates, self._chunks, *await self._lifespan.state(), self._lifespan.options)
-        if "apis" in self._catalogue:
-            state = (*state, self._apis)
-        if "upstreams" in self._catalogue:
-            state = (*state, self._upstreams)
+        state = (*state, *self._kinds)
         return ToolCall(name, context, state, tool_timeouts=self.server.get("tool_timeouts", {}))
 
     @cached_property
@@ -290,18 +284,13 @@ class Dispatcher:
         )
 
     @cached_property
-    def _apis(self) -> Apis:
-        """The connections to the HTTP APIs of this server."""
-        from toolmason_runtime.apis.registry import Apis
+    def _kinds(self) -> Sequence[KindState]:
+        """The state of each kind of tools, such as the connections to APIs and upstreams."""
+        if not has_programs(self._catalogue):
+            return ()
+        from toolmason_runtime.kinds import open_states
 
-        return Apis()
-
-    @cached_property
-    def _upstreams(self) -> Upstreams:
-        """The connections to the upstreams of this server."""
-        from toolmason_runtime.upstreams.registry import Upstreams
-
-        return Upstreams()
+        return tuple(open_states(self._catalogue))
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         """Import a tool; one thread at a time."""
@@ -378,7 +367,7 @@ def _kind(entry: ToolEntry) -> str:
     if entry is FETCH_CHUNK_ENTRY:
         return "built-in"
     kinds = {"cli": "program", "api": "http", "upstream": "upstream"}
-    return next((kind for key, kind in kinds.items() if key in entry), "handler")
+    return next((kind for key, kind in kinds.items() if key in entry), entry.get("kind", "handler"))
 
 
 def _call_params(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

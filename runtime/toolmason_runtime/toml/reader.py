@@ -20,7 +20,7 @@ from toolmason_runtime.toml.json_values import HINTS, TOO_DEEP, find_non_json, j
 from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.toml.problems import Kind, Problem, either, kind_of, quoted, table_name, within
 from toolmason_runtime.toml.rules import value_checks
-from toolmason_runtime.toml.tables import PartialTable, Table, is_required, keys_of
+from toolmason_runtime.toml.tables import Idiom, PartialTable, Table, all_keys_of, is_required, keys_of
 
 MAX_ITEMS: Final = 10_000
 """Maximum items of an array: of choices, examples, tags or files. Values of free form have no such limit."""
@@ -60,6 +60,9 @@ class TableContext:
 TableCheck = Callable[[TableContext], None]
 """A check of one table that a dataclass cannot express."""
 
+Extensions = Mapping[type[Table], tuple[type[Table], ...]]
+"""A table -> the tables whose keys it has besides its own."""
+
 
 def read(
     table: type[_T],
@@ -67,12 +70,15 @@ def read(
     *,
     report: Callable[[Problem], None],
     checks: Mapping[type[Table], TableCheck] = _NOTHING,
+    extensions: Extensions = _NOTHING,
 ) -> _T | None:
     """Read the whole of `document` as `table`; return None if too little of it is valid.
 
-    `checks` run once for each table of their type.
+    `checks` run once for each table of their type. `extensions` are the classes whose keys an `ExtensibleTable` has
+    besides its own.
     """
-    result = _read_table(_Run(document, report, checks), _table_spec(table), document.data, ())
+    run = _Run(document, report, checks, extensions)
+    result = _read_table(run, run.spec(table), document.data, ())
     return None if result is _INVALID else result
 
 
@@ -85,14 +91,19 @@ class _Run:
     document: TomlDocument
     report: Callable[[Problem], None]
     checks: Mapping[type[Table], TableCheck]
+    extensions: Extensions
     meanings: dict[tuple[type[Table], str], str] = dataclasses.field(default_factory=dict)
     """Unknown keys of each table, and the key that each probably stands for."""
+
+    def spec(self, table: type[Table]) -> _TableSpec:
+        """Return the readers of a table with its extensions."""
+        return _table_spec(table, self.extensions.get(table, ()))
 
     def meant(self, spec: _TableSpec, key: str) -> str:
         """Return the key that an unknown key probably stands for, or the empty string."""
         known = self.meanings.get((spec.table, key))
         if known is None:
-            idiom = spec.table.idioms.get(key)
+            idiom = spec.idioms.get(key)
             known = self.meanings[spec.table, key] = idiom.key if idiom else closest_match(key, spec.readers)
         return known
 
@@ -114,26 +125,35 @@ class _TableSpec:
     table: type[Table]
     readers: Mapping[str, tuple[str, _Reader]]
     """Key in TOML -> name of the field, and its reader."""
+    owners: Mapping[str, type[Table]]
+    """Key in TOML of an extension -> the extension."""
+    idioms: Mapping[str, Idiom]
     required: Mapping[str, str]
     """Key in TOML -> a sample value for the hint if it is missing."""
     empty: Mapping[str, Callable[[], Any]]
     """Required key in TOML -> its empty value."""
 
 
-_TABLE_SPECS: Final[dict[type[Table], _TableSpec]] = {}
+_TABLE_SPECS: Final[dict[tuple[type[Table], ...], _TableSpec]] = {}
 
 
-def _table_spec(table: type[Table]) -> _TableSpec:
-    if table not in _TABLE_SPECS:
-        hints = get_type_hints(table)
-        keys = keys_of(table)
-        _TABLE_SPECS[table] = _TableSpec(
+def _table_spec(table: type[Table], extensions: tuple[type[Table], ...] = ()) -> _TableSpec:
+    key = (table, *extensions)
+    if key not in _TABLE_SPECS:
+        hints = {owner: get_type_hints(owner) for owner in key}
+        keys = {
+            name: (owner, field, hints[owner][field.name])
+            for name, (owner, field) in all_keys_of(table, extensions).items()
+        }
+        _TABLE_SPECS[key] = _TableSpec(
             table,
-            {key: (field.name, _field_reader(field, hints[field.name])) for key, field in keys.items()},
-            {key: _sample(hints[field.name]) for key, field in keys.items() if is_required(field)},
-            {key: _empty(hints[field.name]) for key, field in keys.items() if is_required(field)},
+            {name: (field.name, _field_reader(field, hint)) for name, (_, field, hint) in keys.items()},
+            {name: owner for name, (owner, _, _) in keys.items() if owner is not table},
+            {word: idiom for owner in key for word, idiom in owner.idioms.items()},
+            {name: _sample(hint) for name, (_, field, hint) in keys.items() if is_required(field)},
+            {name: _empty(hint) for name, (_, field, hint) in keys.items() if is_required(field)},
         )
-    return _TABLE_SPECS[table]
+    return _TABLE_SPECS[key]
 
 
 def _empty(hint: Any) -> Callable[[], Any]:
@@ -146,6 +166,7 @@ def _empty(hint: Any) -> Callable[[], Any]:
 
 def _read_table(run: _Run, spec: _TableSpec, data: Mapping[str, Any], at: KeyPath) -> Any:
     values: dict[str, Any] = {}
+    added: dict[type[Table], dict[str, Any]] = {}
     unread: set[str] = set()
     for key, value in data.items():
         known = spec.readers.get(key)
@@ -156,8 +177,12 @@ def _read_table(run: _Run, spec: _TableSpec, data: Mapping[str, Any], at: KeyPat
         result = reader(run, value, at, key)
         if result is _INVALID:
             unread.add(key)
+        elif spec.owners and (owner := spec.owners.get(key)) is not None:
+            added.setdefault(owner, {})[name] = result
         else:
             values[name] = result
+    if added:
+        values["extensions"] = {owner: owner(at=at, **own) for owner, own in added.items()}
     missing = spec.required.keys() - data.keys()
     if unread or missing:
         _report_keys(run, spec, data, at)
@@ -173,6 +198,8 @@ def _partial(spec: _TableSpec, at: KeyPath, values: Mapping[str, Any], unread: I
     if not issubclass(spec.table, PartialTable):
         return _INVALID
     empty = {spec.readers[key][0]: make() for key, make in spec.empty.items()}
+    if spec.owners:
+        empty["extension_keys"] = frozenset(spec.owners)
     return spec.table(at=at, unread=frozenset(unread), **{**empty, **values})
 
 
@@ -180,7 +207,7 @@ def _report_keys(run: _Run, spec: _TableSpec, data: Mapping[str, Any], at: KeyPa
     """Report unknown and missing keys. A key that is only misspelt is not missing."""
     meant: set[str] = set()
     for key in [each for each in data if each not in spec.readers]:
-        idiom, match = spec.table.idioms.get(key), run.meant(spec, key)
+        idiom, match = spec.idioms.get(key), run.meant(spec, key)
         meant.add(match)
         guess = f"did you mean `{match}`?" if match else f"valid keys: {', '.join(spec.readers)}"
         message = f"unknown key {quoted(key)} {within(at)}"
@@ -284,7 +311,7 @@ def _table(table: type[Table]) -> _Reader:
     def read_table(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
         if not isinstance(value, dict):
             return _mistyped(run, value, "a table", at, key)
-        return _read_table(run, _table_spec(table), value, (*at, key))
+        return _read_table(run, run.spec(table), value, (*at, key))
 
     return read_table
 

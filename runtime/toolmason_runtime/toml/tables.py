@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from toolmason_runtime.toml.positions import KeyPath
+
+Field = dataclasses.Field[Any]
 
 JsonValue = Any
 """The type of a key that takes any value JSON can represent: example arguments, defaults, raw JSON Schema."""
@@ -49,8 +52,34 @@ class PartialTable(Table):
         """Return whether one of `keys` is unread, or may be the key that an unknown one means."""
         if not self.unread:
             return False
-        known = {each.name for each in dataclasses.fields(self)}
-        return not self.unread.isdisjoint(keys) or not self.unread <= known
+        return not self.unread.isdisjoint(keys) or not self.unread <= self._known_keys()
+
+    def _known_keys(self) -> AbstractSet[str]:
+        return {each.name for each in dataclasses.fields(self)}
+
+
+_Own = TypeVar("_Own", bound=Table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensibleTable(PartialTable):
+    """A table that has the keys of further dataclasses as well, which the reader gets as `extensions`."""
+
+    extended_after: ClassVar[str] = ""
+    """The key before those of the extensions in lists of all keys."""
+    extensions: Mapping[type[Table], Table] = field(default_factory=dict)
+    """The tables of the extensions that have keys here."""
+    extension_keys: frozenset[str] = frozenset()
+    """Keys of all extensions, if this table has unread keys."""
+
+    def _known_keys(self) -> AbstractSet[str]:
+        return {each.name for each in dataclasses.fields(self)} | self.extension_keys
+
+    def own(self, extension: type[_Own]) -> _Own:
+        """Return the keys of an extension. Those that are absent or invalid have their defaults."""
+        table: Any = self.extensions.get(extension)
+        own: _Own = extension() if table is None else table
+        return own
 
 
 def key(*rules: dict[str, Any], default: Any = MISSING, name: str = "") -> Any:
@@ -102,7 +131,20 @@ def key_of(field: dataclasses.Field[Any]) -> str:
 
 def keys_of(table: type[Table]) -> dict[str, dataclasses.Field[Any]]:
     """Return the fields that are keys, by their spelling in TOML."""
-    return {key_of(each): each for each in dataclasses.fields(table) if each.name not in ("at", "unread")}
+    return {key_of(each): each for each in dataclasses.fields(table) if each.name not in _NOT_KEYS}
+
+
+_NOT_KEYS: Final = frozenset({"at", "unread", "extensions", "extension_keys"})
+
+
+def all_keys_of(table: type[Table], extensions: Iterable[type[Table]]) -> dict[str, tuple[type[Table], Field]]:
+    """Return the keys of a table and of its extensions, in order: the class that declares each, and its field."""
+    keys = {name: (table, each) for name, each in keys_of(table).items()}
+    added = {name: (other, each) for other in extensions for name, each in keys_of(other).items()}
+    names = list(keys)
+    place = names.index(table.extended_after) + 1 if issubclass(table, ExtensibleTable) and added else 0
+    before = {name: keys[name] for name in names[:place]}
+    return {**before, **added, **keys}
 
 
 def is_required(field: dataclasses.Field[Any]) -> bool:

@@ -7,9 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolmason_runtime.protocol.call import ToolCall
+from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.upstreams.connection import Connection
 from toolmason_runtime.upstreams.running_call import KEY_PREFIX, RunningCall
 from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
+
+
+def open_state(catalogue: Catalogue) -> Upstreams:  # noqa: ARG001  the signature of all kinds
+    """Return the connections of a server."""
+    return Upstreams()
 
 
 class Upstreams:

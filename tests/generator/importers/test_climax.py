@@ -23,6 +23,7 @@ from toolmason.importers.climax.yaml_nodes import MAX_DEPTH, MAX_NODES, read_yam
 from toolmason.importers.manifest_writer import manifest_text
 from toolmason.importers.names import cut, snake, summary_of, unique
 from toolmason.importers.notes import ImporterError, Notes
+from toolmason.kinds.command.implementation import command_of
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
@@ -58,7 +59,7 @@ def server_of(path: Path) -> Server:
 
 def commands_of(server: Server) -> dict[str, CommandTool]:
     tools = [tool for category in server.categories for tool in category.tools]
-    return {tool.name: tool.command.tool for tool in tools if tool.command}
+    return {tool.name: command.tool for tool in tools if (command := command_of(tool))}
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from toolmason.importers.help.runner import Answer, Runs, program_help
 from toolmason.importers.help.tree import Subcommand, is_group
 from toolmason.importers.help.usage import Positional, parse_usage
 from toolmason.importers.notes import ImporterError
+from toolmason.kinds.command.implementation import command_of
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
@@ -53,7 +54,7 @@ def commands_of(text: str, folder: Path) -> dict[str, CommandTool]:
     server = resolve(tables, document, root=folder, diagnostics=diagnostics) if tables and document else None
     assert server is not None, [str(each) for each in diagnostics]
     tools = [tool for category in server.categories for tool in category.tools]
-    return {tool.name: tool.command.tool for tool in tools if tool.command}
+    return {tool.name: command.tool for tool in tools if (command := command_of(tool))}
 
 
 def proposed(folder: Path, *command: str) -> tuple[dict[str, Any], dict[str, CommandTool]]:

@@ -29,6 +29,7 @@ from toolmason.importers.openapi.layout import manifest_text
 from toolmason.importers.openapi.manifest import plain_name
 from toolmason.importers.openapi.merge import Merge, merged_text
 from toolmason.importers.openapi.texts import MAX_DESCRIPTION, description_of, summary_from
+from toolmason.kinds.http.implementation import request_of
 from toolmason.manifest.document import Document, load
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
@@ -55,7 +56,7 @@ def tools_of(manifest: Path) -> dict[str, HttpTool]:
     tables = validate(document, diagnostics=diagnostics)
     server = resolve(tables, document, root=manifest.parent, diagnostics=diagnostics) if tables else None
     assert server, [str(diagnostic) for diagnostic in diagnostics]
-    return {tool.name: tool.http.tool for tool in server.tools if tool.http}
+    return {tool.name: request.tool for tool in server.tools if (request := request_of(tool))}
 
 
 @pytest.mark.parametrize("source", [SHOP, NOTES], ids=["openapi 3.0 in yaml", "openapi 3.1 in json"])

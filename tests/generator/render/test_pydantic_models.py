@@ -43,6 +43,7 @@ def category(*fields: Property) -> Category:
         shared_types=(),
         contract_models=(),
         handler_modules=(),
+        kinds=(),
     )
 
 

@@ -18,15 +18,16 @@ CHECKED = {
     "category.handler_modules",
     "category.module",
     "category.name",
+    "category.plurals",  # constants of kinds
     "category.result",
     "category.siblings",
-    "category.serving_imports",
     "command.call_hint",
     "command.name",
     "completion.constant",
     "completion.handler.function",
     "completion.handler.module",
     "constant",
+    "names",
     "facts.opening",  # JSON
     "each.place.name",
     "facts.shared_models",
@@ -63,23 +64,28 @@ CHECKED = {
     "style.size",
     "style.tokens",
     "style.tools",
-    "tool.command.program_constant",
     "tool.constant",
     "tool.handler.function",
     "tool.handler.module",
+    "tool.implementation.api_constant",
+    "tool.implementation.handler.function",
+    "tool.implementation.handler.module",
+    "tool.implementation.program_constant",
+    "tool.implementation.upstream_constant",
     "tool.name",
     "tool.params_class",
     "tool.protocol",
     "tool.result_class",
     "tool.size",
     "tool.tokens",
-    "tool.http.api_constant",
-    "tool.upstream.upstream_constant",
     "type",
     "workflow.call_hint",
     "workflow.name",
 }
 """What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""
+
+MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool", "_program", "_api", "_upstream"}
+"""Macros of the packaged templates, whose text is checked where they are defined."""
 
 HARMLESS = {"length"}
 """Filters that give a number."""
@@ -114,9 +120,9 @@ def _raw(node: nodes.Node) -> list[str]:
             return _raw(first) + (_raw(second) if second else [])
         case nodes.Or(left=left, right=right) | nodes.Add(left=left, right=right):
             return _raw(left) + _raw(right)
-        case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts"))):
+        case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts" | "kind"))):
             return []
-        case nodes.Call(node=nodes.Name(name="super" | "caller" | "_permissions" | "_placements")):
+        case nodes.Call(node=nodes.Name(name=name)) if name in MACROS:
             return []
         case nodes.Name() | nodes.Getattr():
             return [] if _dotted(node) in CHECKED else [_dotted(node)]
@@ -161,6 +167,8 @@ def test_a_fragment_depends_only_on_its_tool() -> None:
         assert [argument.name for argument in macro.args] == ["tool", "facts"]
         loaded = {name.name for name in macro.find_all(nodes.Name) if name.ctx == "load"}
         stored = {name.name for name in macro.find_all(nodes.Name) if name.ctx == "store"}
+        # A template of a kind is imported without context as well.
+        stored |= {imported.target for imported in macro.find_all(nodes.Import) if not imported.with_context}
         assert loaded <= {"tool", "facts", "loop"} | stored
         facts = {_dotted(node) for node in macro.find_all(nodes.Getattr) if _dotted(node).startswith("facts.")}
         assert {name.split(".")[1] for name in facts} <= {"projected", "rows"}

@@ -14,13 +14,15 @@ from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason.catalogue.search_index import field_terms
 from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Diagnostics
+from toolmason.kinds.command.implementation import CommandImplementation, clis_of, command_of
+from toolmason.kinds.command.resolve import default_flag
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
+from toolmason.model.implementation import Hints
 from toolmason.model.server import Server
-from toolmason.model.tool import CliBinding, Hints, Tool
+from toolmason.model.tool import Tool
 from toolmason.render.renderer import render
 from toolmason.resolve import resolve
-from toolmason.resolve.clis import default_flag
 
 HEAD = """
 edition = 1
@@ -66,8 +68,8 @@ def tool_of(params: str, *, risk: str = READ, cli: str = CLI) -> Tool:
     return server_of(HEAD + cli + TOOL + risk + params).tools[0]
 
 
-def line_of(params: str, *, risk: str = READ, cli: str = CLI) -> CliBinding:
-    command = tool_of(params, risk=risk, cli=cli).command
+def line_of(params: str, *, risk: str = READ, cli: str = CLI) -> CommandImplementation:
+    command = command_of(tool_of(params, risk=risk, cli=cli))
     assert command is not None
     return command
 
@@ -199,9 +201,10 @@ def test_what_a_program_shares_is_no_parameter_of_its_tools() -> None:
     )
     tool = tool_of('params.path = { type = "string" }\n', cli=cli)
 
-    assert tool.command is not None
+    command = command_of(tool)
+    assert command is not None
     assert [*tool.schema["properties"]] == ["path"]
-    host, quiet = tool.command.tool.program.placements
+    host, quiet = command.tool.program.placements
     assert (host.flag, host.default, host.default_env) == ("--host=", None, "HOST")
     assert (quiet.flag, quiet.switch, quiet.default) == ("--quiet", True, True)
 
@@ -314,7 +317,7 @@ params.max = { type = "integer", flag = "--max=", required = false }
 params.paths = { type = "string[]", positional = true, required = false }
 """
     text = re.sub(r"argv = .*", f"argv = {argv}", HEAD + CLI + TOOL + READ + params)
-    command = server_of(text).tools[0].command
+    command = command_of(server_of(text).tools[0])
 
     assert command is not None
     assert command.usage.endswith(f" {usage}")
@@ -427,7 +430,7 @@ def test_the_catalogue_names_the_program_and_its_tags() -> None:
 def test_a_program_that_no_tool_runs_is_not_served() -> None:
     text = HEAD + CLI + CLI.replace("clis.git", "clis.gh") + TOOL + READ
 
-    assert [each.name for each in server_of(text).clis] == ["git"]
+    assert [each.name for each in clis_of(server_of(text))] == ["git"]
 
 
 def test_what_a_server_reads_of_its_environment_is_known_to_clients() -> None:
@@ -480,7 +483,7 @@ def test_generated_code_holds_just_what_the_manifest_says(tmp_path: Path, monkey
 
     made = {tool.name: tool for tool in command_tools(catalogue(server))}
 
-    assert made == {tool.name: tool.command.tool for tool in server.tools if tool.command}
+    assert made == {tool.name: command.tool for tool in server.tools if (command := command_of(tool))}
     assert made["odd_one"].program.command == ('odd "name"', "'''", "{{ x }} {% y %}", "back\\slash\\")
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from toolmason.manifest.tables import ToolTable
-from toolmason.resolve.select_programs import MAX_PROGRAM_BYTES, select_errors
+from toolmason.kinds.http.select_programs import MAX_PROGRAM_BYTES, select_errors
 
 pytest.importorskip("jq")
 
@@ -35,15 +33,8 @@ def started() -> Iterator[list[str]]:
     watched.clear()
 
 
-TOOL = ToolTable(at=("tools", "a"), summary="A", select="")
-
-
-def tools(programs: list[str]) -> dict[str, ToolTable]:
-    return {f"tool_{number}": replace(TOOL, select=program) for number, program in enumerate(programs)}
-
-
 def test_one_process_compiles_300_programs(started: list[str]) -> None:
-    errors = select_errors(tools([f".[{number}]" for number in range(299)] + [".["]), None)
+    errors = select_errors(([f".[{number}]" for number in range(299)] + [".["]), None)
 
     assert list(errors) == [".["]
     assert len(started) == 1
@@ -51,7 +42,7 @@ def test_one_process_compiles_300_programs(started: list[str]) -> None:
 
 def test_results_of_earlier_runs_need_no_process(started: list[str]) -> None:
     store: dict[str, str] = {}
-    table = tools([".a", ".[", 'import "x" as $x; .'])
+    table = [".a", ".[", 'import "x" as $x; .']
     first = select_errors(table, store)
     started.clear()
 
@@ -61,11 +52,9 @@ def test_results_of_earlier_runs_need_no_process(started: list[str]) -> None:
 
 
 def test_a_manifest_without_select_starts_no_process(started: list[str]) -> None:
-    assert select_errors(tools(["", ""]), None) == {}
+    assert select_errors((["", ""]), None) == {}
     assert not started
 
 
 def test_a_program_that_is_no_argument_of_a_command_line_is_refused() -> None:
-    assert "at most 65,536 are allowed" in next(
-        iter(select_errors(tools(["." * (MAX_PROGRAM_BYTES + 1)]), None).values())
-    )
+    assert "at most 65,536 are allowed" in next(iter(select_errors((["." * (MAX_PROGRAM_BYTES + 1)]), None).values()))

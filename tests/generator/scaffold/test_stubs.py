@@ -14,7 +14,7 @@ from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmason.model.tool import Handler
+from toolmason.model.implementation import Handler
 from toolmason.model.types import Identifier
 from toolmason.project import Project
 from toolmason.resolve.stubs import Stub

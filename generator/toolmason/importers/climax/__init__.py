@@ -29,8 +29,9 @@ from toolmason.importers.names import (
     unique,
 )
 from toolmason.importers.notes import ImporterError, Notes
-from toolmason.manifest.validate_clis import RISKS
-from toolmason.model.identifiers import program_constant_name
+from toolmason.manifest.checks import RISKS
+from toolmason.model.identifiers import group_constant_name
+from toolmason.model.types import Identifier
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import MAX_NAME_LENGTH
 
@@ -81,6 +82,10 @@ class _Cli:
     table: dict[str, Any]
 
 
+def _constant_name(program: str) -> Identifier:
+    return group_constant_name(program, "PROGRAM")
+
+
 def import_climax(
     paths: Sequence[Path], notes: Notes, *, name: str = "", unstated_risk: str = DEFAULT_UNSTATED_RISK
 ) -> Imported:
@@ -98,7 +103,7 @@ def import_climax(
         if not isinstance(root.value, dict):
             raise ImporterError(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
         fields = Fields(node=root, path=path.as_posix(), notes=notes)
-        clis.append(_cli(fields, categories, {program_constant_name(cli.name) for cli in clis}))
+        clis.append(_cli(fields, categories, {_constant_name(cli.name) for cli in clis}))
     server = _server_name(name or (clis[0].original if len(clis) == 1 else DEFAULT_NAME))
     tools = _Tools(server, unstated_risk)
     for cli in clis:
@@ -134,7 +139,7 @@ def _cli(fields: Fields, categories: dict[str, Any], used: set[str]) -> _Cli:
         raise ImporterError(f"{fields.path}:{position.line}:{position.column}: missing `command`")
     original = fields.text("name") or DEFAULT_NAME
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", original).strip("-_")
-    name = unique(plain if plain[:1].isalpha() else snake(original, "cli"), used, program_constant_name)
+    name = unique(plain if plain[:1].isalpha() else snake(original, "cli"), used, _constant_name)
     if name != original:
         fields.note(f"the program {quoted(original)} is renamed to `{name}`: its name is in use or invalid", "name")
     description = fields.text("description")

@@ -13,8 +13,8 @@ from toolmason_runtime.toml.problems import quoted
 from toolmason.importers.climax.mapping_reader import Fields
 from toolmason.importers.names import one_line, snake, unique
 from toolmason.importers.notes import Notes
+from toolmason.kinds.command.resolve import default_flag
 from toolmason.manifest.tables import ParamTable
-from toolmason.resolve.clis import default_flag
 
 _KEYS: Final = (
     *("name", "description", "type", "required", "default"),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from toolmason.importers.help.parser import Help, Option
 from toolmason.importers.help.usage import Positional
 from toolmason.importers.names import MAX_DESCRIPTION_LENGTH, cut, one_line, snake, strip_full_stop, summary_of, unique
-from toolmason.resolve.clis import default_flag
+from toolmason.kinds.command.resolve import default_flag
 
 _IGNORED_FLAGS: Final = frozenset({"--help", "-h", "-help", "--version", "-V", "-version", "-?", "--usage"})
 """Flags without use for a tool."""

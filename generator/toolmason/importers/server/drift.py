@@ -22,6 +22,7 @@ from toolmason.importers.server.address import Address, ask_server
 from toolmason.importers.server.hints import accepted_hints, declared_annotations
 from toolmason.importers.server.schemas import as_2020_12, without_texts
 from toolmason.importers.server.tools import is_task_only
+from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.manifest.document import Document
 from toolmason.model.tool import Tool
 from toolmason.pipeline import LoadedManifest
@@ -39,6 +40,12 @@ TIMEOUT_S: Final = 60.0
 """Seconds for an upstream to start and answer."""
 
 
+def _original(tool: Tool) -> str:
+    """Return the name of a tool of an upstream in that server."""
+    implementation = upstream_of(tool)
+    return implementation.tool.original if implementation else tool.name
+
+
 @dataclass(frozen=True, slots=True)
 class DriftCheck:
     """One comparison of a manifest with its upstreams."""
@@ -52,8 +59,8 @@ class DriftCheck:
         tools: dict[str, list[Tool]] = {}
         upstreams: dict[str, Upstream] = {}
         for tool in self.manifest.server.tools:
-            if tool.upstream:
-                upstream = tool.upstream.tool.upstream
+            if found := upstream_of(tool):
+                upstream = found.tool.upstream
                 upstreams[upstream.name] = upstream
                 tools.setdefault(upstream.name, []).append(tool)
         for name, upstream in upstreams.items():
@@ -66,15 +73,14 @@ class DriftCheck:
                 message = one_line(" ".join([first, *stderr[-1:]]))
                 self._report(UNREACHABLE, message, at, hint="correct its address, or start it")
                 continue
-            found = {tool["name"]: tool for tool in described.tools}
+            current = {tool["name"]: tool for tool in described.tools}
             for tool in tools[name]:
-                self._compare(tool, found)
-            self._report_added(name, found, tools[name])
+                self._compare(tool, current)
+            self._report_added(name, current, tools[name])
 
     def _compare(self, tool: Tool, found: Mapping[str, Mapping[str, Any]]) -> None:
         """Report the differences of one tool."""
-        assert tool.upstream is not None  # noqa: S101  selected by `run`
-        original = tool.upstream.tool.original
+        original = _original(tool)
         table = self._document.data["tools"][tool.name]
         current = found.get(original)
         if current is None:
@@ -107,7 +113,7 @@ class DriftCheck:
 
     def _report_added(self, name: str, found: Mapping[str, Mapping[str, Any]], tools: list[Tool]) -> None:
         unused = self._document.data["upstreams"][name].get("unused_tools", ())
-        known = {*unused, *(tool.upstream.tool.original for tool in tools if tool.upstream)}
+        known = {*unused, *map(_original, tools)}
         for original, tool in found.items():
             if original not in known and not is_task_only(tool):
                 hint = "add it to [tools], or to `unused_tools` of the upstream"

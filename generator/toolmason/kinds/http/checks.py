@@ -10,8 +10,10 @@ from toolmason_runtime.apis.spec import FORBIDDEN_HEADERS
 from toolmason_runtime.toml.problems import either, quoted, table_name
 from toolmason_runtime.toml.reader import TableContext
 
-from toolmason.manifest.validate_clis import RISKS, check_one_risk, check_provider, table_of
-from toolmason.manifest.validate_upstreams import check_headers
+from toolmason.manifest.checks import REQUEST_LOCATIONS, RISKS, check_headers, check_one_risk, table_of
+
+PARAM_KEYS: Final = (*REQUEST_LOCATIONS, "style")
+"""Keys of a parameter that only tools with `api` have."""
 
 _CREDENTIALS: Final = ("bearer", "basic", "header", "query")
 _PAGES: Final = ("next", "cursor", "page")
@@ -91,7 +93,6 @@ def check_paginate(context: TableContext) -> None:
 
 def check_api_tool(context: TableContext) -> None:
     """Report missing and contradicting keys of a tool with `api`."""
-    check_provider(context, "api")
     context.missing("http", '"GET /..."')
     risk, method = context.data.get("risk"), str(context.data.get("http", "")).partition(" ")[0]
     if isinstance(risk, dict):

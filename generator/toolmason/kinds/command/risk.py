@@ -10,8 +10,8 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.toml.problems import either, quoted
 
+from toolmason.manifest.checks import RISKS
 from toolmason.manifest.tables import ToolTable
-from toolmason.manifest.validate_clis import RISKS
 from toolmason.model.type_expression import format_type
 from toolmason.model.types import ArrayType, PrimitiveType, Property, TypeRef
 from toolmason.resolve.context import ResolveContext

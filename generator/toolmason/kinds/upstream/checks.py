@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from toolmason_runtime.toml.problems import either, quoted, table_name, unprintable
+from toolmason_runtime.toml.problems import either, table_name, unprintable
 from toolmason_runtime.toml.reader import TableContext
 
-from toolmason.manifest.validate_clis import (
+from toolmason.manifest.checks import (
     check_access,
     check_environment,
+    check_headers,
     check_hints,
-    check_provider,
     check_words,
 )
 
 _PROCESS_KEYS: Final = ("env", "pass_env", "working_dir", "memory_mb", "reads", "writes", "executes", "network")
 """Keys that only an upstream with a `command` has."""
-_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""Name of an HTTP header (RFC 9110, token)."""
 _CHANGES: Final = ("rename", "value", "hidden")
 
 
@@ -44,21 +41,8 @@ def check_upstream(context: TableContext) -> None:
     check_headers(context)
 
 
-def check_headers(context: TableContext) -> None:
-    """Report names of HTTP headers and values that a request cannot have."""
-    headers = context.data.get("headers")
-    for name, value in headers.items() if isinstance(headers, dict) else ():
-        if not _HEADER.fullmatch(name):
-            message = f"{quoted(name)} is not a valid name of an HTTP header"
-            context.error("TM206", message, "headers", name, hint="write a name such as `Authorization`", value=False)
-        elif isinstance(value, str) and (characters := unprintable(value)):
-            message = f"`{name}` in {table_name((*context.at, 'headers'))} contains {characters}"
-            context.error("TM210", message, "headers", name, hint="remove it")
-
-
 def check_upstream_tool(context: TableContext) -> None:
     """Report missing keys of a tool with `upstream`."""
-    check_provider(context, "upstream")
     original = context.data.get("upstream_tool")
     if isinstance(original, str) and (characters := unprintable(original)):
         message = f"`upstream_tool` in {table_name(context.at)} contains {characters}"

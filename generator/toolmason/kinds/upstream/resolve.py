@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from toolmason_runtime.programs.spec import Permissions, Risk
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
 
-from toolmason.manifest.tables import ToolTable, UpstreamTable
-from toolmason.model.identifiers import upstream_constant_name
-from toolmason.model.server import UpstreamServer
-from toolmason.model.tool import Hints, UpstreamBinding
+from toolmason.kinds.kind import KindTool
+from toolmason.kinds.upstream.implementation import UpstreamImplementation, UpstreamServer
+from toolmason.kinds.upstream.tables import UpstreamKeys, UpstreamTable, UpstreamTables
+from toolmason.manifest.tables import ToolTable
+from toolmason.model.identifiers import group_constant_name
+from toolmason.model.implementation import Hints
 from toolmason.model.types import JsonSchema
-from toolmason.resolve.clis import used_variables
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.raw_schema import check_references
 from toolmason.resolve.raw_schema_error import RawSchemaError
+from toolmason.resolve.variables import used_variables
 
 _NAMING_KEYWORDS: Final = (
     *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "patternProperties", "propertyNames"),
@@ -30,13 +33,12 @@ _NAMING_KEYWORDS: Final = (
 
 
 def upstreams(context: ResolveContext) -> dict[str, Upstream]:
-    """Resolve `[upstreams]`. Unknown categories are reported."""
-    return {name: _upstream(context, name, table) for name, table in context.tables.upstreams.items()}
+    """Resolve `[upstreams]`."""
+    tables = context.tables.own(UpstreamTables).upstreams
+    return {name: _upstream(context, name, table) for name, table in tables.items()}
 
 
 def _upstream(context: ResolveContext, name: str, table: UpstreamTable) -> Upstream:
-    if table.category and not context.is_known("categories", table.category):
-        context.report_unknown("TM301", "category", table.category, context.tables.categories, (*table.at, "category"))
     return Upstream(
         name=name,
         command=table.command,
@@ -61,15 +63,16 @@ def _pins(context: ResolveContext, name: str) -> dict[str, str]:
     """
     pins: dict[str, str] = {}
     for tool_name, tool in context.tables.tools.items():
-        if tool.upstream == name:
-            original = tool.upstream_tool or tool_name
-            pins[original] = pins.get(original) or tool.upstream_hash
+        own = tool.own(UpstreamKeys)
+        if own.upstream == name:
+            original = own.upstream_tool or tool_name
+            pins[original] = pins.get(original) or own.upstream_hash
     return pins
 
 
 def upstream_servers(context: ResolveContext) -> tuple[UpstreamServer, ...]:
     """Return the upstreams of tools, in the order of the manifest."""
-    used = {tool.upstream for tool in context.tables.tools.values()}
+    used = {tool.own(UpstreamKeys).upstream for tool in context.tables.tools.values()}
     return tuple(
         UpstreamServer(
             name=name,
@@ -78,7 +81,7 @@ def upstream_servers(context: ResolveContext) -> tuple[UpstreamServer, ...]:
             variables=_variables(table),
             access=_describe_access(table),
         )
-        for name, table in context.tables.upstreams.items()
+        for name, table in context.tables.own(UpstreamTables).upstreams.items()
         if name in used
     )
 
@@ -98,20 +101,28 @@ def _variables(table: UpstreamTable) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*used_variables(texts), *table.pass_env]))
 
 
-def upstream_binding(context: ResolveContext, name: str, table: ToolTable) -> UpstreamBinding | None:
+def upstream_tool(context: ResolveContext, tool: KindTool) -> UpstreamImplementation | None:
     """Return the upstream's tool that implements a tool, or None with its errors reported."""
-    upstream = context.upstreams.get(table.upstream)
+    table = tool.table
+    binding = _binding(context, tool.name, table)
+    schema = None if tool.schema is None else _changed_schema(context, tool.checker, table, tool.schema)
+    return replace(binding, schema=schema) if binding and schema is not None else None
+
+
+def _binding(context: ResolveContext, name: str, table: ToolTable) -> UpstreamImplementation | None:
+    own = table.own(UpstreamKeys)
+    upstream = context.kinds["upstream"].get(own.upstream)
     if upstream is None:
-        if not context.is_known("upstreams", table.upstream):
+        if not context.is_known("upstreams", own.upstream):
             at = (*table.at, "upstream")
-            context.report_unknown("TM351", "upstream", table.upstream, context.tables.upstreams, at)
+            context.report_unknown("TM351", "upstream", own.upstream, context.tables.own(UpstreamTables).upstreams, at)
         return None
-    changes = table.arguments.items()
+    changes = own.arguments.items()
     hints = hints_of(table)
     tool = UpstreamTool(
         name=name,
         upstream=upstream,
-        original=table.upstream_tool or name,
+        original=own.upstream_tool or name,
         risk=_risk(hints),
         is_repeatable=hints.read_only or hints.idempotent,
         renamed={change.rename: original for original, change in changes if change.rename},
@@ -119,9 +130,10 @@ def upstream_binding(context: ResolveContext, name: str, table: ToolTable) -> Up
         hidden=tuple(original for original, change in changes if change.hidden),
         timeout_s=table.timeout,
     )
-    return UpstreamBinding(
+    return UpstreamImplementation(
+        hints=hints,
         tool=tool,
-        upstream_constant=upstream_constant_name(table.upstream),
+        upstream_constant=group_constant_name(own.upstream, "UPSTREAM"),
         has_contradicting_hints=table.hints is not None and table.hints.read_only and table.hints.destructive,
     )
 
@@ -146,11 +158,12 @@ def _risk(hints: Hints) -> Risk:
     return Risk.READ if hints.read_only else Risk.WRITE
 
 
-def changed_schema(
+def _changed_schema(
     context: ResolveContext, checker: SchemaChecker, table: ToolTable, schema: JsonSchema
 ) -> JsonSchema | None:
     """Return the schema of a tool for models, with the changes of `arguments`; None with the errors reported."""
-    if not table.arguments:
+    arguments = table.own(UpstreamKeys).arguments
+    if not arguments:
         return schema
     properties = schema.get("properties", {})
     at = (*table.at, "arguments")
@@ -158,10 +171,10 @@ def changed_schema(
         message = f"arguments of a schema with `{keyword}` at its root cannot be changed"
         context.error("TM352", message, at, hint="remove `arguments`, or simplify `input_schema`", value=False)
         return None
-    valid = [_check_change(context, checker, table, name, schema) for name in table.arguments]
-    names = {name: table.arguments[name].rename or name if name in table.arguments else name for name in properties}
+    valid = [_check_change(context, checker, table, name, schema) for name in arguments]
+    names = {name: arguments[name].rename or name if name in arguments else name for name in properties}
     shown = [new for name, new in names.items() if not _is_removed(table, name)]
-    for change in table.arguments.values():
+    for change in arguments.values():
         if change.rename and Counter(shown)[change.rename] > 1:
             message = f"two arguments would have the name `{change.rename}`"
             context.error("TM352", message, (*change.at, "rename"), hint="choose another name")
@@ -177,7 +190,7 @@ def changed_schema(
 
 
 def _is_removed(table: ToolTable, name: str) -> bool:
-    change = table.arguments.get(name)
+    change = table.own(UpstreamKeys).arguments.get(name)
     return change is not None and not change.rename
 
 
@@ -185,7 +198,7 @@ def _check_change(
     context: ResolveContext, checker: SchemaChecker, table: ToolTable, name: str, schema: Mapping[str, Any]
 ) -> bool:
     """Return whether the change of the argument `name` fits the upstream's schema; report it if not."""
-    change, properties = table.arguments[name], schema.get("properties", {})
+    change, properties = table.own(UpstreamKeys).arguments[name], schema.get("properties", {})
     if name not in properties:
         hint = did_you_mean(name, properties) or f"known: {', '.join(properties) or 'none'}"
         context.error("TM352", f"`input_schema` has no argument `{name}`", change.at, hint=hint, value=False)

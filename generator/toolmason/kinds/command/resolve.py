@@ -1,14 +1,11 @@
-"""Programs and command tools: the command line, risk and hints of each tool with `cli`."""
+"""Programs, and the command line, risk and hints of each tool that runs one."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from toolmason_runtime.programs.spec import (
-    CONFIRM_PLACEHOLDER,
     ArgumentPlacement,
     CommandTool,
     Permissions,
@@ -18,23 +15,18 @@ from toolmason_runtime.programs.spec import (
 )
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.manifest.tables import (
-    CliParamTable,
-    CliTable,
-    ManifestTables,
-    ParamTable,
-    ToolTable,
-    ValueTable,
-)
-from toolmason.model.identifiers import program_constant_name
-from toolmason.model.server import Cli
-from toolmason.model.tool import CliBinding, Hints
+from toolmason.kinds.command.implementation import Cli, CommandImplementation
+from toolmason.kinds.command.risk import base_risk, check_risk, format_risk, possible_risks, risk_by_value
+from toolmason.kinds.command.tables import CliParamTable, CliTable, CommandKeys, CommandTables
+from toolmason.kinds.command.values import check_values
+from toolmason.manifest.tables import ParamTable, ToolTable, ValueTable
+from toolmason.model.identifiers import group_constant_name
+from toolmason.model.implementation import Hints, hints_of
 from toolmason.model.type_expression import format_type
 from toolmason.model.types import ArrayType, MapType, PrimitiveType, Property, TypeRef
 from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
-from toolmason.resolve.risk import base_risk, check_risk, format_risk, possible_risks, risk_by_value
-from toolmason.resolve.values import check_values
+from toolmason.resolve.variables import used_variables
 
 _SCALARS: Final = ("string", "integer", "number")
 """Types of arguments, and of the items of arrays."""
@@ -44,20 +36,12 @@ _SINGLE_USE: Final = {
 }
 
 
-def category_of(tables: ManifestTables, tool: ToolTable) -> str:
-    """Return the category of a tool: its own, else that of its program, API or upstream."""
-    group = tables.clis.get(tool.cli) or tables.apis.get(tool.api) or tables.upstreams.get(tool.upstream)
-    return tool.category or (group.category if group else "")
-
-
 def programs(context: ResolveContext) -> dict[str, Program]:
     """Resolve `[clis]`. Invalid parameters are reported and left out."""
-    return {name: _program(context, name, table) for name, table in context.tables.clis.items()}
+    return {name: _program(context, name, table) for name, table in context.tables.own(CommandTables).clis.items()}
 
 
 def _program(context: ResolveContext, name: str, table: CliTable) -> Program:
-    if table.category and not context.is_known("categories", table.category):
-        context.report_unknown("TM301", "category", table.category, context.tables.categories, (*table.at, "category"))
     values = types.values(context, {key: _as_value(param) for key, param in table.params.items()})
     params = [value for value in values if _check_location(context, value, PlacementKind.FLAG)]
     tables = table.params
@@ -97,14 +81,17 @@ def _as_value(table: CliParamTable) -> ValueTable:
     return ValueTable(at=table.at, type=table.type, default=table.default, required=False)
 
 
-def command_line(context: ResolveContext, name: str, table: ToolTable, params: Sequence[Property]) -> CliBinding | None:
+def command_line(
+    context: ResolveContext, name: str, table: ToolTable, params: Sequence[Property]
+) -> CommandImplementation | None:
     """Return the command line of a tool with `cli`, or None with its errors reported."""
-    program = context.programs.get(table.cli)
+    own, clis = table.own(CommandKeys), context.tables.own(CommandTables).clis
+    program = context.kinds["command"].get(own.cli)
     if program is None:
-        if not context.is_known("clis", table.cli):
-            context.report_unknown("TM323", "program", table.cli, context.tables.clis, (*table.at, "cli"))
+        if not context.is_known("clis", own.cli):
+            context.report_unknown("TM323", "program", own.cli, clis, (*table.at, "cli"))
         return None
-    if context.tables.clis[table.cli].is_uncertain("ends_options", "params"):
+    if clis[own.cli].is_uncertain("ends_options", "params"):
         return None
     placed = [(value, _placement(value, table.params[value.name])) for value in params]
     is_valid = [_check_location(context, value, placement.place) for value, placement in placed]
@@ -112,56 +99,33 @@ def command_line(context: ResolveContext, name: str, table: ToolTable, params: S
     placements = tuple(placement for _, placement in placed)
     _check_positionals(context, placed)
     _check_single(context, placed)
-    own = [(placement, (*table.params[placement.name].at, "flag")) for placement in placements]
+    flags = [(placement, (*table.params[placement.name].at, "flag")) for placement in placements]
     own_names = {placement.name for placement in placements}
     shared = [(placement, ()) for placement in program.placements if placement.name not in own_names]
-    _check_flags(context, [*shared, *own])
+    _check_flags(context, [*shared, *flags])
     if not all(is_valid):
         return None
     tool = CommandTool(
         name=name,
         program=program,
-        argv=table.argv,
+        argv=own.argv,
         placements=placements,
         timeout_s=table.timeout,
         risk=base_risk(table.risk),
         risk_by_value=risk_by_value(table.risk),
         confirm=table.confirm.strip(),
-        ok_exit_codes=tuple(sorted({0, *table.ok_exit_codes})),
+        ok_exit_codes=tuple(sorted({0, *own.ok_exit_codes})),
     )
     check_risk(context, table, tool, params)
     check_values(context, tool, params)
-    return CliBinding(
+    return CommandImplementation(
+        hints=_hints(clis[own.cli], table, tool, params),
+        modules=_guard_modules(context),
         tool=tool,
-        program_constant=program_constant_name(table.cli),
+        program_constant=group_constant_name(own.cli, "PROGRAM"),
         usage=_usage(tool, params),
         risk=format_risk(tool),
     )
-
-
-def check_confirm(context: ResolveContext, table: ToolTable) -> None:
-    """Report placeholders in `confirm` that are not parameters, and other braces."""
-    at = (*table.at, "confirm")
-    known = context.raw_table(*map(str, table.at), "params")
-    for match in CONFIRM_PLACEHOLDER.finditer(table.confirm):
-        if (name := match["name"]) and name not in known and not table.is_uncertain("params"):
-            context.report_unknown("TM339", "parameter in `confirm`:", name, known, at)
-    if re.search(r"[{}]", CONFIRM_PLACEHOLDER.sub("", table.confirm)):
-        hint = "write the name of a parameter in braces, `{path}`, and a literal brace twice, `{{`"
-        context.error("TM339", "`confirm` contains a brace outside of a placeholder", at, hint=hint)
-
-
-def command_params(table: ToolTable) -> Mapping[str, ParamTable]:
-    """Return the parameters of a tool. A boolean flag is optional unless it sets `required`: absent means false."""
-
-    def is_optional(param: ParamTable) -> bool:
-        is_flag = param.type == "boolean" and not param.flag.endswith("=")
-        return is_flag and param.required is None and param.default is None
-
-    params = table.params.items()
-    return {
-        name: replace(param, required=False) if table.cli and is_optional(param) else param for name, param in params
-    }
 
 
 def default_flag(name: str) -> str:
@@ -276,29 +240,28 @@ def _check_flags(context: ResolveContext, placements: Iterable[tuple[ArgumentPla
         owners.setdefault(flag, placement.name)
 
 
-def hints_of(context: ResolveContext, table: ToolTable, tool: CommandTool | None, params: Sequence[Property]) -> Hints:
+def _guard_modules(context: ResolveContext) -> tuple[str, ...]:
+    guard = context.tables.server.guard
+    return (context.handler(guard).module,) if guard else ()
+
+
+def _hints(cli: CliTable, table: ToolTable, tool: CommandTool, params: Sequence[Property]) -> Hints:
     """Return the hints of a tool: those of its table, else those that follow from its risk."""
-    if (hints := table.hints) is not None:
-        return Hints(
-            read_only=hints.read_only,
-            destructive=hints.destructive,
-            idempotent=hints.idempotent,
-            open_world=hints.open_world,
-        )
-    risks = possible_risks(tool, params) if tool else {Risk.DESTRUCTIVE}
+    if table.hints is not None:
+        return hints_of(table)
+    risks = possible_risks(tool, params)
     only_reads = risks == {Risk.READ}
-    cli = context.tables.clis.get(table.cli)
     return Hints(
         read_only=only_reads,
         destructive=Risk.DESTRUCTIVE in risks,
         idempotent=only_reads,
-        open_world=cli.open_world if cli else True,
+        open_world=cli.open_world,
     )
 
 
 def clis(context: ResolveContext) -> tuple[Cli, ...]:
     """Return the programs that tools run, in the order of the manifest."""
-    used = {tool.cli for tool in context.tables.tools.values()}
+    used = {tool.own(CommandKeys).cli for tool in context.tables.tools.values()}
     return tuple(
         Cli(
             name=name,
@@ -306,7 +269,7 @@ def clis(context: ResolveContext) -> tuple[Cli, ...]:
             variables=_variables(table),
             is_confined=_permissions(table) is not None,
         )
-        for name, table in context.tables.clis.items()
+        for name, table in context.tables.own(CommandTables).clis.items()
         if name in used
     )
 
@@ -316,15 +279,6 @@ def _variables(table: CliTable) -> tuple[str, ...]:
     expanded = used_variables((*table.command, table.working_dir, *table.env.values()))
     defaults = (param.default_env for param in table.params.values() if param.default_env)
     return tuple(dict.fromkeys([*expanded, *table.pass_env, *defaults]))
-
-
-def used_variables(texts: Iterable[str]) -> list[str]:
-    """Return the environment variables that texts use as `$NAME`."""
-    return [name for text in texts for pair in _VARIABLE.findall(text) for name in pair if name]
-
-
-_VARIABLE: Final = re.compile(r"\$\$|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
-"""A variable as the runtime expands it: `$HOME` or `${HOME}`; `$$` is a dollar sign."""
 
 
 def _usage(tool: CommandTool, params: Sequence[Property]) -> str:

@@ -7,12 +7,11 @@ compiled in one child process with limits of time and memory, which refuses `imp
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Final
 
-from toolmason.manifest.tables import ToolTable
 from toolmason.store import Store
 
 MAX_PROGRAM_BYTES: Final = 64 * 1024
@@ -20,12 +19,14 @@ MAX_PROGRAM_BYTES: Final = 64 * 1024
 NOT_COMPILED: Final = "it was not compiled, since another `select` exceeded a limit"
 
 
-def select_errors(tools: Mapping[str, ToolTable], store: Store | None) -> dict[str, str]:
-    """Return each invalid `select` of the tools with its error. `store` has the results of earlier runs.
+def select_errors(selects: Iterable[str], store: Store | None) -> dict[str, str]:
+    """Return each invalid program of `selects` with its error; empty ones are ignored.
+
+    `store` has the results of earlier runs.
 
     Without jq it is empty: a call reports the missing package.
     """
-    programs = list(dict.fromkeys(table.select for table in tools.values() if table.select))
+    programs = list(dict.fromkeys(filter(None, selects)))
     if not programs:
         return {}
     # Imported late: it imports the part of the runtime that starts programs.

@@ -9,8 +9,9 @@ from typing import Final
 
 from toolmason_runtime.apis.spec import Place, Placement
 
-from toolmason.manifest.tables import ApiTable, ParamTable, ToolTable
-from toolmason.manifest.validate_clis import REQUEST_LOCATIONS
+from toolmason.kinds.http.tables import ApiTable, HttpKeys
+from toolmason.manifest.checks import REQUEST_LOCATIONS
+from toolmason.manifest.tables import ParamTable, ToolTable
 from toolmason.model.type_expression import format_type
 from toolmason.model.types import ArrayType, MapType, NamedType, PrimitiveType, Property, TypeRef
 
@@ -21,7 +22,7 @@ _BODY_METHODS: Final = ("POST", "PUT", "PATCH")
 
 
 def _placeholders(table: ToolTable) -> list[str]:
-    return _PLACEHOLDER.findall(table.http)
+    return _PLACEHOLDER.findall(table.own(HttpKeys).http)
 
 
 def placement_of(table: ToolTable, value: Property) -> Placement:
@@ -35,7 +36,7 @@ def placement_of(table: ToolTable, value: Property) -> Placement:
         style=param.style,
         default=value.default if value.has_default else None,
         nullable=value.nullable,
-        format=str(value.constraints.get("format", "")) if table.body == "multipart" else "",
+        format=str(value.constraints.get("format", "")) if table.own(HttpKeys).body == "multipart" else "",
     )
 
 
@@ -52,7 +53,7 @@ def default_placement(table: ToolTable, name: str) -> Placement:
 def _default_place(table: ToolTable, name: str) -> Place:
     if name in _placeholders(table):
         return Place.PATH
-    return Place.BODY if table.http.partition(" ")[0] in _BODY_METHODS else Place.QUERY
+    return Place.BODY if table.own(HttpKeys).http.partition(" ")[0] in _BODY_METHODS else Place.QUERY
 
 
 Problem = tuple[str, tuple[str, ...], str]
@@ -72,7 +73,7 @@ def _placeholder_problems(
     table: ToolTable, params: Sequence[Property], placements: Sequence[Placement]
 ) -> Iterator[Problem]:
     known = {placement.name for placement in placements}
-    if "{" in table.http.partition("?")[2]:
+    if "{" in table.own(HttpKeys).http.partition("?")[2]:
         hint = 'declare a parameter with `query = "..."` instead'
         yield "`http` has a placeholder in its query", ("http",), hint
     for name in _placeholders(table):
@@ -90,14 +91,14 @@ def _placeholder_problems(
 
 
 def _param_problems(table: ToolTable, params: Sequence[Property], placements: Sequence[Placement]) -> Iterator[Problem]:
-    method = table.http.partition(" ")[0]
+    method = table.own(HttpKeys).http.partition(" ")[0]
     values = {value.name: value for value in params}
     for placement in placements:
         at = ("params", placement.name) if placement.name in values else ("input_schema",)
         place = placement.place
         if place is Place.BODY and method in ("GET", "HEAD"):
             yield f"`{placement.name}` is in the body, but {method} has none", at, "write `query` instead of `body`"
-        if place is Place.BODY and placement.key == "." and table.body != "json":
+        if place is Place.BODY and placement.key == "." and table.own(HttpKeys).body != "json":
             yield (
                 f"`{placement.name}` is the whole body, which must be JSON",
                 at,
@@ -125,7 +126,7 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
             )
         case Place.QUERY | Place.BODY if placement.style == "deepObject" and is_scalar:
             return "`deepObject` requires an object or an array", "remove `style`"
-        case Place.BODY if table.body == "form" and placement.style == "deepObject":
+        case Place.BODY if table.own(HttpKeys).body == "form" and placement.style == "deepObject":
             return None
         case Place.QUERY if is_object and placement.style != "deepObject":
             return "an object in the query needs a style", 'add `style = "deepObject"`, or put it into the `body`'
@@ -133,7 +134,7 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
             return f"`{placement.style}` requires an array", "remove `style`"
         case Place.QUERY if not (is_scalar or is_list or placement.style == "deepObject"):
             return "the query cannot contain it", "use an array of strings or numbers, or put it into the `body`"
-        case Place.BODY if table.body == "form" and not (is_scalar or is_list):
+        case Place.BODY if table.own(HttpKeys).body == "form" and not (is_scalar or is_list):
             return (
                 "a form can contain only values and lists of values",
                 'add `style = "deepObject"`, or use `body = "json"`',
@@ -162,7 +163,7 @@ def _collisions(
                 "rename one of them",
             )
         if _folded(placement) in credentials.get(placement.place, ()):
-            message = f"`{placement.name}` would replace `{placement.key}` of [apis.{table.api}]"
+            message = f"`{placement.name}` would replace `{placement.key}` of [apis.{table.own(HttpKeys).api}]"
             yield message, at, "remove one of them"
         if whole_body and placement.place is Place.BODY and placement.name not in whole_body:
             message = f"`{placement.name}` is in the body, but `{whole_body[0]}` is the whole body"

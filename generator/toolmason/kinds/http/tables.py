@@ -1,0 +1,119 @@
+"""The tables of HTTP APIs, and the keys of tools that send requests to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from toolmason_runtime.toml.tables import Idiom, PartialTable, Table, key, matching
+
+from toolmason.manifest.idioms import API_KEYS
+from toolmason.manifest.rules import HEADER, MEMBER, SUMMARY, TEXT, WEB_ADDRESS, WIRE_NAME
+from toolmason.manifest.tables import TierDefaultsTable
+
+_NO_DEFAULTS: Final = TierDefaultsTable()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthTable(Table):
+    """`auth` of `[apis.NAME]`: a credential, with exactly one of `bearer`, `basic`, `header` and `query`."""
+
+    bearer: str = ""
+    """Token of `Authorization: Bearer ...`, such as `$GITHUB_TOKEN`."""
+    basic: str = ""
+    """User and password of `Authorization: Basic ...`: `$USER:$PASSWORD`."""
+    header: str = key(HEADER, default="")
+    """Name of the HTTP header with `value`, such as `X-Api-Key`."""
+    query: str = key(WIRE_NAME, default="")
+    """Name of the query parameter with `value`. Prefer a header: servers log URLs."""
+    value: str = ""
+    """Value of `header` or `query`, such as `$API_KEY`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiTable(PartialTable):
+    """`[apis.NAME]`: an HTTP API, and the settings of all requests to it."""
+
+    idioms: ClassVar[Mapping[str, Idiom]] = API_KEYS
+
+    base_url: str = key(WEB_ADDRESS)
+    """URL before the path of each request; `$VAR` is expanded.
+
+    Requests reach a private address, such as `127.0.0.1`, only if this URL or `allow_hosts` contains it.
+    """
+    summary: str = key(SUMMARY, default="")
+    """Purpose of the API in one line."""
+    category: str = ""
+    """Default category of its tools."""
+    tags: tuple[str, ...] = ()
+    """Labels shown when tools are searched and browsed."""
+    headers: Mapping[str, str] = key(default={})
+    """HTTP headers of every request; `$VAR` is expanded."""
+    auth: AuthTable | None = None
+    """Credential of every request. It is never sent to another host, and never shown."""
+    timeout: float = key({"minimum": 0.1}, default=30)
+    """Seconds until a call is cancelled, with its retries and pages."""
+    retries: int = key({"minimum": 0}, default=2)
+    """Maximum number of retries of a request that the server did not process, or that can be repeated safely."""
+    allow_hosts: tuple[str, ...] = ()
+    """Further hosts that redirects and pages may lead to, such as `uploads.example.com` or `localhost:8080`.
+
+    An address, or a network such as `10.1.0.0/16`, also allows the private addresses in it.
+    """
+    defaults: TierDefaultsTable = _NO_DEFAULTS
+    """Values for its tools that do not set them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaginateTable(Table):
+    """`paginate` of a tool with `api`: how to get further pages, with exactly one of `next`, `cursor` and `page`."""
+
+    next: str = key(MEMBER, default="")
+    """`link` for the `Link` header with `rel="next"`, else the member of the answer with the URL of the next page."""
+    cursor: str = key(MEMBER, default="")
+    """Member of the answer with the cursor of the next page, sent as `param`."""
+    param: str = key(WIRE_NAME, default="")
+    """Query parameter that receives the cursor."""
+    page: str = key(WIRE_NAME, default="")
+    """Query parameter with the number of the page, which starts at 1. A page without items is the last one."""
+    items: str = key(MEMBER, default="")
+    """Member of the answer with the items, which are joined. Default: the answer is an array.
+
+    They alone are the result if `returns` is an array and `select` is absent.
+    """
+    max_pages: int = key({"minimum": 1}, default=5)
+    """Maximum number of pages of one call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpKeys(Table):
+    """The keys of `[tools.NAME]` for a tool that sends a request."""
+
+    api: str = ""
+    """API of `[apis]` that implements the tool, instead of a handler."""
+    http: str = key(
+        matching(
+            r"(?:GET|HEAD|POST|PUT|PATCH|DELETE) /(?:[^\s{}#]|\{\+?[A-Za-z_][A-Za-z0-9_.-]*\})*",
+            "a method and a path, such as `GET /repos/{owner}/issues`",
+        ),
+        default="",
+    )
+    """Method and path of the request to its `api`, perhaps with a fixed query: `GET /users/{id}?format=full`.
+
+    `{name}` is a parameter; `{+name}` may contain `/`.
+    """
+    body: Literal["json", "form", "multipart"] = "json"
+    """Encoding of the body of the request."""
+    paginate: PaginateTable | None = None
+    """How to get further pages of the answer of its `api`."""
+    select: str = key(TEXT, default="")
+    """jq program that reduces the answer of its `api` before `returns` and before the model sees it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpTables(Table):
+    """The top-level tables of HTTP APIs."""
+
+    apis: Mapping[str, ApiTable] = key(default={})
+    """HTTP APIs that tools call."""

@@ -1,0 +1,25 @@
+"""Rules of texts that several tables of the manifest share."""
+
+from __future__ import annotations
+
+from toolmason_runtime.toml.tables import at_most, matching, one_line
+
+TITLE = one_line("keep to one line; `description` has room for more")
+SUMMARY = at_most(80) | TITLE
+FUNCTION = matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`")
+MEDIA_TYPE = matching(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?[a-z]+=[\w-]+)?", "a media type such as `text/markdown`")
+VARIABLE = matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable")
+PATH = matching(r"(?!.*\.\.)[\w-][\w.-]*(?:/[\w-][\w.-]*)*", "a relative path such as `pages/guide.md`")
+DISTRIBUTION = matching(
+    r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9]+(?:[,_-][A-Za-z0-9]+)*\])?",
+    "the name of a distribution such as `notes-server`, with extras as in `notes[server]`",
+)
+WEB_ADDRESS = matching(r"(?:https?://|\$)\S+", "an `https:` or `http:` URL")
+TEXT = matching(r"[\s\S]*\S[\s\S]*", "a text that is not blank")
+HEADER = matching(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "the name of an HTTP header")
+WIRE_NAME = matching(r"\S[^\x00-\x1f\x7f-\x9f\u2028\u2029]*", "a name in the request")
+MEMBER = matching(r"[^\s.]+(?:\.[^\s.]+)*", "a path of members such as `meta.next`")
+FLAG = matching(
+    r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=?",
+    "an option such as `-n`, `--max-count`, `--format=` or, for a boolean, `overwrite`",
+)
