@@ -6,6 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.sql.spec import Database
 
 if TYPE_CHECKING:
@@ -40,3 +41,8 @@ class Databases:
         every, self._open = [*self._open.values()], {}
         for connections in every:
             connections.close()
+
+
+def open_state(catalogue: Catalogue) -> Databases:  # noqa: ARG001  the interface of kinds
+    """Return the databases of a server; each is connected at its first call."""
+    return Databases()
