@@ -15,8 +15,10 @@ from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 
 sys.path.insert(0, str(Path(__file__).parent / "runtime"))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 sys.path.append(str(Path(__file__).parents[1]))  # for `bench`, after installed packages
 
+import forked_start
 from oracle import Ends, Oracle, plain
 
 # Tests started in the background or with nohup have these ignored, and so has every program that a test starts: an
@@ -30,6 +32,23 @@ for _name in ("SIGINT", "SIGHUP", "SIGQUIT"):
 settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("fuzz", settings.get_profile("calm"), derandomize=False, max_examples=1_000, print_blob=True)
 settings.load_profile("calm")
+
+forked_start.install()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--real-start", action="store_true", help="start every process; fork no loaded interpreter")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "real_start(reason): the processes of this test are started, never forked")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    is_real = item.config.getoption("--real-start") or item.get_closest_marker("real_start") is not None
+    forked_start.pause(is_paused=is_real)
+
 
 Overheard = Callable[[Transport, Oracle], AbstractAsyncContextManager[Ends]]
 

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.real_start(reason="shows what a start imports")
+
 HEAVY = {"pydantic", "mcp", "mcp_types", "jinja2", "workbench_handlers", "jsonschema", "datamodel_code_generator"}
 
 ANSWERING = """

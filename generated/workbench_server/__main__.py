@@ -24,7 +24,7 @@ def _serve(opened: Opened | None) -> int:
     from workbench_server.catalogue import CATALOGUE
     from workbench_server.server import OPTIONS, load_index, load_options, load_postings
 
-    return serving.main(
+    command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         load_postings=load_postings,
@@ -52,12 +52,12 @@ def _serve(opened: Opened | None) -> int:
         package="workbench_server",
         prog="toolmason-workbench",
         version=CATALOGUE["server"]["version"],
-        opened=opened,
     )
+    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 8a5042e8fb3d8ed3c1bccea9929cfe88
+# toolmason: sha256 03e3e50e1bd7c6c6ed0f465bcacff711

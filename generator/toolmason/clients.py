@@ -84,6 +84,10 @@ class LiveSyntax:
     """Text that the client runs as a command, such as `!\\{[^}]*\\}`."""
     read: str = ""
     replace: str = ""
+    argument: str = ""
+    """Argument that the client sends in `prompts/get` and replaces in the answer by the words of the person."""
+    run_start: str = ""
+    """Text, not an expression, that begins a command in an answer of `prompts/get`; the client runs the command."""
     source: str
     checked: dt.date
 
@@ -345,6 +349,17 @@ def tool_timeouts(server: Server) -> dict[str, float]:
     if server.tool_timeout is not None:
         timeouts[codex] = min(timeouts[codex], server.tool_timeout)
     return timeouts
+
+
+def prompt_syntax(server: Server) -> dict[str, dict[str, str]]:
+    """Return the syntax with an effect in the prompts of `server`, by the name that a client sends to it."""
+    if not server.prompts:
+        return {}
+    return {
+        client.client_info: {"argument": live.argument, "run_start": live.run_start}
+        for client in clients().values()
+        if (live := client.live) and live.argument
+    }
 
 
 def _environment(client: Client, server: Server) -> dict[str, str]:

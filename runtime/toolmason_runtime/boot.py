@@ -79,7 +79,7 @@ def open_session(main_file: str, *, startup_check: str = "", options: tuple[Chec
 
     Args:
         main_file: `__main__.py` of the generated package.
-        startup_check: `module:function`, as for `server.command.main`.
+        startup_check: `module:function`, as for `server.command.Command`.
         options: the options that are required or no texts. The server itself reports a missing or invalid one.
     """
     if sys.platform == "win32" or (variant := _VARIANTS.get(tuple(sys.argv[1:]))) is None:
@@ -276,7 +276,7 @@ def _run_check(target: str, ended: int) -> None:
     null_device = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null_device, 0)
     os.dup2(2, 1)
-    from toolmason_runtime.server.command import check_at_start
+    from toolmason_runtime.server.startup_check import check_at_start
 
     check_at_start(target)
 

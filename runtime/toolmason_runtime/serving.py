@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.model import Model as Model
     from toolmason_runtime.protocol.selection import Selection as Selection
     from toolmason_runtime.server.asgi import AsgiApp as AsgiApp
-    from toolmason_runtime.server.command import StartupCheck as StartupCheck
+    from toolmason_runtime.server.command import Command as Command
     from toolmason_runtime.server.command import Subcommand as Subcommand
     from toolmason_runtime.server.command import SubcommandFunction as SubcommandFunction
-    from toolmason_runtime.server.command import main as main
     from toolmason_runtime.server.dispatch import Dispatcher as Dispatcher
     from toolmason_runtime.server.lifespan import LifespanFactory as LifespanFactory
     from toolmason_runtime.server.options import OptionError as OptionError
     from toolmason_runtime.server.options import OptionSpec as OptionSpec
     from toolmason_runtime.server.options import option_values as option_values
     from toolmason_runtime.server.sdk import sdk_server as sdk_server
+    from toolmason_runtime.server.startup_check import StartupCheck as StartupCheck
     from toolmason_runtime.transports.http_app import public as public
     from toolmason_runtime.upstreams.handler import upstream as upstream
     from toolmason_runtime.upstreams.spec import Upstream as Upstream
@@ -67,12 +67,7 @@ EXPORTS: Final = {
     "toolmason_runtime.protocol.model": ("Model",),
     "toolmason_runtime.protocol.selection": ("Selection",),
     "toolmason_runtime.server.asgi": ("AsgiApp",),
-    "toolmason_runtime.server.command": (
-        "StartupCheck",
-        "Subcommand",
-        "SubcommandFunction",
-        "main",
-    ),
+    "toolmason_runtime.server.command": ("Command", "Subcommand", "SubcommandFunction"),
     "toolmason_runtime.server.lifespan": ("LifespanFactory",),
     "toolmason_runtime.server.options": (
         "OptionError",
@@ -80,6 +75,7 @@ EXPORTS: Final = {
         "option_values",
     ),
     "toolmason_runtime.server.sdk": ("sdk_server",),
+    "toolmason_runtime.server.startup_check": ("StartupCheck",),
     "toolmason_runtime.transports.http_app": ("public",),
     "toolmason_runtime.upstreams.handler": ("upstream",),
     "toolmason_runtime.upstreams.spec": ("Upstream", "UpstreamTool"),

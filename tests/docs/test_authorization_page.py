@@ -10,7 +10,7 @@ from pages import quoted, read
 from toolmason_runtime import Principal
 from toolmason_runtime.protocol.authorization import insufficient_scope
 from toolmason_runtime.server import jwks
-from toolmason_runtime.server.command import own_flags
+from toolmason_runtime.server.flags import own_flags
 from toolmason_runtime.toml.tables import keys_of
 
 from toolmason.diagnostics import Diagnostics

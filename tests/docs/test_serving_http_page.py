@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 from pages import quoted, read
-from toolmason_runtime.server.command import own_flags
+from toolmason_runtime.server.flags import own_flags
 from toolmason_runtime.transports import http_settings
 from toolmason_runtime.transports.http_connection import MAX_UNSENT_BYTES, REQUEST_TIMEOUT_S, STALL_S
 from toolmason_runtime.transports.limits import (

@@ -271,7 +271,7 @@ def _json(data: bytes) -> Any:
 @target
 def command_lines(data: bytes) -> object:
     """The text that `--help` of a program prints."""
-    from toolmason.importers.help.parser import parse_help
+    from toolmason.importers.command_line.help.parser import parse_help
 
     return parse_help(_text(data), ("app",))
 

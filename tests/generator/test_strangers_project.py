@@ -115,7 +115,10 @@ def plant(project: Project, canary: Path) -> None:
     for handler in project.root.glob("handlers/notes/*.py"):
         handler.write_text(handler.read_text(encoding="utf-8") + code, encoding="utf-8")
     put(project.root / "planted.pth", f"import os; {code}")
-    put(project.root / "notes.egg-info" / "entry_points.txt", "[pydantic]\nplanted = planted\n")
+    put(
+        project.root / "notes.egg-info" / "entry_points.txt",
+        "[pydantic]\nplanted = planted\n[toolmason.kinds]\nplanted = planted\n",
+    )
     put(project.root / "notes.egg-info" / "PKG-INFO", "Metadata-Version: 2.1\nName: notes\nVersion: 1\n")
     put(project.root / "pyproject.toml", SETTINGS)
     put(project.root / "ruff.toml", 'extend = "planted.toml"\n')

@@ -27,14 +27,14 @@ pytestmark = pytest.mark.anyio
 
 HOOKED = """
 import sys
-from toolmason_runtime.server.command import main
+from toolmason_runtime.server.command import Command
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import OPTIONS, load_index
 
 hooks = {"routes": "sample_server.web:routes", "middleware": "sample_server.web:middleware"}
 flags = ["--classic", "--http", "--port", "0", *sys.argv[1:]]
 about = {"catalogue": CATALOGUE, "load_index": load_index, "options": OPTIONS, "prog": "sample", "version": "1"}
-sys.exit(main(**about, **hooks, argv=flags))
+sys.exit(Command(**about, **hooks).run(flags))
 """
 
 

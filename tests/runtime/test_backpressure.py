@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from oracle import LEGACY
 from stdio_peer import Message, Peer, talking
-from toolmason_runtime.server.command import LEAN
+from toolmason_runtime.server.flags import LEAN
 from toolmason_runtime.transports.stdio.calls import MAX_RUNNING, MAX_WAITING
 from toolmason_runtime.transports.stdio.io_threads import MAX_UNREAD_BYTES
 
@@ -84,6 +84,7 @@ def test_progress_and_log_messages_are_dropped_first_and_no_response() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory in /proc")
+@pytest.mark.real_start(reason="measures the memory of a server")
 def test_memory_is_bounded_though_a_client_sends_for_ever_and_does_not_read() -> None:
     with lean() as peer:
         peer.call("shout", {"text": "the event loop runs"})

@@ -22,7 +22,10 @@ from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.transports.stdio.encoding import encode_result
 from toolmason_runtime.transports.stdio.session import Session
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="servers on Windows use the SDK")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="servers on Windows use the SDK"),
+    pytest.mark.real_start(reason="the boot phase is what runs before the imports"),
+]
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = [

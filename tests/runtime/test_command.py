@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from oracle import LEGACY
 from stdio_peer import PATIENCE_S, talking
-from toolmason_runtime.server.command import OptionSpec, option_values
+from toolmason_runtime.server.options import OptionSpec, option_values
 
 SAMPLE = (sys.executable, "-m", "sample_server")
 TOKEN_FILE = str(Path(__file__).with_name("token_of_tests"))
@@ -99,7 +99,7 @@ def test_what_is_wrong_at_the_start_is_logged_without_a_call(tmp_path: Path) -> 
 
     [line] = map(json.loads, text.splitlines())
     assert datetime.fromisoformat(line.pop("time")).tzinfo is not None
-    assert line == {"level": "warn", "logger": "toolmason_runtime.server.command", "message": "nothing to count"}
+    assert line == {"level": "warn", "logger": "toolmason_runtime.server.startup_check", "message": "nothing to count"}
 
 
 def test_a_check_that_fails_stops_nothing(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from oracle import LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, talking
-from toolmason_runtime.server.command import ENGINES, LEAN
+from toolmason_runtime.server.flags import ENGINES, LEAN
 from toolmason_runtime.transports.stdio.io_threads import MAX_BYTES_WITH_NOTICES, Output
 
 META = {

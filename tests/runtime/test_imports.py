@@ -61,8 +61,8 @@ def test_every_module_imports_without_the_modules_of_unix() -> None:
 
 def test_windows_serves_with_the_sdk_by_default_and_other_systems_with_the_lean_engine() -> None:
     code = (
-        "import sys; sys.platform = sys.argv[1]; import toolmason_runtime.server.command as command;"
-        "print(command.DEFAULT_ENGINE)"
+        "import sys; sys.platform = sys.argv[1]; import toolmason_runtime.server.flags as flags;"
+        "print(flags.DEFAULT_ENGINE)"
     )
     engines = [
         subprocess.run(

@@ -94,7 +94,7 @@ def test_token_or_the_variable_lets_it_start(arguments: Sequence[str]) -> None:
 
 WARNED = """
 import logging, sys
-from toolmason_runtime.server.command import main
+from toolmason_runtime.server.command import Command
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import OPTIONS, load_index
 
@@ -104,7 +104,7 @@ class ToStdout(logging.Handler):
 
 logging.basicConfig(handlers=[ToStdout()], level="WARNING")
 flags = ["--classic", "--http", "--port", "0", *sys.argv[1:]]
-sys.exit(main(catalogue=CATALOGUE, load_index=load_index, options=OPTIONS, prog="sample", version="1", argv=flags))
+sys.exit(Command(catalogue=CATALOGUE, load_index=load_index, options=OPTIONS, prog="sample", version="1").run(flags))
 """
 
 

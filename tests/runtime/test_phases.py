@@ -21,6 +21,8 @@ import sample_server
 from oracle import ERAS, LEGACY
 from stdio_peer import Peer, talking
 
+pytestmark = pytest.mark.real_start(reason="signals arrive during the imports between two phases")
+
 WORKBENCH: Final = (sys.executable, "-m", "workbench_server")
 IGNORING_INTERRUPTS: Final = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

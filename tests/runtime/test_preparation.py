@@ -17,12 +17,12 @@ from toolmason_runtime.server.preparation import Preparation
 
 SERVER = """
 import sys
-from toolmason_runtime.server.command import main
+from toolmason_runtime.server.command import Command
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import load_index
 
 catalogue = {**CATALOGUE, "server": {**CATALOGUE["server"], "package": "noisy_server"}}
-sys.exit(main(catalogue=catalogue, load_index=load_index, prog="noisy", version="0"))
+sys.exit(Command(catalogue=catalogue, load_index=load_index, prog="noisy", version="0").run())
 """
 BINDINGS = """
 import os

@@ -17,7 +17,7 @@ from toolmason_runtime.protocol.catalogue import (
 
 from toolmason.catalogue.entries import entry_of
 from toolmason.catalogue.prompts import prompt_entry, resource_entry, wire_icons
-from toolmason.clients import tool_timeouts
+from toolmason.clients import prompt_syntax, tool_timeouts
 from toolmason.model.implementation import Hints
 from toolmason.model.json_schema import listed_result, property_schema, unique_paths, without_texts
 from toolmason.model.server import Category, Server
@@ -64,6 +64,7 @@ def _server(server: Server) -> ServerEntry:
         expose_all_env=server.discovery.expose_all_env,
         audit={"path": table.audit, "max_mb": table.audit_max_mb, "keep": table.audit_keep} if table.audit else None,
         tool_timeouts=tool_timeouts(server),
+        prompt_syntax=prompt_syntax(server),
         handlers=table.handlers if _has_files(server) else "",
     )
     return entry

@@ -11,9 +11,6 @@ from toolmason.commands.eval import evaluate_search
 from toolmason.commands.explain import explain
 from toolmason.commands.generate import check, generate
 from toolmason.commands.import_ import importing
-from toolmason.commands.import_openapi import openapi
-from toolmason.commands.import_python import python
-from toolmason.commands.import_server import server
 from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
@@ -44,8 +41,5 @@ for _command in (
     completion,
 ):
     toolmason.add_command(_command)
-importing.add_command(server)
-importing.add_command(openapi)
-importing.add_command(python)
 
 __all__ = ["toolmason"]

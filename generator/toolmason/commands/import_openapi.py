@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolmason.commands.import_ import FILE, fail_import, force_option, print_lines
+from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines
 from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from toolmason.commands.import_ import FILE, fail_import, force_option, print_lines, refuse_existing, write_all
+from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines, refuse_existing, write_all
 from toolmason.commands.options import working_directory
 from toolmason.project import MANIFESTS
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from toolmason.commands.import_ import (
+from toolmason.commands.import_output import (
     FILE,
     fail_import,
     force_option,

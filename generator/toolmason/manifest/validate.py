@@ -182,7 +182,7 @@ _GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "model
 
 
 def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
-    from toolmason_runtime.server.command import own_flags
+    from toolmason_runtime.server.flags import own_flags
 
     builtin_flags, flags = own_flags(), dict[str, str]()
     for name in options:

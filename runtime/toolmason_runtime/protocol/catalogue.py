@@ -70,8 +70,19 @@ class ServerEntry(TypedDict):
     """The audit log; absent without one."""
     tool_timeouts: NotRequired[dict[str, float]]
     """Seconds that clients wait for a tool, by the name in `clientInfo`; absent if none is known."""
+    prompt_syntax: NotRequired[dict[str, PromptSyntax]]
+    """Syntax with an effect in prompts, by the client's name in `clientInfo`; absent without prompts."""
     handlers: NotRequired[str]
     """Import name of the package with the files of prompts and resources; absent without any."""
+
+
+class PromptSyntax(TypedDict):
+    """Syntax that a client interprets in the prompts of a server."""
+
+    argument: str
+    """Regular expression of an argument that the client replaces in the answer, such as `$1`."""
+    run_start: str
+    """Start of a command that the client runs."""
 
 
 class DiscoveryEntry(TypedDict):

@@ -24,10 +24,6 @@ from toolmason_runtime.suggestions import closest_matches
 _log = logging.getLogger(__name__)
 
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
-_OPENCODE_WORD: Final = re.compile(r"\$[1-9]")
-"""opencode gets a prompt with `$1`, `$2` as its arguments and replaces them by the words of the person afterwards."""
-_OPENCODE: Final = "opencode"
-"""Its `clientInfo.name`. It runs `` !`command` `` in the text of a prompt, which a handler may have from others."""
 
 
 def served_prompts(catalogue: Catalogue, selection: Selection) -> dict[str, PromptEntry]:
@@ -66,6 +62,11 @@ def _prefixed(commands: Mapping[str, str], variable: str, others: Collection[str
     return names
 
 
+def _without_commands(text: str, start: str) -> str:
+    """Separate the characters of the start of a command, so that the client does not run it."""
+    return text.replace(start, " ".join(start))
+
+
 def _named(entry: PromptEntry, name: str) -> PromptEntry:
     return {**entry, "prompt": {**entry["prompt"], "name": name}}
 
@@ -98,7 +99,9 @@ class Prompts:
             raise MethodError(INVALID_PARAMS, "\n".join(problems))
         arguments = _text_arguments(params.get("arguments"))
         checked = arguments
-        if "messages" not in entry or not any(map(_OPENCODE_WORD.fullmatch, arguments.values())):
+        syntax = self._server.get("prompt_syntax", {}).get(context.client_name)
+        has_words = syntax is not None and any(re.fullmatch(syntax["argument"], each) for each in arguments.values())
+        if "messages" not in entry or not has_words:
             checked = self.handlers.validate(name, entry, arguments, handled="messages" not in entry)
         if "messages" in entry:
             properties = entry.get("schema", {}).get("properties", {})
@@ -108,9 +111,10 @@ class Prompts:
             shown = [await self._message(message, values, context) for message in entry["messages"]]
         else:
             shown = messages(await self.handlers.run(name, checked, context, PROMPT))
-            for message in shown if context.client_name == _OPENCODE else ():
-                if "text" in (content := message["content"]):
-                    content["text"] = content["text"].replace("!`", "! `")
+            for message in shown:
+                # A handler may have the text from others.
+                if syntax and "text" in (content := message["content"]):
+                    content["text"] = _without_commands(content["text"], syntax["run_start"])
         return {"description": wire["description"], "messages": shown}
 
     def find(self, name: Any) -> PromptEntry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ _PINNED: Final = {
     "npx -y @modelcontextprotocol/server-memory": "mcp-server-memory",
 }
 """Commands of the pages that fetch a program, and the program that the tests have installed instead."""
+_QUOTED: Final = re.compile(r"'[^']*'")
+_NEEDS_SHELL: Final = re.compile(r"[|&;<>()$`*?~#\\\n]")
 _FOR_RESEARCH: Final = ("WORKBENCH_", "GEMINI_", "GOOGLE_")
 """Prefixes of variables with which research tools behave differently on the machine of a developer."""
 
@@ -89,11 +92,14 @@ def run(command: str, directory: Path, variables: Mapping[str, str] | None = Non
     for fetched, installed in _PINNED.items():
         command = command.replace(fetched, installed)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_FOR_RESEARCH)}
+    env = inherited | {"PATH": path_with(), "NO_COLOR": "1", "COLUMNS": "80", **(variables or {})}
+    # Our own programs are forks, but a shell would start them.
+    is_plain = command.startswith("toolmason") and _NEEDS_SHELL.search(_QUOTED.sub("", command)) is None
     return subprocess.run(
-        command,
-        shell=True,
+        shlex.split(command) if is_plain else command,
+        shell=not is_plain,
         cwd=directory,
-        env=inherited | {"PATH": path_with(), "NO_COLOR": "1", "COLUMNS": "80", **(variables or {})},
+        env=env,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,

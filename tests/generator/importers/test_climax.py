@@ -18,8 +18,8 @@ from toolmason_runtime.programs.spec import CommandTool, Risk
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
-from toolmason.importers.climax import import_climax
-from toolmason.importers.climax.yaml_nodes import MAX_DEPTH, MAX_NODES, read_yaml
+from toolmason.importers.command_line.climax import import_climax
+from toolmason.importers.command_line.climax.yaml_nodes import MAX_DEPTH, MAX_NODES, read_yaml
 from toolmason.importers.manifest_writer import manifest_text
 from toolmason.importers.names import cut, snake, summary_of, unique
 from toolmason.importers.notes import ImporterError, Notes

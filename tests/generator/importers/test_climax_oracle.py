@@ -21,7 +21,7 @@ from toolmason_runtime.programs.spec import Invocation
 from toolmason_runtime.protocol.binding import Binding, load_model
 
 from toolmason.diagnostics import Diagnostics
-from toolmason.importers.climax import Imported, import_climax
+from toolmason.importers.command_line.climax import Imported, import_climax
 from toolmason.importers.manifest_writer import manifest_text
 from toolmason.importers.notes import Notes
 from toolmason.manifest.document import load

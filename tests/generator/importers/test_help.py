@@ -19,11 +19,11 @@ from toolmason_runtime.programs.spec import CommandTool, Risk
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
-from toolmason.importers.help.fragment import fragment
-from toolmason.importers.help.parser import Help, Option, parse_help
-from toolmason.importers.help.runner import Answer, Runs, program_help
-from toolmason.importers.help.tree import Subcommand, is_group
-from toolmason.importers.help.usage import Positional, parse_usage
+from toolmason.importers.command_line.help.fragment import fragment
+from toolmason.importers.command_line.help.parser import Help, Option, parse_help
+from toolmason.importers.command_line.help.runner import Answer, Runs, program_help
+from toolmason.importers.command_line.help.tree import Subcommand, is_group
+from toolmason.importers.command_line.help.usage import Positional, parse_usage
 from toolmason.importers.notes import ImporterError
 from toolmason.kinds.command.implementation import command_of
 from toolmason.manifest.document import load

@@ -40,8 +40,8 @@ def call_builders() -> None:
     from toolmason_runtime.toml.tables import Table, keys_of
 
     from toolmason.clients import clients
-    from toolmason.importers.help.completion import _unquote
-    from toolmason.importers.help.parser import _split_choices
+    from toolmason.importers.command_line.help.completion import _unquote
+    from toolmason.importers.command_line.help.parser import _split_choices
     from toolmason.resolve.client_names import full_name, tool_names
     from toolmason.schema.providers import providers
     from toolmason.schema.scan.values import is_described, is_number_text

@@ -25,7 +25,7 @@ from toolmason_runtime.programs.policy import DefaultAccess, Policy, ToolRule
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, command_tools, load_program_settings
 from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program
 from toolmason_runtime.protocol.answer_size import max_answer_size, size_of, text_budget
-from toolmason_runtime.server.command import main
+from toolmason_runtime.server.command import Command
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,8 @@ def command(sample: Sample) -> Run:
     """Run the command of the sample server as far as it goes without a client."""
 
     def run(*argv: str) -> int:
-        return main(catalogue=sample.catalogue, load_index=sample.load_index, prog="climax", version="1", argv=argv)
+        command = Command(catalogue=sample.catalogue, load_index=sample.load_index, prog="climax", version="1")
+        return command.run(argv)
 
     return run
 
@@ -470,7 +471,7 @@ def test_a_server_without_programs_has_no_flags_for_them(capsys: pytest.CaptureF
     from sample_server.catalogue import CATALOGUE
 
     with pytest.raises(SystemExit, match="2"):
-        main(catalogue=CATALOGUE, load_index=dict, prog="plain", version="1", argv=["--policy=a"])
+        Command(catalogue=CATALOGUE, load_index=dict, prog="plain", version="1").run(["--policy=a"])
 
     assert "unrecognized arguments: --policy" in capsys.readouterr().err
 

@@ -81,10 +81,13 @@ async def test_arguments_fill_their_places_once_and_defaults_the_others(talking:
 
 
 async def test_words_that_opencode_fills_in_later_pass_the_checks_of_a_text(talking: Talking) -> None:
-    async with talking() as client:
+    async with talking(client_info=types.Implementation(name="opencode", version="1")) as client:
         result = await client.get_prompt("write", {"topic": "$1", "style": "$2"})
         with pytest.raises(MCPError, match="days"):
             await client.get_prompt("plan", {"days": "$1"})
+    async with talking() as client:
+        with pytest.raises(MCPError, match="style"):
+            await client.get_prompt("write", {"topic": "$1", "style": "$2"})
 
     assert texts(result) == [("user", "Write about $1 in the style $2. Keep {other}.")]
 

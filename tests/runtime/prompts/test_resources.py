@@ -21,7 +21,7 @@ from mcp.types import BlobResourceContents, SubscriptionFilter, TextResourceCont
 from oracle import LEGACY, MODERN
 from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS
 from toolmason_runtime.protocol.uri_template import match_uri
-from toolmason_runtime.server.command import ENGINES
+from toolmason_runtime.server.flags import ENGINES
 
 pytestmark = pytest.mark.anyio
 Talking = Callable[..., AbstractAsyncContextManager[Client]]

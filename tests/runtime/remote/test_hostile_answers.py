@@ -11,6 +11,8 @@ from toolmason_runtime.apis.worker import MAX_WORKERS
 
 from .conftest import TOKEN, HostilePeer, Measured, children
 
+pytestmark = pytest.mark.real_start(reason="measures the memory and the processor time of a server")
+
 MAX_PING_CPU_S = 0.5
 """Processor time of the server while a ping waits. The time that passes depends on the load of the machine."""
 MAX_CPU_S = 5.0

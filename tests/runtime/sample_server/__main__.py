@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.server.command import Subcommand, main
+from toolmason_runtime.server.command import Command, Subcommand
 
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import OPTIONS, load_index
@@ -13,7 +13,7 @@ SUBCOMMANDS = (Subcommand("greet", "Say 100 % hello", "sample_server.greeting:ma
 
 if __name__ == "__main__":
     sys.exit(
-        main(
+        Command(
             catalogue=CATALOGUE,
             load_index=load_index,
             options=OPTIONS,
@@ -21,5 +21,5 @@ if __name__ == "__main__":
             startup_check="sample_server.greeting:check",
             prog="sample",
             version="1.2.3",
-        )
+        ).run()
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from edit_server import FORMS, PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
-from toolmason_runtime.server.command import ENGINES
+from toolmason_runtime.server.flags import ENGINES
 
 from workbench_handlers.editing import tools
 from workbench_handlers.editing.reviews.store import Decision

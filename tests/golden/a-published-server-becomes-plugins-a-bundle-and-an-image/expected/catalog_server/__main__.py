@@ -25,7 +25,7 @@ def _serve(opened: Opened | None) -> int:
     from catalog_server.catalogue import CATALOGUE
     from catalog_server.server import OPTIONS, load_index, load_options
 
-    return serving.main(
+    command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
@@ -33,12 +33,12 @@ def _serve(opened: Opened | None) -> int:
         package="catalog_server",
         prog="catalog-server",
         version=CATALOGUE["server"]["version"],
-        opened=opened,
     )
+    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 bd345e0cbfe1c88943ee592d2a02279e
+# toolmason: sha256 a6dec990b832b143a87b9132ac835725

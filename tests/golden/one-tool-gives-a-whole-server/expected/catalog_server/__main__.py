@@ -22,18 +22,18 @@ def _serve(opened: Opened | None) -> int:
     from catalog_server.catalogue import CATALOGUE
     from catalog_server.server import load_index
 
-    return serving.main(
+    command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="catalog_server",
         prog="catalog",
         version=CATALOGUE["server"]["version"],
-        opened=opened,
     )
+    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 b35d2ce9534940a59d8262912c0babd4
+# toolmason: sha256 af712b2a16def39a869e09b2b82cb8ba

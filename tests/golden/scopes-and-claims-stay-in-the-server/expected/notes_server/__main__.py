@@ -22,18 +22,18 @@ def _serve(opened: Opened | None) -> int:
     from notes_server.catalogue import CATALOGUE
     from notes_server.server import load_index
 
-    return serving.main(
+    command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="notes_server",
         prog="notes",
         version=CATALOGUE["server"]["version"],
-        opened=opened,
     )
+    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 38a313b860da72c4eac47dd002a9ae2c
+# toolmason: sha256 2b0babd9028d29dce81868c5caaf2a84

@@ -22,18 +22,18 @@ def _serve(opened: Opened | None) -> int:
     from shapes_server.catalogue import CATALOGUE
     from shapes_server.server import load_index
 
-    return serving.main(
+    command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         package="shapes_server",
         prog="shapes",
         version=CATALOGUE["server"]["version"],
-        opened=opened,
     )
+    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 85343cc1b3add9b1a473a8a2f660f246
+# toolmason: sha256 2931265fb364a65637359b1415f5833c

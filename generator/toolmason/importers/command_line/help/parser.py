@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from toolmason.importers.help.usage import Positional, Usage, parse_usage
+from toolmason.importers.command_line.help.usage import Positional, Usage, parse_usage
 
 MAX_LINES: Final = 5000
 

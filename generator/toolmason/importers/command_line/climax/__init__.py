@@ -15,9 +15,9 @@ from typing import Any, Final
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.toml.problems import either, quoted
 
-from toolmason.importers.climax.mapping_reader import Fields
-from toolmason.importers.climax.params import Global, Params, global_params, tool_params
-from toolmason.importers.climax.yaml_nodes import read_yaml
+from toolmason.importers.command_line.climax.mapping_reader import Fields
+from toolmason.importers.command_line.climax.params import Global, Params, global_params, tool_params
+from toolmason.importers.command_line.climax.yaml_nodes import read_yaml
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
     ToolNames,

@@ -13,9 +13,9 @@ from toolmason_runtime.programs.linear_regex import Pattern, PatternError
 from toolmason_runtime.programs.policy import Approval, DefaultAccess, ExecutorName, HeadlessMode
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.importers.climax import Imported
-from toolmason.importers.climax.mapping_reader import Fields
-from toolmason.importers.climax.yaml_nodes import read_yaml
+from toolmason.importers.command_line.climax import Imported
+from toolmason.importers.command_line.climax.mapping_reader import Fields
+from toolmason.importers.command_line.climax.yaml_nodes import read_yaml
 from toolmason.importers.notes import ImporterError, Notes
 
 _KEYS: Final = ("executor", "default", "tools", "approval")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.importers.climax.mapping_reader import Fields
+from toolmason.importers.command_line.climax.mapping_reader import Fields
 from toolmason.importers.names import one_line, snake, unique
 from toolmason.importers.notes import Notes
 from toolmason.kinds.command.resolve import default_flag

@@ -11,7 +11,7 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import Position
 from toolmason_runtime.toml.problems import either, quoted
 
-from toolmason.importers.climax.yaml_nodes import Node
+from toolmason.importers.command_line.climax.yaml_nodes import Node
 from toolmason.importers.notes import ImporterError, Notes
 
 _KINDS: Final = {dict: "a mapping", tuple: "a list"}

@@ -11,8 +11,8 @@ from typing import Any, Final
 from toolmason_runtime.protocol.catalogue import WireTool
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from toolmason.importers.help.parser import Option
-from toolmason.importers.help.tools import Param, ProposedTool
+from toolmason.importers.command_line.help.parser import Option
+from toolmason.importers.command_line.help.tools import Param, ProposedTool
 from toolmason.importers.names import cut
 
 _LEVELS: Final = ((1200, 300), (500, 160), (240, 90))

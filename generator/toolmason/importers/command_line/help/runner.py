@@ -23,8 +23,8 @@ from toolmason_runtime.programs.spec import Invocation
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.importers.help.manual import is_manual, parse_manual
-from toolmason.importers.help.parser import Help, parse_help
+from toolmason.importers.command_line.help.manual import is_manual, parse_manual
+from toolmason.importers.command_line.help.parser import Help, parse_help
 from toolmason.importers.notes import ImporterError
 
 MAX_BYTES: Final = 512 * 1024

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from toolmason.importers.help.parser import Help, Option
+from toolmason.importers.command_line.help.parser import Help, Option
 from toolmason.importers.notes import ImporterError
 
 MAX_BYTES: Final = 2 * 1024 * 1024

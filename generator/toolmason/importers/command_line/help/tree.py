@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from toolmason.importers.help.completion import Completions
-from toolmason.importers.help.parser import Help, Option
-from toolmason.importers.help.runner import Answer, OutOfRunsError, Runs, program_help
+from toolmason.importers.command_line.help.completion import Completions
+from toolmason.importers.command_line.help.parser import Help, Option
+from toolmason.importers.command_line.help.runner import Answer, OutOfRunsError, Runs, program_help
 from toolmason.importers.notes import ImporterError
 
 _SKIPPED: Final = frozenset({"help", "completion", "completions", "generate-shell-completion"})

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from toolmason.importers.help.parser import Help, Option
-from toolmason.importers.help.usage import Positional
+from toolmason.importers.command_line.help.parser import Help, Option
+from toolmason.importers.command_line.help.usage import Positional
 from toolmason.importers.names import MAX_DESCRIPTION_LENGTH, cut, one_line, snake, strip_full_stop, summary_of, unique
 from toolmason.kinds.command.resolve import default_flag
 

@@ -13,9 +13,9 @@ from toolmason_runtime.toml.positions import dotted
 
 from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Diagnostics
-from toolmason.importers.help.budget import drop_deprecated, fit
-from toolmason.importers.help.tools import Param, ProposedTool, tool_params, tool_table
-from toolmason.importers.help.tree import Subcommand
+from toolmason.importers.command_line.help.budget import drop_deprecated, fit
+from toolmason.importers.command_line.help.tools import Param, ProposedTool, tool_params, tool_table
+from toolmason.importers.command_line.help.tree import Subcommand
 from toolmason.importers.inline_toml import inline_key, inline_value
 from toolmason.importers.manifest_writer import remove_invalid, resolve_tables
 from toolmason.importers.names import is_reserved, one_line, snake, unique

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolmason.importers.help.parser import Help, parse_help, text_lines
+from toolmason.importers.command_line.help.parser import Help, parse_help, text_lines
 
 _TITLE: Final = re.compile(r"\s*[A-Z][\w.:-]*\([0-9][a-z]*\)\s", re.IGNORECASE)
 """Start of a manual page, such as `GIT-LOG(1)`."""
