@@ -167,5 +167,3 @@ def _authorize(action: int, first: str | None, second: str | None, _schema: Any,
     leaves = action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA)
     loads = action == sqlite3.SQLITE_FUNCTION and str(second).lower() == "load_extension"
     return sqlite3.SQLITE_DENY if leaves or loads else sqlite3.SQLITE_OK
-
-
