@@ -45,6 +45,7 @@ STAGES = (
         "kinds.command",
         "kinds.http",
         "kinds.upstream",
+        "kinds.sql",
         "catalogue",
         "semantic",
         "lint",
@@ -56,7 +57,19 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
-    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "kinds", "install", "server", "boot"),
+    *(
+        "discovery",
+        "chunks",
+        "transports",
+        "programs",
+        "apis",
+        "upstreams",
+        "sql",
+        "kinds",
+        "install",
+        "server",
+        "boot",
+    ),
     *("serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""

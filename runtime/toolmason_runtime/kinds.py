@@ -73,8 +73,8 @@ def open_states(catalogue: Catalogue) -> Iterator[KindState]:
         if section in catalogue:
             yield import_module(module).open_state(catalogue)
     for name in catalogue.get("kinds", ()):
-        module = _SHARED_SECTION.get(name)
-        yield (import_module(module) if module else find_kind(name)).open_state(catalogue)
+        kind = import_module(_SHARED_SECTION[name]) if name in _SHARED_SECTION else find_kind(name)
+        yield kind.open_state(catalogue)
 
 
 def find_kind(name: str) -> RuntimeKind:

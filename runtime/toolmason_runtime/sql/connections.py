@@ -108,7 +108,7 @@ class Execution:
         except ERRORS as error:
             raise unavailable(error, settings) from None
         except ModuleNotFoundError as error:
-            from toolmason_runtime.sql.open import missing_package
+            from toolmason_runtime.sql.packages import missing_package
 
             raise missing_package(settings.database.dialect, str(error.name)) from None
         with connection:

@@ -148,10 +148,7 @@ def call_values(tool: SqlTool, params: BaseModel | dict[str, Any]) -> dict[str, 
     Raises:
         ToolError: an identifier is missing or unknown.
     """
-    if isinstance(params, dict):
-        sent = params
-    else:
-        sent = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    sent = params if isinstance(params, dict) else params.model_dump(mode="json", by_alias=True, exclude_unset=True)
     values: dict[str, Any] = {}
     for param in tool.params:
         value = sent.get(param.name)

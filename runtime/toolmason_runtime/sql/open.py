@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolmason_runtime.programs.argv import NOT_SET_UP
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.sql.packages import missing_package
 from toolmason_runtime.sql.settings import load_settings
-from toolmason_runtime.sql.spec import Database, Dialect
+from toolmason_runtime.sql.spec import Database
 
 if TYPE_CHECKING:
     from toolmason_runtime.sql.connections import Connections
-
-EXTRAS: Final[Mapping[Dialect, str]] = {
-    "sqlite": "sql",
-    "postgresql": "postgresql",
-    "mysql": "mysql",
-    "duckdb": "duckdb",
-}
-"""The extra of `toolmason` with the packages of each dialect."""
 
 
 def shares_mode(database: Database) -> bool:
@@ -49,10 +42,3 @@ def open_connections(database: Database, environ: Mapping[str, str], *, read_onl
     except (ArgumentError, ValueError):
         message = f"This tool is not set up: the URL of the database `{database.name}` is invalid"
         raise ToolError(message, code=NOT_SET_UP) from None
-
-
-def missing_package(dialect: Dialect, module: str) -> ToolError:
-    """Return the error of a module that is not installed."""
-    name = f"the module `{module}`" if module.isidentifier() else f"the module {module}"
-    message = f'This tool is not set up: {name} is not installed; run: python3 -m pip install "toolmason[{{}}]"'
-    return ToolError(message.format(EXTRAS[dialect]), code=NOT_SET_UP)

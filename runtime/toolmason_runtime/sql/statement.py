@@ -1,6 +1,6 @@
 """Split a statement into text and parameters, and render it for a driver. Values never become text.
 
-A parameter is `:name` for a value, which the driver binds, and `{name}` for an identifier, which is one of a fixed list.
+A parameter is `:name` for a value, which the driver binds, and `{name}` for an identifier, one of a fixed list.
 """
 
 from __future__ import annotations

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import datetime
+import datetime as dt
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import Any, Final
 
@@ -45,9 +46,9 @@ def json_value(value: Any, level: int = 0) -> Any:
         return f"{value:f}" if value.is_finite() else _special(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(bytes(value)).decode()
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+    if isinstance(value, dt.datetime | dt.date | dt.time):
         return value.isoformat()
-    if isinstance(value, datetime.timedelta):
+    if isinstance(value, dt.timedelta):
         return duration(value)
     return _composite(value, level)
 
@@ -57,13 +58,13 @@ def _composite(value: Any, level: int) -> Any:
         return encodable(str(value))
     if isinstance(value, Mapping):
         return {encodable(_key(key)): json_value(member, level + 1) for key, member in value.items()}
-    if isinstance(value, Sequence | Set) or type(value).__module__ == "numpy":
+    if isinstance(value, Sequence | AbstractSet) or type(value).__module__ == "numpy":
         return [json_value(item, level + 1) for item in _items(value)]
     return encodable(str(value))
 
 
 def _items(value: Any) -> Iterable[Any]:
-    return sorted(value, key=str) if isinstance(value, Set) else value
+    return sorted(value, key=str) if isinstance(value, AbstractSet) else value
 
 
 def _key(key: Any) -> str:
@@ -77,9 +78,9 @@ def _special(value: float | Decimal) -> str:
     return "Infinity" if value > 0 else "-Infinity"
 
 
-def duration(value: datetime.timedelta) -> str:
+def duration(value: dt.timedelta) -> str:
     """Return an interval in ISO 8601: `P1DT2H`, `PT0S`, `-P1D`."""
-    if value < datetime.timedelta():
+    if value < dt.timedelta():
         return f"-{duration(-value)}"
     minutes, seconds = divmod(value.seconds, 60)
     hours, minutes = divmod(minutes, 60)

@@ -22,8 +22,8 @@ __all__ = ["mysql_url", "postgresql_url"]
 
 SHOP = (
     "create table orders (id integer primary key, customer varchar(2000) not null, total numeric(10, 2), day date)",
-    "insert into orders values (1, 'Ada', 12.50, '2026-01-02'), (2, 'Bo', 7.00, '2026-02-03'), "
-    "(3, 'O''Hara', null, null)",
+    """insert into orders values
+    (1, 'Ada', 12.50, '2026-01-02'), (2, 'Bo', 7.00, '2026-02-03'), (3, 'O''Hara', null, null)""",
 )
 
 

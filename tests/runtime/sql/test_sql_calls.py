@@ -244,7 +244,7 @@ async def test_columns_with_one_name_are_numbered(shop: Any) -> None:
 
 @EACH
 async def test_an_error_of_the_database_names_the_fix(shop: Any) -> None:
-    with pytest.raises(ToolError, match="do not retry, tell the user|try again later; if it remains") as caught:
+    with pytest.raises(ToolError, match=r"do not retry, tell the user|try again later; if it remains") as caught:
         await shop.call("select nosuch from orders")
     assert "nosuch" in caught.value.message
     assert "from orders" not in caught.value.message

@@ -119,7 +119,7 @@ def _tables(described: DescribedDatabase, schema: str) -> list[DescribedTable]:
     except ERRORS as error:
         raise ImporterError(unavailable(error, described.connections.settings).message) from None
     except ModuleNotFoundError as error:
-        from toolmason_runtime.sql.open import missing_package
+        from toolmason_runtime.sql.packages import missing_package
 
         raise ImporterError(missing_package(described.dialect, str(error.name)).message) from None
 

@@ -120,7 +120,7 @@ def sql_statement(context: ResolveContext, tool: KindTool) -> SqlImplementation 
         context.error("TM364", f"invalid statement: {error}", (*table.at, "sql"), hint=error.hint)
         return None
     risk = Risk(table.risk) if table.risk in RISKS else inferred_risk(statement, tree)
-    if not _check_effect(context, tool, statement, tree, risk, database):
+    if not _check_effect(context, tool, risk, database, is_change=changes_data(statement, tree)):
         return None
     spec = SqlTool(
         name=tool.name,
@@ -160,8 +160,8 @@ Problem = tuple[str, tuple[str, ...], str]
 
 def _param_problems(statement: Statement, params: tuple[Property, ...]) -> Iterator[Problem]:
     known = {param.name: param for param in params}
-    used = {part.name for part in (*statement.values, *statement.identifiers)}
-    for name in dict.fromkeys(part.name for part in (*statement.values, *statement.identifiers)):
+    used = [*(part.name for part in statement.values), *(part.name for part in statement.identifiers)]
+    for name in dict.fromkeys(used):
         if name not in known:
             yield f"`sql` uses the unknown parameter `{name}`", ("sql",), f"add `params.{name}`"
     for name in known:
@@ -199,12 +199,10 @@ def _choices(param: Property) -> tuple[str, ...]:
     return tuple(param.constraints.get("enum", ()))
 
 
-def _check_effect(
-    context: ResolveContext, tool: KindTool, statement: Statement, tree: Any, risk: Risk, database: Database
-) -> bool:
+def _check_effect(context: ResolveContext, tool: KindTool, risk: Risk, database: Database, *, is_change: bool) -> bool:
     """Return whether the effect of a statement agrees with its risk and its database; report it if not."""
     at = (*tool.table.at, "risk") if tool.table.risk else (*tool.table.at, "sql")
-    if risk is Risk.READ and changes_data(statement, tree):
+    if risk is Risk.READ and is_change:
         message = f"the risk of `{tool.name}` is `read`, but its statement changes data"
         context.error("TM365", message, at, hint="write `write` or `destructive`, or remove `risk`")
         return False

@@ -163,7 +163,7 @@ class SqliteSchema:
         self._connection.close()
 
 
-def _authorize(action: int, first: str | None, second: str | None, _schema: Any, _source: Any) -> int:
+def _authorize(action: int, _first: str | None, second: str | None, _schema: Any, _source: Any) -> int:
     leaves = action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA)
     loads = action == sqlite3.SQLITE_FUNCTION and str(second).lower() == "load_extension"
     return sqlite3.SQLITE_DENY if leaves or loads else sqlite3.SQLITE_OK

@@ -24,11 +24,11 @@ class DatabaseTable(PartialTable):
     The path of a file is relative to the working directory of the server.
     """
     url_env: str = key(VARIABLE, default="")
-    """Environment variable with the URL, such as `postgresql://USER:PASSWORD@HOST/NAME`. It replaces `url` if it is set."""
+    """Environment variable with the URL, such as `postgresql://USER:PASSWORD@HOST/NAME`. If set, it replaces `url`."""
     dialect: Literal["", "sqlite", "postgresql", "mysql", "duckdb"] = ""
     """Dialect of its statements; required without `url`. MariaDB has that of MySQL."""
     schema: str = key(PATH, default="")
-    """SQL file with the tables of a SQLite database, such as `manifest/books.sql`: `generate` prepares each statement."""
+    """SQL file with the tables of a SQLite database, such as `books.sql`, in which `generate` prepares statements."""
     summary: str = key(SUMMARY, default="")
     """Purpose of the database in one line."""
     category: str = ""
