@@ -17,7 +17,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects.sqlite.base import SQLiteIdentifierPreparer
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import QueuePool
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.sql.spec import Dialect
 from toolmason_runtime.sql.statement import Style
@@ -125,14 +125,9 @@ class SqliteDriver(Driver):
     style = "qmark"
 
     def engine(self, url: URL, *, read_only: bool) -> Engine:
-        """Return an engine for an existing file, or for a private database in memory."""
+        """Return an engine for an existing file, or for empty databases in memory."""
         if not url.database or url.database == ":memory:":
-            return _engine(
-                url.set(query={}),
-                poolclass=StaticPool,
-                creator=lambda: _sqlite(":memory:", read_only=read_only),
-                **dict.fromkeys(("pool_size", "max_overflow", "pool_timeout"), None),
-            )
+            return _engine(url.set(query={}), creator=lambda: _sqlite(":memory:", read_only=read_only))
         path = Path(url.database).expanduser().absolute()
         if not path.is_file():
             raise ToolError(
