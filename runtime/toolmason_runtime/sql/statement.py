@@ -96,7 +96,7 @@ _TOKENS: Final[Mapping[Dialect, tuple[tuple[str, str], ...]]] = {
         _NAME,
         _BACKTICKS,
         ("name", r"\[[^\]]*\]"),
-        ("foreign", rf"\?\d*|[@$]{_WORD}"),
+        ("foreign", r"\?\d*|[@$]\w+"),
     ),
     "postgresql": (
         _LINE_COMMENT,

@@ -23,8 +23,8 @@ __all__ = ["mysql_url", "postgresql_url"]
 
 TABLES = (
     "create table customers (id integer primary key, name varchar(80) not null, photo {blob})",
-    "create table orders (id integer primary key, customer_id integer references customers(id), "
-    'total numeric(10, 2), "Odd Name" varchar(10), day date)',
+    """create table orders (id integer primary key, customer_id integer references customers(id),
+    total numeric(10, 2), "Odd Name" varchar(10), day date)""",
     "create view daily as select day, customer_id from orders",
 )
 QUERIES = """
@@ -35,8 +35,8 @@ select id, total from orders where customer_id = :customer and day > :day limit 
 -- name: get_customer^
 select id, name from customers where name = :name and id in :ids;
 
--- name: other_marks!
-delete from orders where id = $1;
+-- name: other_marks
+select id from orders where id = ?;
 """
 
 
@@ -129,14 +129,16 @@ def test_saved_queries_become_tools(shop_url: str, run: Callable[..., Result], t
     result = run(shop_url, "--name", "shop", "--exclude", "*", "--queries", "queries")
     assert result.exit_code == 0, result.stderr
     tools: dict[str, Any] = tomllib.loads(result.stdout)["tools"]
-    assert list(tools) == ["orders_of_customer", "get_customer"]
-    many, one = tools.values()
+    assert [*tools][:2] == ["orders_of_customer", "get_customer"]
+    many, one = [*tools.values()][:2]
     assert many["summary"] == "List the orders of a customer. The newest first"
     assert many["params"]["customer"]["type"] == "integer"
     assert many["params"]["day"] == {"type": "string", "format": "date", "description": "Value of `day`"}
     assert many["params"]["limit"]["default"] == 20
     assert one["params"]["ids"]["type"] == "integer[]"
-    assert "queries/orders.sql:9:1: other_marks: left out: " in result.stderr or "mysql" in shop_url
+    if shop_url.startswith("sqlite"):
+        problem = "left out: `?` is not a parameter; write `:name`"
+        assert f"queries/orders.sql:9:1: other_marks: {problem}" in result.stderr
     if not shop_url.startswith("mysql"):
         assert (many["returns"], one["returns"]) == ("OrdersOfCustomerRow[]", "GetCustomerRow")
 

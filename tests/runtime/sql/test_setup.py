@@ -90,7 +90,10 @@ async def test_a_wrong_password_is_not_shown(postgresql_url: str, open_shop: Cal
 async def test_a_missing_package_is_one_line(
     dialect: Dialect, module: str, extra: str, open_shop: Callable[[Database], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+    from sqlalchemy.dialects import registry
+
+    monkeypatch.setattr(registry, "impls", {})  # dialects that are loaded
+    for name in [name for name in sys.modules if name.partition(".")[0] in (module, f"{module}_engine")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, "toolmason_runtime.sql.connections", raising=False)

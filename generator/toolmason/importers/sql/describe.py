@@ -112,6 +112,8 @@ def _tables(described: DescribedDatabase, schema: str) -> list[DescribedTable]:
 
     try:
         with described.read() as connection:
+            if described.dialect == "duckdb":
+                return _duckdb_tables(described, connection, schema)
             inspector = inspect(connection)
             names = [(name, False) for name in inspector.get_table_names(schema or None)]
             names += [(name, True) for name in inspector.get_view_names(schema or None)]
@@ -149,6 +151,47 @@ def _table(described: DescribedDatabase, inspector: Any, name: str, schema: str,
     )
 
 
+def _duckdb_tables(described: DescribedDatabase, connection: Connection, schema: str) -> list[DescribedTable]:
+    """Read DuckDB's own catalogue: SQLAlchemy asks for tables of PostgreSQL that it lacks."""
+    within = (schema or "main",)
+    tables = connection.exec_driver_sql(_DUCKDB_TABLES, (*within, *within)).fetchall()[:MAX_TABLES]
+    columns: dict[str, list[Column]] = {}
+    for table, name, kind, nullable, comment in connection.exec_driver_sql(_DUCKDB_COLUMNS, within).fetchall():
+        keys = manifest_type(kind, "duckdb")
+        columns.setdefault(table, []).append(Column(name=name, keys=keys, nullable=nullable, comment=comment or ""))
+    keys_of = {
+        (table, kind): tuple(names)
+        for table, kind, names in connection.exec_driver_sql(_DUCKDB_KEYS, within).fetchall()
+    }
+    return [
+        DescribedTable(
+            name=name,
+            quoted=f"{described.quote(schema)}.{described.quote(name)}" if schema else described.quote(name),
+            is_view=is_view,
+            columns=tuple(columns.get(name, ())),
+            primary_key=keys_of.get((name, "PRIMARY KEY"), ()),
+            foreign_keys=frozenset(keys_of.get((name, "FOREIGN KEY"), ())),
+            comment=comment or "",
+        )
+        for name, is_view, comment in tables
+    ]
+
+
+_DUCKDB_TABLES: Final = """
+select table_name, false, comment from duckdb_tables() where schema_name = ? and not internal
+union all select view_name, true, comment from duckdb_views() where schema_name = ? and not internal
+order by 1
+"""
+_DUCKDB_COLUMNS: Final = """
+select table_name, column_name, data_type, is_nullable, comment from duckdb_columns()
+where schema_name = ? and not internal order by table_name, column_index
+"""
+_DUCKDB_KEYS: Final = """
+select table_name, constraint_type, constraint_column_names from duckdb_constraints()
+where schema_name = ? and constraint_type in ('PRIMARY KEY', 'FOREIGN KEY')
+"""
+
+
 def _comment(inspector: Any, name: str, schema: str | None) -> str:
     try:
         return str(inspector.get_table_comment(name, schema).get("text") or "")
@@ -184,8 +227,8 @@ def _describe_postgresql(described: DescribedDatabase, connection: Connection, s
             text += f"{part.operator} ({mark})" if part.operator and not part.is_parenthesized else mark
         else:
             text += part
-    raw.pgconn.prepare(b"toolmason", text.encode())
-    result = raw.pgconn.describe_prepared(b"toolmason")
+    raw.pgconn.prepare(b"", text.encode())
+    result = raw.pgconn.describe_prepared(b"")
     registry = raw.adapters.types
     found = []
     for index in range(result.nfields):
