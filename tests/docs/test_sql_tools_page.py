@@ -49,7 +49,8 @@ def test_the_calls_of_the_page_print_their_output() -> None:
 def test_a_write_of_the_page_needs_approval(shop: Path) -> None:
     arguments = json.dumps({"id": 2})
     refused = CliRunner().invoke(toolmason, ["call", "mark_paid", arguments])
-    assert "needs user approval" in refused.output
+    assert "Mark the order 2 as paid?" in refused.output
+    assert "Not run: the user declined (mark_paid)" in refused.output
     with sqlite3.connect(shop / "shop.db") as connection:
         assert connection.execute("select paid from orders where id = 2").fetchone() == (0,)
     connection.close()
