@@ -15,7 +15,7 @@ nox.options.sessions = ["check", "lint", "types", "tests"]
 
 ROOT = Path(__file__).parent
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-EVERYTHING = "-e.[toolkit,workbench]"
+EVERYTHING = "-e.[http,toolkit,workbench]"
 TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
 OTHER_SESSIONS = ("--ignore=tests/wheel", "--ignore=tests/converters", "--ignore=tests/site")
@@ -268,7 +268,7 @@ def _test_wheel(session: nox.Session, built: Path) -> None:
     session.install("uv", *_group("tests"))
     # `--force-reinstall`, because an installed wheel of the same version would be kept.
     session.install("--force-reinstall", "--no-deps", str(built))
-    session.install(f"{built}[toolkit,workbench]")
+    session.install(f"{built}[http,toolkit,workbench]")
     _install_npm_packages(session)
     # One process: two would build each environment and release twice.
     session.run("pytest", "tests/wheel", env={"TOOLMASON_WHEEL": str(built)})

@@ -42,8 +42,8 @@ LOCKS: Final[Mapping[str, tuple[str, Callable[[Project], list[str]]]]] = {
         lambda project: [*_server(project), *_extra(project, "toolkit"), *project["build-system"]["requires"]],
     ),
     "server.txt": (
-        "# What `toolmason[workbench]` needs: the image of Workbench, and its SBOM. ",
-        lambda project: [*_server(project), *_extra(project, "workbench")],
+        "# What `toolmason[http,workbench]` needs: the image of Workbench, and its SBOM. ",
+        lambda project: [*_server(project), *_extra(project, "http"), *_extra(project, "workbench")],
     ),
     "toolkit.txt": (
         "# What `toolmason[toolkit]` needs. ",

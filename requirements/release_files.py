@@ -13,7 +13,7 @@ from typing import Final
 
 DIRECTORY: Final = Path(__file__).parent
 EXTRAS: Final = {"toolkit": "toolkit.txt", "workbench": "server.txt"}
-"""Extra -> lock with what it needs."""
+"""Extra -> lock with what it needs; that of `workbench` also has what HTTP needs."""
 
 
 def main(wheel: Path, sdist: Path, target: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 
-sys.path.insert(0, str(Path(__file__).parent / "runtime"))
+sys.path.insert(0, str(Path(__file__).parent / "runtime" / "support"))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 sys.path.append(str(Path(__file__).parents[1]))  # for `bench`, after installed packages
 

@@ -54,7 +54,7 @@ def audit() -> ModuleType:
         *("no package", "no network", "no output", "other output"),
     ],
 )
-def test_a_report_states_what_was_checked(
+def test_a_report_counts_checked_and_unchecked_packages(
     packages: Any, errors: str, shown: str, codes: tuple[int, int], *, audit: ModuleType
 ) -> None:
     output = (

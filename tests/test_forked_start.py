@@ -334,7 +334,9 @@ REAL: Final = {
 
 
 @pytest.mark.parametrize(("command", "options"), REAL.values(), ids=REAL)
-def test_what_a_fork_cannot_imitate_is_started(command: list[str], options: dict[str, Any], tmp_path: Path) -> None:
+def test_a_command_that_a_fork_cannot_imitate_is_started(
+    command: list[str], options: dict[str, Any], tmp_path: Path
+) -> None:
     before = forked_start.count()
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, **options)
     assert forked_start.count() == before

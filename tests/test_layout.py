@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import subprocess
@@ -17,16 +18,20 @@ from toolmason.scaffold import lay_out, project_names
 
 REPOSITORY = Path(__file__).parents[1]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 TOOLKIT = {"toolmason", "toolmason_templates"} | {
-    re.split(r"[^\w-]", requirement)[0].replace("-", "_") for requirement in PROJECT["optional-dependencies"]["toolkit"]
+    re.split(r"[^\w-]", requirement)[0].replace("-", "_")
+    for requirement in EXTRAS["toolkit"]
+    if requirement not in EXTRAS["http"]
 }
 """Packages that an author of servers installs and that a running server does not have."""
 ROOTS = {
-    "generator": "toolmason",
-    "runtime": "toolmason_runtime",
-    "handlers": "workbench_handlers",
-    "generated": "workbench_server",
+    "generator": ("toolmason",),
+    "runtime": ("toolmason_runtime",),
+    "handlers": ("workbench_handlers", "workbench_research"),
+    "generated": ("workbench_server",),
 }
+"""The source roots with their packages."""
 STAGES = (
     *(
         "diagnostics",
@@ -56,21 +61,9 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
-    *(
-        "discovery",
-        "chunks",
-        "transports",
-        "programs",
-        "apis",
-        "upstreams",
-        "sql",
-        "kinds",
-        "install",
-        "server",
-        "boot",
-    ),
-    *("serving", "testing"),
+    *("extras", "_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "audit", "remote", "search"),
+    *("discovery", "chunks", "transports", "programs", "apis", "upstreams", "sql", "kinds", "install", "server"),
+    *("boot", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {
@@ -79,6 +72,14 @@ PUBLIC = {"toolmason_runtime"} | {
 """The modules of the runtime that handlers and generated code may import."""
 INTERFACES = {"toolmason.kinds", "toolmason.kinds.kind"}
 """Modules that import later packages for type checkers alone, in `if TYPE_CHECKING:`."""
+USERS_OF_RESEARCH = {
+    "workbench_handlers.doctor.checks",
+    "workbench_handlers.doctor.command",
+    "workbench_handlers.lifespan",
+    "workbench_handlers.research",
+    "workbench_handlers.workflows.feature",
+}
+"""The modules of Workbench that import its research, which is an extra: some of those that the manifest names."""
 BINARY = {".png", ".jpg", ".gif", ".wav", ".ico", ".pdf", ".zip"}
 OF_ONE_MACHINE = tuple(f"{place}/" for place in (REPOSITORY, Path.home(), Path(sys.prefix)))
 """Paths that exist on this machine only."""
@@ -140,7 +141,7 @@ def _module(name: str, known: dict[str, str]) -> str:
 
 
 def packages(graph: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The graph of modules as one of the packages directly below the top."""
+    """The graph of modules as one of the packages directly below those of the top; these are empty."""
     result: dict[str, set[str]] = {}
     for name, used in graph.items():
         package = _package(name)
@@ -150,11 +151,10 @@ def packages(graph: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def _package(module: str) -> str:
-    """Return the package below the top that has a module. Each kind of tools counts as one: `kinds.http`."""
-    names = module.split(".")[1:]
-    if names[:1] == ["kinds"] and len(names) > 1 and (REPOSITORY / "generator/toolmason/kinds" / names[1]).is_dir():
-        return f"kinds.{names[1]}"
-    return names[0] if names else ""
+    """Return the package below the top that has a module. Each kind of tools counts as one: `toolmason.kinds.http`."""
+    names = module.split(".")
+    is_kind = names[1:2] == ["kinds"] and (REPOSITORY / "generator" / "/".join(names[:3])).is_dir()
+    return ".".join(names[: 3 if is_kind else 2]) if len(names) > 1 else ""
 
 
 def cycle(graph: dict[str, set[str]]) -> list[str]:
@@ -186,16 +186,28 @@ def test_no_module_imports_itself_through_others(root: str) -> None:
 @pytest.mark.parametrize("root", ["generator", "runtime", "handlers"])
 def test_no_package_imports_itself_through_others(root: str) -> None:
     graph = packages(modules(root))
-    graph.pop("", None)  # The top package exports names of the others lazily.
+    graph.pop("", None)  # A top package exports names of the others lazily.
     assert cycle(graph) == []
 
 
 @pytest.mark.parametrize(("root", "order"), [("generator", STAGES), ("runtime", LAYERS)])
 def test_packages_import_only_earlier_ones(root: str, order: tuple[str, ...]) -> None:
     graph = packages(modules(root))
+    top_package, *_ = ROOTS[root]
+    order = tuple(f"{top_package}.{name}" for name in order)
     assert set(graph) - {""} == set(order)
     later = {(name, used) for name in order for used in graph[name] - {""} if order.index(used) > order.index(name)}
     assert later == set()
+
+
+def test_only_modules_that_the_manifest_names_import_the_research_of_workbench() -> None:
+    graph = modules("handlers")
+    importing = {name for name, used in graph.items() if any(top(other) == "workbench_research" for other in used)}
+    manifest = (REPOSITORY / "manifest" / "workbench.toml").read_text(encoding="utf-8")
+    named = re.findall(r'^(?:handler|lifespan|startup_check) = "([\w.]+):\w+"$', manifest, re.MULTILINE)
+
+    assert {name for name in importing if top(name) != "workbench_research"} == USERS_OF_RESEARCH
+    assert {f"workbench_handlers.{module}" for module in named} >= USERS_OF_RESEARCH
 
 
 @pytest.mark.parametrize("root", ["handlers", "generated"])
@@ -234,7 +246,7 @@ def test_the_toolkit_and_the_runtime_import_no_server() -> None:
         for root in ("generator", "runtime")
         for path, source in sources(root).items()
         for name in imported(source)
-        if top(name) in {"workbench_handlers", "workbench_server"}
+        if top(name) in {"workbench_handlers", "workbench_research", "workbench_server"}
     }
     assert found == set()
 
@@ -303,3 +315,63 @@ def test_every_text_ends_with_one_line_feed_and_has_no_carriage_return() -> None
         if b"\r" in data or (data and (not data.endswith(b"\n") or data.endswith(b"\n\n")))
     ]
     assert wrong == []
+
+
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """The line and the text of each docstring in a module, those after constants and fields included."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text), lineno=line)):
+                yield line, inspect.cleandoc(text)
+
+
+def bare_identifiers(docstring: str) -> list[str]:
+    """Identifiers in the sentences of a docstring that are not in backticks: `snake_case` and `call()`.
+
+    Code (indented, or with a prompt), quotations, addresses, names of constants and the names before texts in `Args:`
+    are skipped.
+    """
+    prose = re.sub(r"``.+?``|`[^`]*`", "``", docstring, flags=re.DOTALL)
+    prose = re.sub(r"https?://\S+|\"[^\"\n]*\"", "", prose)
+    found: list[str] = []
+    in_section = False
+    for line in prose.splitlines():
+        if line and not line.startswith(" "):
+            in_section = re.fullmatch(r"(Args|Attributes|Raises|Returns|Yields):", line) is not None
+        if line.startswith(">>>") or (line.startswith(" ") and not in_section):
+            continue
+        text = re.sub(r"^ +\*{0,2}[\w.]+:", "", line)
+        found += [name for name in re.findall(r"\b[A-Za-z]\w*_\w+|\b[A-Za-z_]\w*\(\)", text) if name != name.upper()]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("docstring", "found"),
+    [
+        ("Return the seconds after an attempt, count_by_severity from 0.", ["count_by_severity"]),
+        ("One run_attempt: start the program.", ["run_attempt"]),
+        ("Call close() at the end.", ["close()"]),
+        ("Return it.\n\nArgs:\n    key: one of other_keys.\n", ["other_keys"]),
+        ("Return `a_b`, the value of `close()`, or of `a\nb_c`.", []),
+        ("Return it.\n\nArgs:\n    max_bytes: its size.\n    **more_names: others.\n", []),
+        ("An example:\n\n    value = some_call()\n", []),
+        ("Text.\n\n>>> some_call()", []),
+        ('See https://example.com/a_b, or "a_b".', []),
+        ("GH_TOKEN or NOT_FOUND.", []),
+        ("Any text (in parentheses), f(x) and __all__ of x-y.", []),
+    ],
+)
+def test_an_identifier_without_backticks_is_recognised(docstring: str, found: list[str]) -> None:
+    assert bare_identifiers(docstring) == found
+
+
+def test_identifiers_in_docstrings_have_backticks() -> None:
+    # Docstrings in generated/ are texts of the manifest.
+    found = [
+        f"{path}:{line}: {name}"
+        for path, source in sources(".").items()
+        if not path.startswith("generated/") and "tests/golden/" not in path
+        for line, text in docstrings(source)
+        for name in bare_identifiers(text)
+    ]
+    assert found == []

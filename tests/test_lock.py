@@ -27,7 +27,7 @@ WANTED = {
         *EXTRAS["toolkit"],
         *PROJECT["build-system"]["requires"],
     ],
-    "server.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["workbench"]],
+    "server.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["http"], *EXTRAS["workbench"]],
     "toolkit.txt": [*PROJECT["project"]["dependencies"], *EXTRAS["toolkit"]],
     "tools.txt": PROJECT["dependency-groups"]["tools"],
 }
@@ -91,7 +91,7 @@ def needed(lock: str, inside: dict[str, str]) -> list[str]:
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 @pytest.mark.parametrize("lock", WANTED)
-def test_lock_has_what_the_requirements_require(lock: str, python: str, platform: str) -> None:
+def test_lock_contains_all_requirements(lock: str, python: str, platform: str) -> None:
     inside = environment(python, platform)
     names = needed(lock, inside)
 
@@ -147,11 +147,11 @@ def test_new_projects_have_the_tools_of_this_repository() -> None:
     assert "do not edit" not in theirs[0]
 
 
-def test_there_is_no_other_lock() -> None:
+def test_only_the_expected_lock_files_exist() -> None:
     assert {path.name for path in (ROOT / "requirements").glob("*.txt")} == WANTED.keys()
 
 
-def test_hooks_install_what_is_in_the_lock() -> None:
+def test_hooks_install_the_locked_packages() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
     assert len(hooks) == 2

@@ -11,7 +11,10 @@ import pytest
 
 pytestmark = pytest.mark.real_start(reason="shows what a start imports")
 
-HEAVY = {"pydantic", "mcp", "mcp_types", "jinja2", "workbench_handlers", "jsonschema", "datamodel_code_generator"}
+HEAVY = {
+    *("pydantic", "mcp", "mcp_types", "jinja2", "jsonschema", "datamodel_code_generator"),
+    *("workbench_handlers", "workbench_research"),
+}
 
 ANSWERING = """
 import asyncio, json, sys

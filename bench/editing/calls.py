@@ -91,7 +91,7 @@ def perform(editor: Editor, task: Task) -> Outcome:
 
 
 def _repair(task: Task, error: str, send: Callable[[str, Arguments], Reply]) -> Arguments:
-    """Return the next call after an error, with the mode that the error names. If it names read_files, read first."""
+    """Return the next call after an error, with the mode that the error names. If it names `read_files`, read first."""
     if task.appended and APPEND in error:
         return {"match_text": APPEND, "new_string": task.appended}
     if "read_files" in error or task.appended:

@@ -1,6 +1,6 @@
 """Write the picture of the diagnostics: what `toolmason check` prints in a terminal for picture/library.toml.
 
-python docs/source/diagnostics_picture.py
+Usage: `python docs/source/diagnostics_picture.py`.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from toolmason_runtime.programs import Projects
 
 from workbench_handlers.editing.state import EditingState, editing_state
-from workbench_handlers.model_backends import logs
-from workbench_handlers.research.state import Research
 from workbench_handlers.state import Workspace, project_paths, workspace
 from workbench_handlers.workflows.answers import RecentAnswers
+from workbench_research.model_backends import logs
+from workbench_research.state import Research
 from workbench_server.options import Options
 
 

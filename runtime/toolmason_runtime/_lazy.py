@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from toolmason_runtime.extras import HTTP, MODULES, missing_extra
+
 
 def lazy_exports(package: str, exports: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
     """Return a module-level `__getattr__` for `package`; `exports` lists the public names of each module.
@@ -17,6 +19,12 @@ def lazy_exports(package: str, exports: Mapping[str, Sequence[str]]) -> Callable
     def getattr_(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(modules[name]), name)
+        try:
+            return getattr(import_module(modules[name]), name)
+        except ModuleNotFoundError as error:
+            is_optional = (error.name or "").partition(".")[0] in MODULES[HTTP]
+            if is_optional and (problem := missing_extra(f"`{name}`", HTTP)):
+                raise ImportError(problem) from error
+            raise
 
     return getattr_

@@ -71,16 +71,20 @@ _LIST: Final = b'"":0'
 """The member of a result that the members of a prepared list replace."""
 
 
-def open_session(main_file: str, *, startup_check: str = "", options: tuple[Checked, ...] = ()) -> Opened | None:
+def open_session(
+    main_file: str, *, startup_check: str = "", options: tuple[Checked, ...] = (), extra: str = ""
+) -> Opened | None:
     """Answer requests until one needs the whole server; return the session. Exit the process at the end of the input.
 
     Return None before anything is read if the prepared answers do not apply to this command line or environment, if an
-    option is missing or invalid, or if their file is missing, damaged or older than the catalogue.
+    option is missing or invalid, if the extra is not installed, or if their file is missing, damaged or older than the
+    catalogue.
 
     Args:
         main_file: `__main__.py` of the generated package.
         startup_check: `module:function`, as for `server.command.Command`.
         options: the options that are required or no texts. The server itself reports a missing or invalid one.
+        extra: extra of toolmason that tools need, as for `server.command.Command`, which reports a missing one.
     """
     if sys.platform == "win32" or (variant := _VARIANTS.get(tuple(sys.argv[1:]))) is None:
         return None
@@ -88,6 +92,8 @@ def open_session(main_file: str, *, startup_check: str = "", options: tuple[Chec
     if os.isatty(0) or os.environ.get(_POLICY):
         return None
     if options and not _is_complete(options):
+        return None
+    if extra and _is_missing(extra):
         return None
     if any(name.endswith(_AUDIT) for name in os.environ):
         return None  # the server opens its audit log before it answers
@@ -98,6 +104,12 @@ def open_session(main_file: str, *, startup_check: str = "", options: tuple[Chec
         return None
     try_to_protect_memory()
     return _Opening(prepared, startup_check).serve()
+
+
+def _is_missing(extra: str) -> bool:
+    from toolmason_runtime.extras import missing_extra
+
+    return bool(missing_extra("", extra))
 
 
 def _is_complete(options: tuple[Checked, ...]) -> bool:

@@ -19,7 +19,7 @@ MAX_COMPARED_CHARS: Final = 600_000
 
 _left: ContextVar[list[int] | None] = ContextVar("characters left", default=None)
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W_]+")
-"""One word of a name in snake_case, camelCase or kebab-case: `max`, `Depth` in `maxDepth`."""
+"""One word of a name in `snake_case`, `camelCase` or `kebab-case`: `max`, `Depth` in `maxDepth`."""
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str:

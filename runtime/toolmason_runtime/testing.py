@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from toolmason_runtime.extras import HTTP, require_extra
 from toolmason_runtime.protocol.selection import Selection
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def ask(
         ask("my_server", lambda client: client.call_tool("count_words", {"text": "to be"}))
         ```
     """
+    require_extra("`toolmason_runtime.testing`", HTTP)
     from mcp import Client, StdioServerParameters
 
     server = StdioServerParameters(
@@ -93,6 +95,7 @@ async def connected(
             result = await client.call_tool("count_words", {"text": "to be"})
         ```
     """
+    require_extra("`toolmason_runtime.testing`", HTTP)
     from mcp import Client
     from mcp.types import ElicitResult
 

@@ -50,7 +50,7 @@ def text_of(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-def test_the_client_lists_searches_and_calls_what_it_found(converse: Callable[[Talk], None]) -> None:
+def test_the_client_lists_searches_and_calls_a_found_tool(converse: Callable[[Talk], None]) -> None:
     async def talk(client: Client) -> None:
         listed = [tool.name for tool in (await client.list_tools()).tools]
         assert listed == ["search", "call", "call_read"]

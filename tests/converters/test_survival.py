@@ -42,7 +42,7 @@ def test_other_words_for_the_same_lose_nothing(wanted: dict[str, Any], got: dict
     ],
     ids=str,
 )
-def test_what_is_lost_is_named(wanted: dict[str, Any], got: dict[str, Any], lost: str) -> None:
+def test_losses_are_named(wanted: dict[str, Any], got: dict[str, Any], lost: str) -> None:
     assert lost in losses(tool(wanted), tool(got))
 
 
@@ -64,7 +64,7 @@ def test_lost_limits_are_named() -> None:
         ("parametersJsonSchema", {"$ref": "#/$defs/A"}),
     ],
 )
-def test_what_gemini_refuses_in_a_field_is_named(field: str, refused: dict[str, Any]) -> None:
+def test_keywords_that_gemini_refuses_in_a_field_are_named(field: str, refused: dict[str, Any]) -> None:
     assert refusals(tool(refused), field) != []
     assert refusals(tool(NUMBER), field) == []
 

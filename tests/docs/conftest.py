@@ -12,7 +12,7 @@ for path in (
     "tests/docs/support",
     "docs/source",
     "tests/clients/support",
-    "tests/workbench/research/support",
+    "tests/research/support",
     "tests/workbench/editing/surfaces/support",
 ):
     sys.path.insert(0, str(ROOT / path))

@@ -13,7 +13,10 @@ from typing import Final
 import pytest
 from pages import ROOT
 
-OURS: Final = re.compile(r"toolmason(\[(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[(jq|telemetry)\])?")
+OURS: Final = re.compile(
+    r"toolmason(\[(http,)?(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[(apis|http|jq|telemetry|\{extra\})\])?"
+)
+"""Our distribution with its extras. `{extra}` is the one of a missing package, in an f-string."""
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl")
 OTHERS: Final = {"climax-mcp==0.5.0", "notes", "nox", "pre-commit", "pytest", "twine", "uv"}
 """Packages of others that our texts install; `notes` is the server of the reader."""

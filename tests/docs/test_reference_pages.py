@@ -19,7 +19,7 @@ RERUN = "run `python docs/source/diagnostics_picture.py`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_is_what_the_code_gives_today(page: Path, file_regression: FileRegressionFixture, tmp_path: Path) -> None:
+def test_page_equals_the_output_of_the_code(page: Path, file_regression: FileRegressionFixture, tmp_path: Path) -> None:
     obtained = tmp_path / page.name
     file_regression.check(PAGES[page](), encoding="utf-8", newline="", fullpath=page, obtained_filename=obtained)
 
@@ -39,7 +39,7 @@ def test_every_rule_has_a_heading_and_a_place_in_the_index() -> None:
         assert f"\n| [{code}](#{code.lower()}) | " in text
 
 
-def test_the_picture_shows_what_the_command_prints_today() -> None:
+def test_the_picture_equals_the_output_of_the_command() -> None:
     picture = diagnostics_picture.PICTURE.read_text(encoding="utf-8")
     assert diagnostics_picture.texts(picture) == diagnostics_picture.texts(diagnostics_picture.render()), RERUN
     assert "url(http" not in picture

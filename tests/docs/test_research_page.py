@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import io
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,23 +25,23 @@ from toolmason_runtime.chunks import memory, shared_work, text
 from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
 
-from workbench_handlers.doctor.checks import INSTALL_GEMINI
 from workbench_handlers.doctor.command import main as doctor
-from workbench_handlers.model_backends import detect, environment, gemini, logs, read_only, selection
-from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.attempt import run_attempt
-from workbench_handlers.model_backends.environment import child_environment
-from workbench_handlers.model_backends.failure_kinds import AttemptError, classify, tool_error
-from workbench_handlers.model_backends.gemini import GeminiAdapter
-from workbench_handlers.model_backends.question import TIMEOUT_S, Question
-from workbench_handlers.model_backends.retry import RetryConfig
-from workbench_handlers.model_backends.selection import COMMANDS
-from workbench_handlers.research import delivery, operations, progress, slots, tools, web_search
-from workbench_handlers.research.error_codes import SPECIFIED, STILL_RUNNING
+from workbench_research import delivery, health_check, operations, progress, slots, tools, web_search
+from workbench_research.doctor.checks import INSTALL_GEMINI
+from workbench_research.error_codes import SPECIFIED, STILL_RUNNING
+from workbench_research.model_backends import detect, environment, gemini, logs, read_only, selection
+from workbench_research.model_backends.adapter import Program
+from workbench_research.model_backends.attempt import run_attempt
+from workbench_research.model_backends.environment import child_environment
+from workbench_research.model_backends.failure_kinds import AttemptError, classify, tool_error
+from workbench_research.model_backends.gemini import GeminiAdapter
+from workbench_research.model_backends.question import TIMEOUT_S, Question
+from workbench_research.model_backends.retry import RetryConfig
+from workbench_research.model_backends.selection import COMMAND, PROGRAM
 from workbench_server.catalogue import CATALOGUE
 
 PAGE = read("docs/research.md")
-HANDLERS = ROOT / "handlers" / "workbench_handlers"
+HANDLERS = ROOT / "handlers"
 SERVER: dict[str, Any] = tomllib.loads((ROOT / "manifest" / "workbench.toml").read_text(encoding="utf-8"))["server"]
 VARIABLES = PAGE.rows("variable", "default", "meaning")
 OF_WORKFLOWS = {quoted(name)[0] for name, *_ in read("docs/workflows.md").rows("variable", "default", "purpose")}
@@ -65,10 +67,19 @@ def test_table_has_every_research_tool_and_its_kind_of_model_and_all_are_read_on
     assert sorted(quoted(name)[0] for name, *_ in rows) == sorted(entries)
     for cell, kind, _ in rows:
         name = quoted(cell)[0]
-        module = web_search if name == "grounding_search" else tools
-        assert re.findall(r"kind=(\w+)", inspect.getsource(getattr(module, name))) == ([kind.upper()] if kind else [])
+        module = {"grounding_search": web_search, "health_check": health_check}.get(name, tools)
+        assert re.findall(r"kind=(\w+)", definition(module, name)) == ([kind.upper()] if kind else [])
         assert entries[name]["tool"]["annotations"]["readOnlyHint"] is True
     assert "query_codebase_tool" in entries["query_codebase"]["aliases"]
+
+
+def definition(module: ModuleType, name: str) -> str:
+    """Return the source of the function or constant `name` of a module."""
+    for node in ast.parse(inspect.getsource(module)).body:
+        match node:
+            case ast.AsyncFunctionDef(name=found) | ast.AnnAssign(target=ast.Name(id=found)) if found == name:
+                return ast.unparse(node)
+    raise AssertionError(name)
 
 
 def test_variables_are_those_of_the_manifest_and_of_the_code() -> None:
@@ -86,7 +97,7 @@ def test_defaults_and_models_are_those_of_the_code() -> None:
     models = {kind: [name or "auto" for name in selection.models(kind, {})] for kind in ("flash", "pro")}
     defaults = {
         "WORKBENCH_BACKEND": "auto",
-        **{variable: command for command, variable in COMMANDS.items()},
+        COMMAND: PROGRAM,
         "WORKBENCH_FLASH_MODELS": ",".join(models["flash"]),
         "WORKBENCH_PRO_MODELS": ",".join(models["pro"]),
         "WORKBENCH_LINGER_SECONDS": f"{operations.LINGER_S:g}",
@@ -151,7 +162,6 @@ def test_error_codes_and_the_example_are_those_of_the_code() -> None:
         ("files of {} MiB together", memory.MAX_FILE_BYTES // 1024**2),
         ("texts of more than {} MiB are always kept", shared_work.MAX_SHARED_BYTES // 1024**2),
         ("A prompt has at most {} MiB", gemini.MAX_PROMPT_BYTES // 1024**2),
-        ("from version {} on", ".".join(map(str, detect.MIN_AGY_VERSION))),
         ("varies by up to {:.0f} percent", RetryConfig().jitter_range * 100),
         ("Answers are kept for an {}.", "hour" if text.TTL_S == 3600 else text.TTL_S),
         ("npm install -g {}", INSTALL_GEMINI.rpartition(" ")[2]),

@@ -47,7 +47,7 @@ CI_INPUTS = 1_000
 """Inputs of each target in CI, beside the corpus."""
 CI_S = 4
 """Seconds after which a target ends in CI: a slow machine tests the first of the same inputs."""
-PACKAGES = ("toolmason", "toolmason_runtime", "workbench_handlers")
+PACKAGES = ("toolmason", "toolmason_runtime", "workbench_handlers", "workbench_research")
 FINDINGS = HERE / "findings"
 
 

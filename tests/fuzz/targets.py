@@ -165,8 +165,8 @@ def json_with_comments(data: bytes) -> object:
 def path_references(data: bytes) -> object:
     from toolmason_runtime import ToolError
 
-    from workbench_handlers.research.at_references import escape_at_signs, path_spellings, resolve_references
     from workbench_handlers.workspace.roots import Root
+    from workbench_research.at_references import escape_at_signs, path_spellings, resolve_references
 
     text = _surrogates(data)
     directory = Path(tempfile.gettempdir(), "project")
@@ -351,8 +351,8 @@ def client_toml(data: bytes) -> object:
 @target
 def secrets_in_text(data: bytes) -> object:
     """A model API's error text: what is masked, and what it says about the failure."""
-    from workbench_handlers.model_backends import error_text
-    from workbench_handlers.model_backends.redaction import redact
+    from workbench_research.model_backends import error_text
+    from workbench_research.model_backends.redaction import redact
 
     text = _text(data)
     redact(text, {"API_KEY": "0123456789abcdef"})

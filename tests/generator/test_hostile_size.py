@@ -177,7 +177,7 @@ def test_outside_of_a_run_every_name_is_compared() -> None:
     assert closest_match("qurey", ["query"]) == "query"
 
 
-def test_a_text_with_many_dots_is_no_long_key(run: Callable[..., Result], project: Project) -> None:
+def test_many_dots_in_a_comment_are_not_a_long_key(run: Callable[..., Result], project: Project) -> None:
     text = project.manifest.read_text(encoding="utf-8")
     project.manifest.write_text(f"# {'. ' * 200}\n{text}\n# {'a.' * 200}\n", encoding="utf-8")
 

@@ -51,12 +51,12 @@ def test_several_manifests_are_named_and_one_can_be_chosen(tmp_path: Path) -> No
     assert find_project(root, Path("manifest/b.toml")).manifest == root.resolve() / "manifest" / "b.toml"
 
 
-def test_no_project_says_how_to_get_one(tmp_path: Path) -> None:
+def test_missing_project_suggests_init(tmp_path: Path) -> None:
     with pytest.raises(ProjectError, match="toolmason init DIR"):
         find_project(tmp_path)
 
 
-def test_named_manifest_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_manifest_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ProjectError, match=r"manifest not found: nothing\.toml"):
         find_project(tmp_path, Path("nothing.toml"))
 
@@ -84,7 +84,7 @@ def test_templates_count_only_where_the_folder_is(tmp_path: Path) -> None:
     assert find_project(root).templates == root.resolve() / "templates"
 
 
-def test_linked_manifest_belongs_to_the_project_the_link_stands_in(tmp_path: Path) -> None:
+def test_linked_manifest_belongs_to_the_project_of_the_link(tmp_path: Path) -> None:
     shared = tmp_path / "shared.toml"
     shared.write_text("edition = 1\n", encoding="utf-8")
     root = lay_out(tmp_path / "house")

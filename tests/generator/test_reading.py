@@ -70,7 +70,7 @@ def test_a_module_of_the_working_directory_is_not_imported_for_a_help_text(modul
     assert "params.sort_keys" in result.stdout, result.output
 
 
-def test_a_module_that_only_the_working_directory_has_is_told_to_be_installed(hostile_folder: Path) -> None:
+def test_a_module_found_only_in_the_working_directory_must_be_installed(hostile_folder: Path) -> None:
     (hostile_folder / "only_here.py").write_text("print('--one  One')", encoding="utf-8")
     result = import_help("python", "-m", "only_here")
 

@@ -293,7 +293,7 @@ TAKES_TOO_LONG = "it is nested too deep or too large to be formatted|formatting 
     ],
     ids=["large", "long chain", "nested Python", "nested JSON", "nested JSON in one line", "nested TOML"],
 )
-def test_output_of_a_template_that_cannot_be_laid_out_or_parsed_is_told(
+def test_oversized_or_unparsable_template_output_is_reported(
     template: str, text: str, told: str, run: Toolmason, project: Project
 ) -> None:
     put(project.template_directory / template, text)
@@ -416,7 +416,9 @@ def test_a_schema_that_is_not_a_file_of_the_project_is_refused(command: list[str
 @needs_links
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", [["check"], ["schema", "check"]], ids=" ".join)
-def test_a_handler_that_is_no_file_of_the_project_is_refused(command: list[str], kind: str, project: Project) -> None:
+def test_a_handler_that_is_not_a_file_of_the_project_is_refused(
+    command: list[str], kind: str, project: Project
+) -> None:
     spoil(project.root / "handlers" / "notes" / "text.py", kind)
     result = in_project(project, command)
 
@@ -470,7 +472,7 @@ def test_a_handler_larger_than_one_mebibyte_is_not_parsed(project: Project) -> N
 
 
 @pytest.mark.parametrize("text", ["a = 1" + "0" * 5000, "a = " + "[" * 5000])
-def test_a_pyproject_that_python_cannot_hold_is_told(text: str, run: Toolmason, project: Project) -> None:
+def test_a_pyproject_that_tomllib_cannot_parse_is_reported(text: str, run: Toolmason, project: Project) -> None:
     put(project.root / "pyproject.toml", text)
     result = run("check")
 
@@ -627,7 +629,7 @@ def test_models_that_a_template_printed_do_not_outlive_it(run: Toolmason, projec
 
 @pytest.mark.parametrize("depth", [100, 200, 600])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_schema_that_nests_too_deep_is_told_where_it_stands(command: list[str], depth: int, project: Project) -> None:
+def test_a_schema_nested_too_deeply_is_reported_with_its_key(command: list[str], depth: int, project: Project) -> None:
     with_schema(project, "{ properties.a = " * depth + "{}" + " }" * depth)
     arguments = [*command, "--manifest", str(project.manifest)]
     result = CliRunner().invoke(toolmason, arguments)

@@ -97,7 +97,7 @@ def test_work_is_done_at_once_and_after_each_change_until_it_is_interrupted(proj
 @pytest.mark.parametrize(
     "name", ["manifest/notes.toml", "templates/docs/index.md.jinja", "handlers/notes/text.py", "handlers/notes/a.json"]
 )
-def test_what_a_run_reads_is_heeded(name: str, project: Project) -> None:
+def test_files_that_generate_reads_are_watched(name: str, project: Project) -> None:
     assert is_input(project.root / name, project)
 
 
@@ -118,7 +118,7 @@ def test_what_a_run_reads_is_heeded(name: str, project: Project) -> None:
         "../elsewhere/handlers/x.py",
     ],
 )
-def test_what_no_run_reads_is_not_heeded(name: str, project: Project) -> None:
+def test_files_that_generate_does_not_read_are_ignored(name: str, project: Project) -> None:
     assert not is_input(Path(os.path.normpath(project.root / name)), project)
 
 
@@ -193,7 +193,7 @@ def test_mistake_in_a_template_is_shown_and_the_watch_goes_on(text: str, watch: 
     watch.wait_for("1 written")
 
 
-def test_missing_handler_is_told_when_its_file_changes(watch: Watch, project: Project) -> None:
+def test_missing_handler_is_reported_when_its_file_changes(watch: Watch, project: Project) -> None:
     replace(project.root / "handlers" / "notes" / "text.py", "async def count_words", "async def count_word")
 
     watch.wait_for("no function `count_words`")

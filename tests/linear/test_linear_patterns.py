@@ -73,11 +73,11 @@ def test_slow_pattern_is_found(pattern: str | bytes, operation: str) -> None:
         pytest.param(r"", "finditer", id="empty"),
     ],
 )
-def test_linear_pattern_is_no_finding(pattern: str, operation: str) -> None:
+def test_linear_pattern_is_not_reported(pattern: str, operation: str) -> None:
     assert not verdict(re.compile(pattern), [operation])
 
 
-def test_attacks_contain_what_leads_to_each_repeat() -> None:
+def test_attacks_contain_the_text_before_each_repeat() -> None:
     texts = {attack.text(4) for attack in attacks(re.compile(r"ab(?:x[^y]*|zz\d+)"))}
 
     assert any(text.startswith("abx") for text in texts)

@@ -14,10 +14,10 @@ import pytest
 PATIENCE_S = 30.0
 """Seconds to wait for a condition."""
 
-HERE = str(Path(__file__).parent)
-sys.path.insert(0, HERE)
+SUPPORT = Path(__file__).parent / "support"
+sys.path.insert(0, str(SUPPORT))
 # git stores no modes, and other users must not be able to read a token.
-Path(HERE, "token_of_tests").chmod(0o600)
+(SUPPORT / "token_of_tests").chmod(0o600)
 
 
 @pytest.fixture(autouse=True)

@@ -47,7 +47,7 @@ import mcp.server.lowlevel, mcp.client.stdio, starlette.applications, uvicorn  #
 
 for name in ("fcntl", "resource", "pwd"):
     sys.modules[name] = None
-for top in ("toolmason_runtime", "workbench_handlers", "workbench_server"):
+for top in ("toolmason_runtime", "workbench_handlers", "workbench_research", "workbench_server"):
     package = importlib.import_module(top)
     for module in pkgutil.walk_packages(package.__path__, f"{top}."):
         if module.name != "toolmason_runtime.programs.launcher":  # a program of its own, for Linux

@@ -80,5 +80,5 @@ def test_an_error_of_a_question_is_raised_as_it_is() -> None:
 def test_fixtures_give_each_test_a_client(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(TESTS)
-    pytester.syspathinsert(Path(__file__).parent)
+    pytester.syspathinsert(Path(__file__).parent / "support")
     pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider").assert_outcomes(passed=3)

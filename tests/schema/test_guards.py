@@ -294,11 +294,11 @@ EVERYWHERE = {
 """The answers in which each tool's schema stands."""
 
 
-def test_no_tool_in_any_style_and_any_answer_carries_what_a_provider_refuses() -> None:
+def test_no_answer_contains_a_schema_that_a_provider_refuses() -> None:
     assert offences(CATALOGUE) == {}
 
 
-def test_every_tool_is_seen_in_every_style_and_every_answer_that_tells_schemas() -> None:
+def test_every_tool_is_seen_in_every_style_and_every_answer_with_schemas() -> None:
     seen = {(each.style, each.answer, each.tool) for each in sent(CATALOGUE) if each.key != "outputSchema"}
 
     assert seen >= {(*place, tool) for place in EVERYWHERE for tool in CATALOGUE["tools"]}
@@ -500,7 +500,7 @@ def test_file_for_openai_wraps_functions() -> None:
 
 
 def item_of_files(schema: Any) -> dict[str, Any]:
-    """Return the schema of one of the `files` of read_files, with lower-case types and without null."""
+    """Return the schema of one of the `files` of `read_files`, with lower-case types and without null."""
     files = _not_null(schema["properties"]["files"])
     assert files["type"].lower() == "array"
     return _not_null(files["items"])

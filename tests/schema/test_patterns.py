@@ -21,7 +21,7 @@ from toolmason.schema.patterns import matches_name, to_ecma_pattern
         "(" * 5_000,
     ],
 )
-def test_what_ecma_262_has_stays_as_it_is(pattern: str) -> None:
+def test_a_valid_ecma_262_pattern_is_unchanged(pattern: str) -> None:
     assert to_ecma_pattern(pattern) == pattern
 
 
@@ -38,7 +38,7 @@ def test_what_ecma_262_has_stays_as_it_is(pattern: str) -> None:
         ("{id}]", r"\{id\}\]"),
     ],
 )
-def test_what_is_only_spelled_otherwise_is_spelled_as_it_should_be(written: str, spelled: str) -> None:
+def test_another_spelling_is_translated_to_ecma_262(written: str, spelled: str) -> None:
     assert to_ecma_pattern(written) == spelled
     assert to_ecma_pattern(spelled) == spelled
 
@@ -69,7 +69,7 @@ def test_what_is_only_spelled_otherwise_is_spelled_as_it_should_be(written: str,
         "(" * 1_000,
     ],
 )
-def test_what_ecma_262_does_not_have_is_no_pattern(pattern: str) -> None:
+def test_a_pattern_outside_ecma_262_returns_none(pattern: str) -> None:
     assert to_ecma_pattern(pattern) is None
 
 

@@ -119,7 +119,7 @@ def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
     ],
     ids=lambda each: json.dumps(each)[:60],
 )  # fmt: skip
-def test_construct_is_said_in_the_encoding_that_survives(part: Any, sent: Any) -> None:
+def test_construct_is_rewritten_in_a_portable_encoding(part: Any, sent: Any) -> None:
     assert shown(part) == sent
 
 
@@ -156,7 +156,7 @@ def test_null_of_a_required_value_or_an_item_is_in_words_and_reported(part: Any)
     assert not [each for each in check(projection.schema, Target.MCP) if each.pattern == "null-type"]
 
 
-def test_null_that_means_something_else_than_leaving_out_is_said_to_be_lost() -> None:
+def test_null_beside_a_default_is_reported_as_lossy() -> None:
     projection = advertise({"type": "object", "properties": {"x": {"type": ["integer", "null"], "default": 10}}})
     assert [(each.severity, each.path) for each in projection.findings if each.lossy] == [
         (Severity.NARROWED, "$.properties.x")
@@ -252,17 +252,17 @@ def test_schema_that_is_given_is_not_changed_and_the_answer_is_always_the_same(t
 
 
 @pytest.mark.parametrize("target", Target)
-def test_what_was_projected_stays_as_it_is(target: Target) -> None:
+def test_projection_is_idempotent(target: Target) -> None:
     once = project(HARD, target).schema
     assert project(once, target).schema == once
 
 
-def test_what_is_sent_holds_nothing_that_clients_stumble_over() -> None:
+def test_the_advertised_schema_has_no_keyword_that_clients_mishandle() -> None:
     text = json.dumps(advertise(HARD).schema)
     assert not [word for word in ("$ref", "$defs", "oneOf", "allOf", "const", "title", "null,") if f'"{word}"' in text]
 
 
-def test_changing_the_answer_does_not_change_what_was_given() -> None:
+def test_changing_the_projection_does_not_change_the_original() -> None:
     schema = {"type": "object", "properties": {"x": {"type": "object", "default": {"a": [1]}}}}
     advertise(schema).schema["properties"]["x"]["default"]["a"].append(2)
     assert schema["properties"]["x"]["default"] == {"a": [1]}  # type: ignore[index]  # it is a dict
@@ -332,7 +332,7 @@ def test_provider_is_given_its_own_dialect(target: str, part: Any, given: Any) -
     assert shown(part, target) == given
 
 
-def test_a_map_cannot_be_strict_and_that_is_no_secret() -> None:
+def test_a_map_is_reported_as_narrowed_in_strict_mode() -> None:
     projection = project({"type": "object", "properties": {"x": {"type": "object"}}}, "openai-strict")
     assert projection.narrows
     assert not project({"type": "object", "properties": {"x": TEXT}}, "openai-strict").narrows
@@ -363,9 +363,7 @@ def test_names_that_a_provider_refuses_are_replaced_and_lead_back() -> None:
     ],
     ids=lambda each: json.dumps(each)[:40],
 )
-def test_what_cannot_be_used_is_a_finding_with_a_place_and_never_an_exception(
-    schema: Any, pattern: str, path: str
-) -> None:
+def test_an_unusable_schema_is_a_finding_with_a_path(schema: Any, pattern: str, path: str) -> None:
     projection = advertise(schema)
     refused = [(each.pattern, each.path) for each in projection.findings if each.severity is Severity.REFUSED]
     assert (pattern, path) in refused
@@ -396,7 +394,7 @@ HUGE = 10**4_299
     ids=lambda part: ", ".join(map(str, part)),
 )
 @pytest.mark.parametrize("target", Target)
-def test_nothing_is_raised_for_what_is_hardly_a_schema(part: Any, target: Target) -> None:
+def test_malformed_schemas_raise_no_exception(part: Any, target: Target) -> None:
     json.dumps(shown(part, target))
 
 
@@ -410,7 +408,7 @@ def test_nothing_is_raised_for_what_is_hardly_a_schema(part: Any, target: Target
     ],
     ids=["bound", "value", "name", "nothing fits"],
 )
-def test_what_cannot_be_kept_of_it_is_said(part: Any, pattern: str) -> None:
+def test_lost_parts_of_a_malformed_schema_are_findings(part: Any, pattern: str) -> None:
     found = advertise({"type": "object", "properties": {"x": part}}).findings
     assert pattern in {each.pattern for each in found if each.lossy}
 
@@ -457,7 +455,7 @@ def test_findings_point_into_the_schema_as_it_was_given() -> None:
         ("/properties/\U000e0001", "$.properties['\\udb40\\udc01']"),
     ],
 )
-def test_a_path_tells_names_from_places_and_holds_no_control_characters(pointer: str, path: str) -> None:
+def test_a_path_separates_names_from_indexes_and_escapes_control_characters(pointer: str, path: str) -> None:
     finding = Finding(pointer=pointer, pattern="x", severity=Severity.NOTE, lossy=False, message="")
     assert finding.path == path
 
@@ -478,13 +476,13 @@ def test_a_keyword_that_is_misspelt_names_the_nearest(written: str, meant: str) 
 
 
 @pytest.mark.parametrize("written", ["x-order", "placeholder", "id", "enumNames", "$comment", "optional"])
-def test_a_keyword_of_somebody_elses_is_no_misspelt_one(written: str) -> None:
+def test_a_known_foreign_keyword_is_not_reported_as_misspelt(written: str) -> None:
     (found,) = advertise({"type": "object", "properties": {"x": {"type": "string", written: 3}}}).findings
     assert "did you mean" not in found.message
 
 
 @pytest.mark.parametrize("target", ["mcp", "openai", "anthropic"])
-def test_a_required_name_is_what_the_pattern_that_it_fits_asks_for(target: str) -> None:
+def test_a_required_name_gets_the_schema_of_its_matching_patterns(target: str) -> None:
     part = {
         "type": "object",
         "patternProperties": {"^a": WHOLE, "[0-9]$": {"minimum": 3}, "(b|c)+": TEXT},
@@ -498,7 +496,7 @@ def test_a_required_name_is_what_the_pattern_that_it_fits_asks_for(target: str) 
     assert found["z9"] != found["a"]
 
 
-def test_a_required_name_that_no_pattern_fits_is_what_the_rest_may_be() -> None:
+def test_a_required_name_without_a_matching_pattern_gets_additional_properties() -> None:
     part = {"type": "object", "patternProperties": {"^a": WHOLE}, "required": ["b"]}
     assert shown({**part, "additionalProperties": TEXT}, "openai")["properties"] == {"b": TEXT}
     unsure = {**part, "patternProperties": {"(a|b)*": WHOLE}, "additionalProperties": TEXT}
@@ -533,14 +531,14 @@ def holds_itself() -> dict[str, Any]:
     [bomb(24), nested(400, "items"), nested(400, "allOf"), nested(400, "anyOf"), holds_itself()],
     ids=["bomb", "items", "allOf", "anyOf", "cycle"],
 )
-def test_work_is_bounded_and_what_was_cut_is_said(schema: dict[str, Any], target: Target) -> None:
+def test_work_is_bounded_and_cuts_are_findings(schema: dict[str, Any], target: Target) -> None:
     projection = project(schema, target)
     assert json.dumps(projection.schema).count('"type"') < 50_000
     is_cut = any(each.pattern in {"size", "depth", "recursion"} for each in projection.findings)
     assert is_cut or len(json.dumps(projection.schema)) < MAX_BYTES
 
 
-def test_alternatives_that_require_one_of_their_own_are_told_apart_in_bounded_time() -> None:
+def test_recursive_alternatives_are_distinguished_in_bounded_time() -> None:
     node = {
         "oneOf": [
             {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]},
@@ -586,7 +584,7 @@ def test_a_tuple_without_a_place_is_a_list_that_must_be_empty(part: Any, target:
         ({"prefixItems": [TEXT, WHOLE], "items": NOTHING}, 2),
     ],
 )
-def test_a_list_ends_before_what_nothing_fits_and_says_so(part: Any, most: int, target: Target) -> None:
+def test_an_array_with_an_unsatisfiable_item_gets_max_items_and_a_finding(part: Any, most: int, target: Target) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "array", **part}}}
     sent = project(schema, target)
     assert f'"maxItems": {most}' in json.dumps(sent.schema)
@@ -603,7 +601,7 @@ def test_a_list_ends_before_what_nothing_fits_and_says_so(part: Any, most: int, 
         {"items": {"type": "array", "items": NOTHING, "minItems": 1}, "minItems": 1},
     ],
 )
-def test_a_list_that_must_hold_what_nothing_fits_is_none(part: Any, target: Target) -> None:
+def test_an_array_that_needs_an_unsatisfiable_item_is_unsatisfiable(part: Any, target: Target) -> None:
     of_list = {"type": "array", **part}
     never = {"type": "object", "properties": {"x": of_list}}
     either = {"type": "object", "properties": {"x": {"anyOf": [of_list, TEXT]}}}
@@ -613,7 +611,7 @@ def test_a_list_that_must_hold_what_nothing_fits_is_none(part: Any, target: Targ
 
 
 @pytest.mark.parametrize("name", ["$ref", "a b"])
-def test_a_rule_about_a_name_that_a_provider_refuses_is_said_in_words(name: str) -> None:
+def test_a_rule_about_a_refused_name_is_a_lossy_finding(name: str) -> None:
     part = {"type": "object", "properties": {"x": {"type": "array", "contains": {"properties": {name: TEXT}}}}}
     sent = project(part, "anthropic")
 
@@ -649,7 +647,7 @@ def test_headers_from_arguments_stay_for_mcp_alone() -> None:
     assert shown(part, "openai") == TEXT
 
 
-def test_what_stays_as_it_is_is_a_copy() -> None:
+def test_an_unchanged_part_is_a_copy() -> None:
     part = {"type": "string", "x-mcp-header": {"name": "X-Tenant"}}
     sent = shown(part)
     sent["x-mcp-header"]["name"] = "X-Other"
@@ -695,20 +693,20 @@ def test_a_number_beyond_64_bits_is_in_the_words_that_are_to_say_it(part: Any, w
     assert {2**64 - 1, -(2**64)}.isdisjoint(each for each in sent.values() if isinstance(each, int))
 
 
-def test_a_choice_is_said_however_large_and_a_bound_that_stands_for_none_is_not() -> None:
+def test_a_large_choice_is_described_and_64_bit_bounds_are_not() -> None:
     assert shown({"const": 2**53})["description"] == f"Exactly {2**53}."
     assert shown({"enum": [2**53, 2**53 + 1]})["description"] == f"{2**53} to {2**53 + 1}."
     of_64_bits = {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
     assert shown(of_64_bits) == of_64_bits
 
 
-def test_rules_stand_in_one_order_whichever_was_written_first() -> None:
+def test_the_order_of_rules_does_not_depend_on_the_source() -> None:
     one = {"type": "string", "not": {"const": "a"}, "contentEncoding": "base64"}
     other = {"contentEncoding": "base64", "not": {"const": "a"}, "type": "string"}
     assert list(shown(one, "anthropic")) == list(shown(other, "anthropic")) == ["type", "contentEncoding", "not"]
 
 
-def test_what_holds_itself_often_is_unrolled_less_often() -> None:
+def test_a_definition_with_many_self_references_is_unrolled_fewer_times() -> None:
     wide = {f"c{number}": {"$ref": "#/$defs/N"} for number in range(40)}
     schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/N"}}}
     once = advertise({**schema, "$defs": {"N": {"type": "object", "properties": wide}}}).schema
@@ -763,7 +761,7 @@ def test_a_range_that_the_description_states_is_not_repeated(text: str, is_repea
     assert (sent["minimum"], sent["maximum"]) == (1, 500)
 
 
-def test_the_title_of_a_nullable_definition_is_no_description() -> None:
+def test_the_title_of_a_nullable_definition_is_not_a_description() -> None:
     definitions = {"Point": {"title": "Point", "type": "object", "properties": {"x": {"type": "number"}}}}
     properties = {"p": {"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}}
     sent = advertise({"type": "object", "properties": properties, "$defs": definitions}).schema
@@ -904,7 +902,7 @@ def test_rule_is_written_out_as_it_means_and_its_values_stay(rule: Any, written:
     ],
     ids=lambda each: json.dumps(each)[:50],
 )
-def test_words_about_a_rule_say_what_its_references_lead_to(rule: Any, said: str) -> None:
+def test_the_description_of_a_rule_resolves_its_references(rule: Any, said: str) -> None:
     sent = json.dumps(ruled(rule, "mcp"))
     assert json.dumps(said)[1:-1] in sent
     assert "$ref" not in sent
@@ -996,7 +994,7 @@ def test_words_say_how_many_items_may_fit() -> None:
     ids=json.dumps,
 )
 @pytest.mark.parametrize("target", Target)
-def test_what_a_name_cannot_depend_on_is_said_to_be_left_out(rule: Any, target: Target) -> None:
+def test_a_malformed_dependency_is_a_lossy_finding(rule: Any, target: Target) -> None:
     found = project({"type": "object", "properties": {"a": TEXT}, **rule}, target).findings
     assert [(each.pointer, each.severity) for each in found if each.pattern == "malformed"] == [
         (f"/{next(iter(rule))}/a", Severity.LOSSY)
@@ -1036,7 +1034,7 @@ def test_root_alternatives_that_leave_a_name_open_are_narrowed_and_say_so() -> N
     assert not advertise({"type": "object", "anyOf": closed}).narrows
 
 
-def test_root_alternatives_keep_what_they_say_and_what_they_share() -> None:
+def test_root_alternatives_keep_their_descriptions_and_shared_keywords() -> None:
     parts = [{"required": [name], "description": f"By {name}."} for name in "ab"]
     schema = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "minProperties": 1, "anyOf": parts}
     sent = advertise(schema).schema

@@ -259,7 +259,7 @@ def test_gemini_takes_every_projection(schema: dict[str, Any], target: str) -> N
 
 @settings(max_examples=30)
 @given(names=st.lists(st.sampled_from([*NAMES, "c", "d"]), min_size=2, unique=True), inner=parts())
-def test_arguments_stand_in_the_order_of_the_original(names: list[str], inner: Any) -> None:
+def test_properties_keep_the_order_of_the_original(names: list[str], inner: Any) -> None:
     takes_all: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"x": inner}}]}
     properties = dict.fromkeys(names, takes_all)
     definitions = {name: {"type": "string"} for name in DEFINED}
@@ -272,7 +272,7 @@ def test_arguments_stand_in_the_order_of_the_original(names: list[str], inner: A
 
 @settings(max_examples=50)
 @given(schema=schemas())
-def test_what_is_advertised_is_plain_json_schema_of_both_drafts(schema: dict[str, Any]) -> None:
+def test_the_advertised_schema_is_valid_in_draft_7_and_2020_12(schema: dict[str, Any]) -> None:
     advertised = advertise(schema).schema
 
     Draft202012Validator.check_schema(advertised)

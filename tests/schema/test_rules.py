@@ -260,7 +260,7 @@ def test_no_two_rows_speak_of_the_same_pattern_of_one_target() -> None:
     assert sorted(set(keys)) == sorted(keys)
 
 
-def test_every_row_says_why_and_where_it_was_seen() -> None:
+def test_every_row_has_a_reason_a_source_and_a_date() -> None:
     for rule in providers().rules:
         assert rule.reason, rule.pattern
         assert not rule.reason.endswith("."), rule.pattern
@@ -275,7 +275,7 @@ def test_every_target_has_rules_and_only_its_own() -> None:
 
 
 @pytest.mark.parametrize(("rule", "target"), ROWS, ids=name_of)
-def test_rule_speaks_of_what_breaks_it_and_not_of_its_near_twin(rule: Rule, target: Target) -> None:
+def test_rule_reports_its_violation_and_accepts_a_similar_valid_schema(rule: Rule, target: Target) -> None:
     case = {**CASES, **UNLISTED}[rule.pattern]
     pattern = case.pointer.rpartition("/")[2] if rule.pattern in UNLISTED else rule.pattern
     before = copy.deepcopy(case.breaks)
@@ -332,7 +332,7 @@ def test_property_named_like_a_keyword_is_a_property_at_every_level(target: Targ
     assert {finding.pattern for finding in check(deeper, target)} <= usual
 
 
-def test_property_named_like_a_reference_is_no_reference() -> None:
+def test_property_named_like_a_reference_is_not_a_reference() -> None:
     schema = tool(**{"$ref": {"type": "string"}, "$defs": {"type": "object", "properties": {"$ref": TEXT}}})
 
     assert {finding.pattern for finding in check(schema, "mcp")} == {"property-name", "nested-property-name"}
@@ -440,7 +440,7 @@ def test_zero_is_lost_as_each_api_loses_it() -> None:
     ]
 
 
-def test_zero_that_the_description_says_is_not_lost() -> None:
+def test_zero_bound_in_the_description_is_not_reported() -> None:
     said = tool(a={"type": "INTEGER", "minimum": 0, "description": "0 or more."})
     not_said = tool(a={"type": "INTEGER", "minimum": 0, "description": "10 or 0.5 or v0."})
 
@@ -464,7 +464,7 @@ def test_portable_encodings_are_taken_without_a_word_by_the_clients_of_an_mcp_se
     assert check(schema, "mcp") == ()
 
 
-def test_keyword_that_a_target_does_not_know_is_not_asked_what_it_holds() -> None:
+def test_value_of_an_unknown_keyword_is_not_checked() -> None:
     schema = tool(a={"type": "string", "nullable": "yes", "propertyOrdering": 5})
 
     assert {finding.pattern for finding in check(schema, "anthropic")} == {"nullable"}
@@ -480,14 +480,14 @@ def test_rule_that_only_adds_to_a_schema_needs_no_type() -> None:
     assert patterns == {"if", "then", "const"}
 
 
-def test_names_that_depend_on_a_name_are_no_schemas() -> None:
+def test_dependencies_on_names_are_not_checked_as_schemas() -> None:
     schema = {**tool(a=TEXT, b=TEXT), "dependencies": {"a": ["b"]}}
 
     assert {finding.pattern for finding in check(schema, "mcp")} == {"dependencies"}
     assert check(schema, "anthropic") == ()
 
 
-def test_findings_stand_in_the_order_of_the_document() -> None:
+def test_findings_are_in_document_order() -> None:
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
@@ -632,7 +632,7 @@ def test_bottomless_and_huge_schemas_end_soon(name: str, target: Target) -> None
 
 
 @pytest.mark.parametrize("name", ["400 levels", "holds itself", "shared 40 levels", "wide"])
-def test_one_finding_says_where_the_walk_stopped(name: str) -> None:
+def test_one_finding_shows_where_the_walk_stopped(name: str) -> None:
     stops = [each for each in check(BOUNDED[name], "openai") if each.pattern in {"too-deep", "too-large"}]
 
     assert stops

@@ -140,7 +140,7 @@ REFUSED_BY_THE_MESSAGE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("schema", REFUSED_BY_THE_MESSAGE, ids=lambda schema: ascii(schema)[:60])
-def test_what_the_message_refuses_the_rules_refuse(schema: dict[str, Any]) -> None:
+def test_rules_refuse_schemas_that_the_message_refuses(schema: dict[str, Any]) -> None:
     inner = schema if schema == nested(100) else tool(a={**TEXT, **schema})
 
     assert message_refuses(inner)
@@ -166,7 +166,7 @@ TAKEN_BY_BOTH: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("schema", TAKEN_BY_BOTH, ids=lambda schema: ascii(schema)[:60])
-def test_what_the_rules_pass_the_message_takes(schema: dict[str, Any]) -> None:
+def test_the_message_accepts_schemas_that_the_rules_accept(schema: dict[str, Any]) -> None:
     assert refusals(schema, Target.GEMINI_PARAMETERS) == []
     assert message_refuses(schema) == ""
 
@@ -321,7 +321,7 @@ def test_every_keyword_of_the_metaschema_is_one_the_rules_know() -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(schema=st.builds(lambda inner: {"type": "object", "properties": {"a": inner}}, JSON_SCHEMAS))
-def test_rules_of_anthropic_and_mcp_call_malformed_just_what_the_metaschema_refuses(schema: dict[str, Any]) -> None:
+def test_anthropic_and_mcp_refuse_exactly_the_schemas_that_the_metaschema_refuses(schema: dict[str, Any]) -> None:
     is_valid = METASCHEMA.is_valid(schema)
 
     for target in (Target.ANTHROPIC, Target.MCP):

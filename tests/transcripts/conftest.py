@@ -3,4 +3,4 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "workbench" / "research" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "research" / "support"))

@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tomllib
 import venv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -149,6 +151,174 @@ def test_without_the_toolkit_the_command_names_the_missing_extra(environment: Ca
     assert "Traceback" not in run.stderr
 
 
+ENGINE = ("--engine", "sdk")
+NEEDS_HTTP = "needs an extra: pip install 'toolmason[http]'; a project requires it in pyproject.toml"
+NEEDS_APIS = NEEDS_HTTP.replace("[http]", "[apis]")
+
+
+@pytest.mark.parametrize("flags", [("--http",), ("--http", "--workers", "2"), ENGINE])
+def test_without_the_extra_a_flag_that_needs_it_names_it(
+    environment: Callable[[str], Environment], flags: Sequence[str]
+) -> None:
+    run = environment("").run("toolmason-workbench", *flags)
+
+    assert run.returncode == 2
+    assert run.stderr == f"toolmason-workbench: {' '.join(flags[:1] if flags != ENGINE else flags)} {NEEDS_HTTP}\n"
+
+
+def test_the_base_installation_has_no_package_of_the_extras(environment: Callable[[str], Environment]) -> None:
+    code = "import importlib.metadata as m; print(*sorted(each.name.lower() for each in m.distributions()))"
+    names = set(environment("").run("python", "-c", code).stdout.split())
+
+    assert {"anyio", "pydantic", "toolmason"} < names
+    assert not names & {
+        "cryptography",
+        "httpcore2",
+        "httpx2",
+        "mcp",
+        "opentelemetry-api",
+        "pyjwt",
+        "starlette",
+        "uvicorn",
+    }
+    assert len(names) <= 16
+
+
+KINDS = {
+    "apis": """
+[apis.shop]
+base_url = "$SHOP"
+category = "books"
+
+[tools.ask]
+summary = "Find a book"
+api = "shop"
+http = "GET /books"
+risk = "read"
+""",
+    "http": """
+[upstreams.books]
+command = ["$WORKBENCH", "--root", ".", "--classic"]
+category = "books"
+
+[tools.ask]
+summary = "List the directories of the books"
+upstream = "books"
+upstream_tool = "list_allowed_directories"
+hints = { read_only = true, destructive = false, idempotent = true, open_world = false }
+input_schema = { type = "object" }
+""",
+}
+"""Extra -> tables of a tool that needs it."""
+
+
+@pytest.fixture(scope="session")
+def book_server(
+    environment: Callable[[str], Environment], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
+    """Return the generated packages of a server whose tool `ask` needs an extra."""
+
+    def generated(extra: str) -> Path:
+        project = tmp_path_factory.mktemp(f"with-{extra}")
+        head = (
+            'edition = 1\nserver = { name = "library", package = "library_server" }\n'
+            'discovery.style = "classic"\ncategories.books.summary = "Books"\n'
+        )
+        (project / "manifest.toml").write_text(head + KINDS[extra], encoding="utf-8")
+        run = environment("toolkit").run("toolmason", "generate", "--manifest", "manifest.toml", cwd=project)
+        assert run.returncode == 0, run.stderr
+        return project / "generated"
+
+    return generated
+
+
+@pytest.mark.parametrize(("extra", "kind"), [("apis", "api"), ("http", "upstream")])
+def test_without_the_extra_a_server_whose_tool_needs_it_does_not_start(
+    environment: Callable[[str], Environment], book_server: Callable[[str], Path], extra: str, kind: str
+) -> None:
+    bare, generated = environment(""), book_server(extra)
+
+    run = bare.run("python", "-m", "library_server", cwd=generated)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert run.stderr == f"library: a tool with `{kind}` {NEEDS_HTTP if extra == 'http' else NEEDS_APIS}\n"
+
+    listed = bare.run("python", "-m", "library_server", "--list-tools", cwd=generated)
+    assert listed.stdout.startswith("ask: ")
+
+
+class Shop(BaseHTTPRequestHandler):
+    """An API that lists one book."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(b'["Dune"]')
+
+    def log_message(self, *_: object) -> None:
+        """Keep stderr empty."""
+
+
+@pytest.fixture
+def shop() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Shop) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+ANSWERS = {"apis": "Dune", "http": "given when the server was started"}
+
+
+@pytest.mark.parametrize("extra", KINDS)
+def test_with_the_extra_a_tool_that_needs_it_answers(
+    environment: Callable[[str], Environment],
+    book_server: Callable[[str], Path],
+    overheard: Any,
+    shop: str,
+    extra: str,
+) -> None:
+    installed = environment(extra)
+    variables = {**ENVIRONMENT, "SHOP": shop, "WORKBENCH": str(installed.program("toolmason-workbench"))}
+    python, generated = str(installed.program("python")), book_server(extra)
+
+    async def ask() -> str:
+        server = StdioServerParameters(command=python, args=["-m", "library_server"], env=variables, cwd=generated)
+        async with Client(overheard(stdio_client(server), Oracle(MODERN))) as client:
+            result = await client.call_tool("ask", {})
+            return "".join(block.text for block in result.content if isinstance(block, TextContent))
+
+    assert ANSWERS[extra] in asyncio.run(ask())
+
+
+def test_with_the_extra_the_sdk_serves_stdio(environment: Callable[[str], Environment], converse: Converse) -> None:
+    listed, hits = converse(environment("http"), ("search", {"query": "read files"}), options=ENGINE)
+
+    assert listed.startswith("search call")
+    assert "read_files" in hits
+
+
+def test_with_the_extra_a_server_serves_http(environment: Callable[[str], Environment], tmp_path: Path) -> None:
+    program = str(environment("http").program("toolmason-workbench"))
+    command = [program, "--root", ".", "--http", "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stderr is not None
+        try:
+            # The startup check may log before.
+            addresses = (re.search(r"http://\S+/mcp", line) for line in process.stderr)
+            address = next(filter(None, addresses), None)
+            assert address
+
+            async def listed() -> list[str]:
+                async with Client(address[0]) as client:
+                    return [tool.name for tool in (await client.list_tools()).tools]
+
+            assert asyncio.run(listed())[:2] == ["search", "call"]
+        finally:
+            process.terminate()
+
+
 def absent(program: str) -> tuple[str, str]:
     """Return the error of a tool whose program is not on PATH. It needs no package."""
     return f'the program "{program}" is not installed on this server', ""
@@ -270,7 +440,8 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
     answers = call_every_tool(environment(""), converse, tmp_path)
 
     for tool, (_, part, package) in CALLS.items():
-        missing = f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
+        extra = "research" if package == "tenacity" else "workbench"
+        missing = f"the package `{package}` is not installed: pip install 'toolmason[{extra}]'"
         assert (missing in answers[tool]) if package else contains(part, answers[tool]), (tool, answers[tool])
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
@@ -278,7 +449,7 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
 def test_without_extras_health_check_names_the_missing_package(
     environment: Callable[[str], Environment], converse: Converse
 ) -> None:
-    missing = "research tools cannot answer: the package `tenacity` is not installed"
+    missing = "research tools cannot answer: the package `tenacity` is not installed: pip install 'toolmason[research]'"
     _, health, diagnostics = converse(
         environment(""),
         ("health_check", {}),

@@ -118,7 +118,7 @@ def test_the_fitting_part_of_a_text_fits_and_hardly_more_would(text: str, budget
     assert length == len(text) or sum(map(size_of, text[: length + 1])) > budget
 
 
-def test_a_note_stands_before_a_text_and_after_json(room: Any) -> None:
+def test_a_note_is_before_text_and_after_json(room: Any) -> None:
     room.write("a.txt", "word\n")
     room.write("a.json", "[1]")
 
@@ -136,7 +136,7 @@ def test_a_note_stands_before_a_text_and_after_json(room: Any) -> None:
     assert structured[1].startswith("Note: ")
 
 
-def test_a_note_says_where_the_arguments_of_a_tool_belong(room: Any) -> None:
+def test_a_note_names_args_for_misplaced_arguments(room: Any) -> None:
     params = {"name": "call_read", "arguments": {"tool_name": "read_files", "files": [{"path": "a.txt"}]}}
     result = room.request("tools/call", params, Selection(style="search-call"))
 

@@ -299,7 +299,7 @@ def test_gh_looks_at_no_repository_outside_of_the_roots(room: Any, recorded: Rec
     assert recorded()["count"] == 0
 
 
-def test_gh_is_led_to_no_host_by_what_a_clone_says_of_its_remote(room: Any, recorded: Recorded) -> None:
+def test_gh_refuses_a_host_from_the_git_configuration(room: Any, recorded: Recorded) -> None:
     subprocess.run(["git", "init", "--quiet", str(room.project)], check=True)
     setting = ["git", "-C", str(room.project), "config", "remote.origin.gh-resolved"]
     for resolved, is_error in (("base", False), ("cli/cli", False), ("evil.example/o/n", True)):
@@ -340,7 +340,7 @@ def test_gh_api_asks_before_it_changes_something(room: Any, recorded: Recorded, 
     assert f"$ gh api user/keys --method={method}" in person.asked[0]
 
 
-def test_docker_is_told_where_its_engine_is(room: Any, recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docker_gets_docker_host(room: Any, recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///run/user/1000/docker.sock")
 
     assert room.run("docker_logs", container="web", tail=5).text == "done"
@@ -386,13 +386,13 @@ def test_files_are_counted_and_measured(room: Any) -> None:
     assert "1024" in room.run("disk_free", paths=["."]).text.splitlines()[0]
 
 
-def test_a_program_that_is_not_installed_is_told_as_such(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_program_is_reported(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(room.project))
 
     assert 'the program "gh" is not installed' in room.run("gh_pr_view", number=1).text
 
 
-def test_paths_in_a_container_are_left_to_what_the_policy_mounts(
+def test_paths_in_a_container_are_passed_unchanged(
     room: Any, recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = tmp_path / "policy.toml"

@@ -57,7 +57,7 @@ def test_a_tilde_means_the_home_directory(room: Any, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("path", "message"), [("", "empty"), ("  ", "empty"), ("a\0b", "NUL"), ("\udfff", "not valid")]
 )
-def test_what_is_no_path_is_refused_in_words(room: Any, path: str, message: str) -> None:
+def test_an_invalid_path_is_refused_with_the_reason(room: Any, path: str, message: str) -> None:
     with pytest.raises(RefusedPathError, match=message):
         locate(path, room.roots)
 
@@ -145,7 +145,7 @@ def test_pipes_sockets_and_devices_are_refused_without_waiting(room: Any, monkey
         pass
 
 
-def test_a_folder_is_no_file_and_a_file_no_folder(room: Any) -> None:
+def test_directories_and_files_are_not_interchangeable(room: Any) -> None:
     room.write("sub/a.txt", "inside")
     for path in ("sub", "."):
         with pytest.raises(ToolError, match="is a directory"):
@@ -154,7 +154,7 @@ def test_a_folder_is_no_file_and_a_file_no_folder(room: Any) -> None:
         pass
 
 
-def test_what_is_missing_is_told_with_names_that_are_near(room: Any) -> None:
+def test_a_missing_path_is_reported_with_similar_names(room: Any) -> None:
     room.write("LICENSE", "text")
     with pytest.raises(ToolError, match=r"no such file or directory: `licence`; did you mean `LICENSE`\?"):
         existing("licence", room.roots)

@@ -56,7 +56,7 @@ def project(room: Any) -> Any:
         ("nothing", []),
     ],
 )
-def test_a_glob_finds_what_it_says(project: Any, pattern: str, expected: list[str]) -> None:
+def test_a_glob_finds_the_matching_paths(project: Any, pattern: str, expected: list[str]) -> None:
     assert paths(project, pattern) == expected
 
 
@@ -90,7 +90,7 @@ def test_links_are_found_and_not_followed(project: Any) -> None:
     assert paths(project, "secret*") == []
 
 
-def test_many_paths_are_cut_and_said_to_be(room: Any) -> None:
+def test_many_paths_are_cut_with_a_note(room: Any) -> None:
     for number in range(501):
         room.write(f"{number:03}.txt", "")
     data = room.call("search_files", path=".", pattern="*.txt").data
@@ -101,7 +101,7 @@ def test_many_paths_are_cut_and_said_to_be(room: Any) -> None:
 
 
 @pytest.mark.parametrize(("pattern", "message"), [("/", "is empty"), ("{a,b}" * 7, "more than 64")])
-def test_what_is_no_pattern_is_refused(room: Any, pattern: str, message: str) -> None:
+def test_an_invalid_glob_is_refused(room: Any, pattern: str, message: str) -> None:
     answer = room.call("search_files", path=".", pattern=pattern)
     assert answer.is_error
     assert message in answer.text
@@ -129,7 +129,7 @@ PART = st.sampled_from(["a", "b", "ab"])
     parts=st.lists(PART, min_size=1, max_size=5),
     pattern=st.lists(st.sampled_from(["a", "b", "a*", "**"]), min_size=2, max_size=5),
 )
-def test_a_glob_means_what_trying_every_way_says(parts: list[str], pattern: list[str]) -> None:
+def test_a_glob_matches_as_a_recursive_matcher(parts: list[str], pattern: list[str]) -> None:
     def tried(parts: list[str], pattern: list[str]) -> bool:
         if not pattern:
             return not parts
@@ -141,7 +141,7 @@ def test_a_glob_means_what_trying_every_way_says(parts: list[str], pattern: list
     assert matches(tuple(parts), pattern) == tried(parts, pattern)
 
 
-def test_a_tree_is_indented_and_begins_with_what_is_missing(project: Any) -> None:
+def test_a_tree_is_indented_and_begins_with_the_omitted_entries(project: Any) -> None:
     project.write("node_modules/m/b.js", "x")
     assert project.call("directory_tree", path=".").text == (
         "[1 ignored entries (.gitignore, node_modules, ...) omitted]\n"
@@ -150,7 +150,7 @@ def test_a_tree_is_indented_and_begins_with_what_is_missing(project: Any) -> Non
     )
 
 
-def test_a_tree_goes_as_deep_as_asked_and_leaves_out_what_is_named(project: Any) -> None:
+def test_a_tree_honours_max_depth_and_exclude_dirs(project: Any) -> None:
     shallow = project.call("directory_tree", path="src", max_depth=1).text
     assert shallow == "src/\n  app.py\n  lib/"
     assert (
@@ -169,7 +169,7 @@ def test_a_large_folder_is_cut_in_a_tree_and_the_rest_is_shown(room: Any) -> Non
     assert text.endswith("  z.txt")
 
 
-def test_a_long_tree_is_cut_and_said_to_be(room: Any) -> None:
+def test_a_long_tree_is_cut_with_a_note(room: Any) -> None:
     for folder in range(11):
         for number in range(100):
             room.write(f"{folder}/{number}", "")
@@ -230,14 +230,14 @@ def test_an_entry_is_described_without_being_read_out(room: Any) -> None:
     assert room.call("get_file_info", path="../proj-evil/secret.txt").is_error
 
 
-def test_names_that_are_no_text_are_still_listed(room: Any) -> None:
+def test_names_that_are_not_utf_8_are_listed(room: Any) -> None:
     (room.project / os.fsdecode(b"bad\xff.txt")).write_text("word\n", encoding="utf-8")
     assert not room.call("directory_tree", path=".").is_error
     assert len(paths(room, "bad*")) == 1
     assert "word" in room.call("grep_content", pattern="word").text
 
 
-def test_a_scan_whose_time_is_over_answers_with_what_it_has(project: Any) -> None:
+def test_a_scan_at_its_time_limit_returns_partial_results(project: Any) -> None:
     ticks = count()
     scan = Scan(seconds=4, clock=lambda: next(ticks))
     text = render_tree(existing(".", project.roots), 4, [], scan)
@@ -270,7 +270,7 @@ def test_a_cancelled_scan_stops(tool_call: ToolCall) -> None:
     asyncio.run(cancel())
 
 
-def test_a_long_scan_tells_how_far_it_is(client: Any, tool_call: ToolCall) -> None:
+def test_a_long_scan_reports_progress(client: Any, tool_call: ToolCall) -> None:
     def until_told(scan: Scan) -> str:
         while len(client.told) < 2:
             scan.step()
@@ -280,7 +280,7 @@ def test_a_long_scan_tells_how_far_it_is(client: Any, tool_call: ToolCall) -> No
     assert client.told == sorted(set(client.told))
 
 
-def test_what_a_scan_raises_reaches_the_caller(tool_call: ToolCall) -> None:
+def test_an_exception_of_a_scan_reaches_the_caller(tool_call: ToolCall) -> None:
     def fails(_scan: Scan) -> None:
         raise ToolError("no")
 

@@ -115,7 +115,7 @@ def canary(room: Any) -> Iterator[Canary]:
 
 
 @pytest.mark.usefixtures("project")
-def test_status_tells_branch_and_changes(room: Any) -> None:
+def test_status_shows_branch_and_changes(room: Any) -> None:
     room.write("app.py", "changed\n")
     room.write("new/a.txt", "new\n")
 
@@ -176,14 +176,14 @@ def test_log_shows_changes_if_asked(room: Any) -> None:
     assert "TWO" not in room.call("git_log", max_count=1).text
 
 
-def test_log_of_a_file_that_is_gone_still_tells_of_it(room: Any, project: Path) -> None:
+def test_log_of_a_deleted_file_shows_its_commits(room: Any, project: Path) -> None:
     git(project, "rm", "--quiet", "docs/guide.md")
     git(project, "commit", "--quiet", "--message=Drop the guide")
 
     assert "Drop the guide" in room.call("git_log", paths=["docs/guide.md"], max_count=1).text
 
 
-def test_diff_tells_what_is_staged_and_what_is_not(room: Any, project: Path) -> None:
+def test_diff_separates_staged_and_unstaged_changes(room: Any, project: Path) -> None:
     room.write("app.py", "staged\n")
     git(project, "add", "app.py")
     room.write("docs/guide.md", "not staged\n")
@@ -205,7 +205,7 @@ def test_show_gives_a_commit_or_a_file_of_it(room: Any) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_blame_tells_the_commit_of_each_line(room: Any) -> None:
+def test_blame_shows_the_commit_of_each_line(room: Any) -> None:
     lines = room.call("git_blame", path="app.py").text.splitlines()
     assert [line.split()[0] == lines[0].split()[0] for line in lines] == [True, False]
     assert len(room.call("git_blame", path="app.py", lines="2,+1").text.splitlines()) == 1
@@ -226,7 +226,7 @@ def test_branch_lists_branches_and_makes_none(room: Any) -> None:
 # What they change, and who is asked before
 
 
-def test_add_and_commit_record_what_was_approved(room: Any, project: Path, person: Any) -> None:
+def test_add_and_commit_record_the_approved_changes(room: Any, project: Path, person: Any) -> None:
     room.write("app.py", "three\n")
     room.write("-odd name.txt", "odd\n")
 
@@ -269,7 +269,7 @@ def test_nothing_is_changed_when_a_person_declines(room: Any, project: Path, per
 
 
 @pytest.mark.usefixtures("project")
-def test_what_git_refuses_is_an_error(room: Any, person: Any) -> None:
+def test_a_refusal_by_git_is_an_error(room: Any, person: Any) -> None:
     answer = room.run("git_commit", message="Nothing", client=person)
 
     assert answer.is_error
@@ -370,7 +370,7 @@ def test_a_repository_that_points_outside_of_the_roots_is_refused(room: Any, pro
     assert "outside the allowed directories" in room.call("git_status").text
 
 
-def test_where_there_is_no_repository_git_says_so(room: Any) -> None:
+def test_a_missing_repository_is_reported(room: Any) -> None:
     answer = room.call("git_status")
 
     assert answer.is_error
@@ -386,7 +386,7 @@ def test_files_in_no_repository_are_not_compared(room: Any) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_folder_that_is_not_there_is_told_as_such(room: Any) -> None:
+def test_a_missing_directory_is_reported(room: Any) -> None:
     assert "does not exist" in room.call("git_status", repository="nowhere").text
 
 
@@ -517,7 +517,7 @@ def test_a_filter_that_the_user_names_is_run(room: Any, person: Any, canary: Can
 
 
 @pytest.mark.usefixtures("filtered")
-def test_a_filter_of_the_user_can_store_what_it_was_given(room: Any, project: Path, tmp_path: Path, mode: str) -> None:
+def test_a_filter_of_the_user_can_store_its_input(room: Any, project: Path, tmp_path: Path, mode: str) -> None:
     storing = tmp_path / "storing"
     storing.write_text(f"#!/bin/sh\nmkdir -p '{project}/.git/store'\ntee '{project}/.git/store/1'\n", encoding="utf-8")
     storing.chmod(0o755)
@@ -664,7 +664,7 @@ def lacking(
 
 
 @pytest.mark.parametrize("protocol", ["none", "no protocol", "file", "ext", "no"])
-def test_what_is_missing_is_fetched_by_no_program(room: Any, lacking: bool, canary: Canary, protocol: str) -> None:
+def test_missing_objects_do_not_start_a_program(room: Any, lacking: bool, canary: Canary, protocol: str) -> None:
     script = canary.script
     with (room.project / ".git" / "config").open("a", encoding="utf-8") as file:
         file.write(
@@ -839,7 +839,7 @@ def test_a_linked_working_tree_inside_of_the_roots_can_be_used(room: Any, projec
     assert "There" in room.call("git_log", revision="topic").text
 
 
-def test_nothing_is_told_of_a_submodule_outside_of_the_roots(room: Any, inner: Path, person: Any, held: bool) -> None:
+def test_a_submodule_outside_the_roots_is_not_disclosed(room: Any, inner: Path, person: Any, held: bool) -> None:
     git(room.outside, "init", "--quiet")
     git(room.outside, "add", ".")
     git(room.outside, "commit", "--quiet", f"--message={SECRET}")
@@ -933,7 +933,7 @@ def test_settings_of_the_user_in_other_files_count(room: Any, project: Path, tmp
 
 
 @pytest.mark.usefixtures("mode")
-def test_settings_that_cannot_be_read_are_told_as_such(room: Any, project: Path) -> None:
+def test_an_unreadable_git_configuration_is_reported(room: Any, project: Path) -> None:
     (project / ".git" / "config").write_text("[core\n", encoding="utf-8")
 
     assert "bad config line" in room.call("git_log").text

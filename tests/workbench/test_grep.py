@@ -60,12 +60,12 @@ def test_matches_that_touch_are_shown_together(room: Any, find: Any) -> None:
     assert find("x", context=1) == "[2 matching lines in 1 files]\na.txt\n1: 1 x\n2- 2\n3- 3\n4: 4 x\n5- 5"
 
 
-def test_nothing_found_is_said(room: Any, find: Any) -> None:
+def test_a_search_without_matches_is_reported(room: Any, find: Any) -> None:
     room.write("a.txt", "one\n")
     assert find("two") == NO_MATCH
 
 
-def test_case_counts_unless_it_is_told_not_to(room: Any, find: Any) -> None:
+def test_a_search_is_case_sensitive_unless_ignore_case_is_set(room: Any, find: Any) -> None:
     room.write("a.txt", "Écho\necho\n")
     assert "[1 matching line]" in find("echo")
     assert "1: Écho" in find("écho", ignore_case=True)
@@ -147,7 +147,7 @@ def test_settings_of_the_user_do_not_change_the_answer(room: Any, find: Any, mon
     assert "[2 matching lines in 1 files]" in find("word", "a.txt")
 
 
-def test_what_rust_lacks_is_left_to_python(room: Any, find: Any) -> None:
+def test_patterns_unsupported_by_rust_are_searched_by_python(room: Any, find: Any) -> None:
     room.write("a.txt", "aXX\nbXX\n")
     assert "2: bXX" in find(r"(?<=b)(X)\1")
 
@@ -155,7 +155,7 @@ def test_what_rust_lacks_is_left_to_python(room: Any, find: Any) -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"), [("(", "not a regular expression"), ("a\nb", "within one line"), ("a\0", "within one line")]
 )
-def test_what_is_no_pattern_is_refused(room: Any, find: Any, pattern: str, message: str) -> None:
+def test_an_invalid_pattern_is_refused(room: Any, find: Any, pattern: str, message: str) -> None:
     room.write("a.txt", "word\n")
     with pytest.raises(ToolError, match=message):
         find(pattern)
@@ -173,7 +173,7 @@ def test_what_is_no_pattern_is_refused(room: Any, find: Any, pattern: str, messa
     ],
     ids=["begin", "end", "middle"],
 )
-def test_of_a_long_line_what_stands_around_the_match_is_shown(room: Any, find: Any, text: str, shown: str) -> None:
+def test_a_long_line_is_cut_around_the_match(room: Any, find: Any, text: str, shown: str) -> None:
     for codec in ("utf-8", "utf-8-sig", "utf-16", "latin-1"):
         room.write("a.txt", f"{text}\n".encode(codec))
         assert find("word") == f"[1 matching line]\na.txt\n{shown}"
@@ -213,7 +213,7 @@ def test_a_pattern_too_large_for_rust_is_left_to_python(room: Any, find: Any) ->
     ],
     ids=["file", "file, ripgrep 13", "pattern", "nothing"],
 )
-def test_only_what_ripgrep_says_of_files_leaves_its_answer_standing(
+def test_the_answer_of_ripgrep_is_kept_only_after_file_errors(
     room: Any, tool_call: ToolCall, tmp_path: Path, complaint: str, *, is_believed: bool
 ) -> None:
     room.write("a.txt", "word\n")
@@ -289,7 +289,7 @@ def test_more_matches_than_are_sorted_here_come_in_the_same_order(room: Any, fin
     assert files_of(find("word")) == ["00.txt", "01.txt"]
 
 
-def test_latin_1_that_cannot_be_searched_is_told(room: Any, tool_call: ToolCall) -> None:
+def test_unsearched_latin_1_files_are_reported(room: Any, tool_call: ToolCall) -> None:
     room.write("a.txt", "café\n".encode("latin-1"))
     room.write("b.txt", "café\n")
     searched = grep(existing(".", room.roots), GrepRequest(pattern=r"caf\p{L}"), RIPGREP or "", tool_call)
@@ -298,9 +298,7 @@ def test_latin_1_that_cannot_be_searched_is_told(room: Any, tool_call: ToolCall)
     assert r"1 files that are not UTF-8 were not searched: `caf\p{L}` is not a regular expression" in answer
 
 
-def test_a_search_tells_that_it_goes_on_though_nothing_is_found(
-    room: Any, client: Any, tool_call: ToolCall, program: str
-) -> None:
+def test_a_search_without_matches_reports_progress(room: Any, client: Any, tool_call: ToolCall, program: str) -> None:
     room.write("a.txt", "word\n")
     search = GrepRequest(pattern="nothing", progress_seconds=0)
     assert asyncio.run(grep(existing(".", room.roots), search, program, tool_call)) == NO_MATCH
@@ -308,7 +306,9 @@ def test_a_search_tells_that_it_goes_on_though_nothing_is_found(
     assert client.told == sorted(set(client.told))
 
 
-def test_progress_is_told_by_time_and_not_by_file(room: Any, client: Any, tool_call: ToolCall, program: str) -> None:
+def test_progress_depends_on_time_and_not_on_the_number_of_files(
+    room: Any, client: Any, tool_call: ToolCall, program: str
+) -> None:
     for number in range(20):
         room.write(f"{number}.txt", "word\n")
     search = GrepRequest(pattern="word", progress_seconds=1000)
@@ -316,7 +316,7 @@ def test_progress_is_told_by_time_and_not_by_file(room: Any, client: Any, tool_c
     assert client.told == []
 
 
-def test_many_matches_are_cut_and_said_to_be(room: Any, find: Any) -> None:
+def test_many_matches_are_cut_with_a_note(room: Any, find: Any) -> None:
     room.write("a.txt", "word\n" * 150)
     room.write("b.txt", "word\n" * 150)
     answer = find("word")
@@ -326,7 +326,7 @@ def test_many_matches_are_cut_and_said_to_be(room: Any, find: Any) -> None:
     assert find("word").startswith("[200 matching lines in 2 files]\n")
 
 
-def test_each_match_says_where_its_section_ends(room: Any, find: Any) -> None:
+def test_each_match_has_the_end_of_its_section(room: Any, find: Any) -> None:
     room.write("a.md", "# One\n\n## Two\nword\n### Three\ntext\n```\n# no heading\n```\n## Four\nword\n")
     assert find("word") == (
         "[2 matching lines in 1 files]\na.md\n4: word\n  (section `## Two` starts at line 3 and ends at line 9)\n--\n"
@@ -334,13 +334,13 @@ def test_each_match_says_where_its_section_ends(room: Any, find: Any) -> None:
     )
 
 
-def test_the_hint_gives_read_files_what_it_needs(room: Any) -> None:
+def test_the_section_lines_of_a_match_work_in_read_files(room: Any) -> None:
     room.write("a.md", "# One\n\n## Two\nword\nmore\n## Four\n")
     assert "starts at line 3 and ends at line 5" in room.call("grep_content", pattern="word").text
     assert room.read("a.md", start_line=3, end_line=5).text.endswith("## Two\nword\nmore\n")
 
 
-def test_sections_may_be_told_by_patterns_of_ones_own(room: Any, find: Any) -> None:
+def test_section_patterns_can_be_set(room: Any, find: Any) -> None:
     room.write("a.log", "== boot\nword\n== run\nword\nend\n")
     answer = find("word", section_patterns=("^== ",))
     assert "(section `== boot` starts at line 1 and ends at line 2)" in answer
@@ -380,9 +380,7 @@ def test_a_cancelled_search_leaves_no_process_behind(room: Any, tool_call: ToolC
 
 
 @pytest.mark.parametrize("found", ["link.txt", "folder/secret.txt"])
-def test_what_was_swapped_for_a_link_after_it_was_found_is_not_shown(
-    room: Any, tool_call: ToolCall, tmp_path: Path, found: str
-) -> None:
+def test_a_match_replaced_by_a_link_is_not_shown(room: Any, tool_call: ToolCall, tmp_path: Path, found: str) -> None:
     (room.project / "link.txt").symlink_to(room.outside / "secret.txt")
     (room.project / "folder").symlink_to(room.outside)
     finder = tmp_path / "rg"

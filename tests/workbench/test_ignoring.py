@@ -41,7 +41,7 @@ PATH = st.tuples(
 
 
 @given(rules=st.lists(RULE, min_size=1, max_size=3), path=PATH)
-def test_rules_mean_what_git_says(rules: list[str], path: str) -> None:
+def test_rules_match_as_in_git(rules: list[str], path: str) -> None:
     assert (
         parse_gitignore("\n".join(rules)).check_file(path).include
         == GitIgnoreSpec.from_lines(rules).check_file(path).include
@@ -49,7 +49,7 @@ def test_rules_mean_what_git_says(rules: list[str], path: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["!", "a\\", "[b-a]", "[a", "a" * 1001])
-def test_a_rule_that_is_none_or_too_long_is_left_out_and_the_others_hold(room: Any, rule: str) -> None:
+def test_an_invalid_or_long_rule_is_skipped_and_the_others_apply(room: Any, rule: str) -> None:
     room.write(".gitignore", f"{rule}\nb.txt\n")
     room.write("a.txt", "")
     room.write("b.txt", "")

@@ -32,7 +32,7 @@ def test_the_reading_half_of_the_file_tools_is_there() -> None:
 
 
 @pytest.mark.parametrize("entry", [CATALOGUE["tools"][name] for name in sorted(READING)], ids=sorted(READING))
-def test_a_reading_tool_says_that_it_only_reads_and_what_it_is_for(entry: ToolEntry) -> None:
+def test_a_reading_tool_has_read_only_hints_and_use_cases(entry: ToolEntry) -> None:
     hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
     assert hints.items() <= entry["tool"]["annotations"].items()
     assert entry["tier"] == "core"

@@ -22,9 +22,7 @@ WAV = b"RIFF\x24\0\0\0WAVEfmt " + b"\0" * 20
         ("a.ogg", b"OggS" + b"\0" * 9, "audio", "audio/ogg"),
     ],
 )
-def test_pictures_and_sounds_are_told_by_their_bytes(
-    room: Any, name: str, data: bytes, kind: str, media_type: str
-) -> None:
+def test_media_types_are_detected_from_the_bytes(room: Any, name: str, data: bytes, kind: str, media_type: str) -> None:
     room.write(name, data)
     about, block = room.call("read_media_file", path=name).raw["content"]
     assert about == {"type": "text", "text": f"{name}: {media_type}, {len(data):,} bytes"}
@@ -62,7 +60,7 @@ def test_text_is_embedded_as_text(room: Any, name: str, media_type: str) -> None
 @pytest.mark.parametrize(
     ("data", "message"), [(b"", "is empty"), (PNG + b"\0" * 5_000_000, "exceeds the limit of 5,000,000 bytes")]
 )
-def test_what_cannot_be_sent_is_refused(room: Any, data: bytes, message: str) -> None:
+def test_empty_and_oversized_media_are_refused(room: Any, data: bytes, message: str) -> None:
     room.write("a.png", data)
     answer = room.call("read_media_file", path="a.png")
     assert answer.is_error

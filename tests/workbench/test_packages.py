@@ -22,7 +22,7 @@ from workbench_handlers.workspace.packages import NotInstalledError, require
         ("yaml", "query_yaml", {"file_path": "folder/a.yml", "yq_expression": "."}),
     ],
 )
-def test_a_tool_whose_package_is_missing_says_what_to_install(
+def test_a_tool_without_its_package_names_the_extra_to_install(
     room: Any, monkeypatch: pytest.MonkeyPatch, package: str, tool: str, arguments: dict[str, Any]
 ) -> None:
     room.write("folder/a.json", '{"x": 1}')
@@ -44,7 +44,7 @@ def test_tools_that_need_no_package_work_without_any(room: Any, monkeypatch: pyt
     assert "1: word" in room.call("grep_content", pattern="word", search_path="a.txt").text
 
 
-def test_handlers_are_imported_without_what_only_some_need() -> None:
+def test_handlers_are_imported_without_optional_packages() -> None:
     modules = ("files", "query", "notes", "state")
     code = f"import sys, {', '.join(f'workbench_handlers.{each}' for each in modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout

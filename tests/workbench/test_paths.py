@@ -41,7 +41,7 @@ def test_a_chain_of_links_without_end_is_refused_in_words(room: Any) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the link that is none any more stands in /proc")
-def test_a_link_that_is_gone_while_it_is_looked_at_is_told_so(room: Any) -> None:
+def test_a_link_removed_during_resolution_is_reported(room: Any) -> None:
     room.write("a.txt", "inside")
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
@@ -94,7 +94,7 @@ def test_links_in_a_circle_are_not_there_and_not_allowed_and_dangling_ones_just_
     assert told[2:] == [(False, True, "No such file or directory"), (True, True, None)]
 
 
-def test_a_pipe_is_told_from_a_file_where_a_folder_is_asked_for(room: Any) -> None:
+def test_a_pipe_in_place_of_a_directory_is_reported_as_a_pipe(room: Any) -> None:
     os.mkfifo(room.project / "pipe")
     room.write("a.txt", "inside")
     piped = room.call("directory_tree", path="pipe")

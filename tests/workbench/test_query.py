@@ -57,7 +57,7 @@ def test_results_come_as_json_one_a_line(room: Any, text: str, expression: str, 
         ("{}", ".\0", "NUL"),
     ],
 )
-def test_what_goes_wrong_is_told(room: Any, text: str, expression: str, message: str) -> None:
+def test_errors_of_a_query_are_reported(room: Any, text: str, expression: str, message: str) -> None:
     answer = jq(room, text, expression)
     assert answer.is_error
     assert message in answer.text
@@ -133,7 +133,7 @@ def test_a_query_that_wants_all_memory_is_ended(room: Any) -> None:
     assert "memory or time limit" in answer.text
 
 
-def test_a_query_is_not_for_what_is_binary_or_outside(room: Any) -> None:
+def test_a_query_refuses_binary_files_and_files_outside_the_roots(room: Any) -> None:
     room.write("a.bin", b"\0")
     assert "is a binary file" in room.call("query_json", file_path="a.bin", jq_expression=".").text
     (room.project / "out.json").symlink_to(room.outside / "secret.txt")

@@ -149,7 +149,7 @@ def test_text_comes_as_it_is_in_whatever_encoding(
     assert answer.text == f"==> a.txt (lines {1 if tail is None else 2}-2 of 2{note}) <==\n{last}"
 
 
-def test_bytes_that_are_no_text_far_into_a_file_are_replaced(room: Any) -> None:
+def test_invalid_utf_8_far_into_a_file_is_replaced(room: Any) -> None:
     room.write("a.txt", b"a" * 70_000 + b"\n\xff\n")
     assert body(room.read("a.txt", start_line=2)) == "\ufffd\n"
 
@@ -184,7 +184,7 @@ def test_a_pattern_that_would_take_for_ever_is_ended(room: Any) -> None:
         asyncio.run(read())
 
 
-def test_a_large_file_is_cut_between_lines_and_says_where_to_go_on(room: Any) -> None:
+def test_a_large_file_is_cut_between_lines_with_the_next_start_line(room: Any) -> None:
     text = "".join(f"{number:09}\n" for number in range(1, 20_001))
     room.write("a.log", text)
     parts, start = [], 1
@@ -240,7 +240,7 @@ def test_one_setting_makes_answers_larger_or_smaller(room: Any, monkeypatch: pyt
     assert fits(room.read("a.txt"))
 
 
-def test_a_line_longer_than_an_answer_is_cut_and_said_to_be(room: Any) -> None:
+def test_a_line_longer_than_an_answer_is_cut_with_a_note(room: Any) -> None:
     room.write("a.txt", "a" * 200_000 + "\nb\n")
     answer = room.read("a.txt")
     shown = len(body(answer))
@@ -253,7 +253,7 @@ def test_a_line_longer_than_an_answer_is_cut_and_said_to_be(room: Any) -> None:
     assert FULL - 10 <= len(body(tail)) <= FULL
 
 
-def test_what_grep_content_is_said_to_show_of_a_long_line_it_shows(room: Any) -> None:
+def test_grep_content_shows_the_middle_of_a_long_line(room: Any) -> None:
     room.write("a.txt", "a" * 200_000 + " the place " + "b" * 200_000)
     assert "grep_content" in room.read("a.txt").text
     assert "aa the place bb" in room.call("grep_content", pattern="the place").text
@@ -294,9 +294,7 @@ def test_lines_far_behind_a_part_are_not_counted(room: Any) -> None:
     assert f"of {MAX_COUNTED_REST + 10})" in head(room.read("a.txt", start_line=MAX_COUNTED_REST))
 
 
-def test_the_smallest_answer_of_fifty_files_shows_no_text_and_says_so(
-    room: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_smallest_answer_of_fifty_files_reports_omitted_text(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     room.write("a.txt", "a" * 1_000_000)
     monkeypatch.setenv("TOOLMASON_MAX_ANSWER_CHARS", "4000")
     answer = room.call("read_files", files=[{"path": "a.txt"}] * 50)
@@ -330,7 +328,7 @@ def test_a_cancelled_reading_ends(room: Any) -> None:
         (20_000, f"{CUT}; no line after the first one matches"),
     ],
 )
-def test_a_section_longer_than_an_answer_says_where_it_ends(room: Any, end: int, notes: str) -> None:
+def test_a_section_longer_than_an_answer_has_its_end(room: Any, end: int, notes: str) -> None:
     lines = [f"{'#' if number == end + 1 else '-'} {number:07}\n" for number in range(1, 20_001)]
     room.write("a.md", "".join(lines))
     answer = room.read("a.md", read_to_next_pattern="^#")
@@ -338,7 +336,7 @@ def test_a_section_longer_than_an_answer_says_where_it_ends(room: Any, end: int,
     assert body(answer) == "".join(lines[: min(end, LINES)])
 
 
-def test_a_section_whose_first_line_is_longer_than_an_answer_says_where_it_ends(room: Any) -> None:
+def test_a_section_with_a_long_first_line_has_its_end(room: Any) -> None:
     room.write("a.md", f"# {'a' * 100_000}\ntext\n# next\n")
     answer = room.read("a.md", read_to_next_pattern="^#")
     assert "; the section ends at line 2: line 3 matches read_to_next_pattern" in head(answer)
@@ -377,7 +375,7 @@ def test_small_data_files_are_read_like_others(room: Any) -> None:
     assert body(room.read("a.json")) == "{}"
 
 
-def test_a_span_is_whole_only_when_nothing_was_said() -> None:
+def test_a_line_range_without_arguments_is_whole() -> None:
     assert parse_line_range().is_whole
     assert not parse_line_range(head=1).is_whole
     assert not parse_line_range(start_line=2).is_whole
@@ -394,7 +392,7 @@ TEXTS = st.lists(st.text(alphabet="ab \r\x0b\x0c\u2028é", max_size=5), max_size
     count=st.integers(1, 35),
     is_tail=st.booleans(),
 )
-def test_any_part_is_what_splitting_at_line_feeds_gives(
+def test_any_part_equals_the_text_split_at_line_feeds(
     tmp_path: Path, *, text: str, codec: str, first: int, count: int, is_tail: bool
 ) -> None:
     (tmp_path / "a.txt").write_bytes(text.encode(codec))

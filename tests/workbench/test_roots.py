@@ -61,7 +61,7 @@ def test_disks_and_homes_are_too_wide_and_projects_are_not(room: Any, monkeypatc
     assert not is_too_wide(room.project / "code")
 
 
-def test_a_root_that_is_no_directory_is_told_and_nothing_else_is_read(room: Any) -> None:
+def test_a_root_that_is_not_a_directory_is_reported_and_not_replaced(room: Any) -> None:
     missing = str(room.project / "nothing")
     answer = room.call("read_files", options={"root": (missing,)}, files=[{"path": "a.txt"}])
     assert answer.is_error
@@ -70,9 +70,7 @@ def test_a_root_that_is_no_directory_is_told_and_nothing_else_is_read(room: Any)
     assert directories(both) == [(str(room.project), "given when the server was started")]
 
 
-def test_a_root_that_is_no_directory_is_logged_and_any_other_is_not(
-    room: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_only_a_root_that_is_not_a_directory_is_logged(room: Any, caplog: pytest.LogCaptureFixture) -> None:
     workspace([str(room.project)])
     assert not caplog.records
     workspace([str(room.project / "nothing"), str(room.write("a.txt", "x")), str(room.project)])
@@ -82,21 +80,21 @@ def test_a_root_that_is_no_directory_is_logged_and_any_other_is_not(
     ]
 
 
-def test_roots_are_expanded_resolved_and_told_once(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_roots_are_expanded_resolved_and_deduplicated(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(room.project.parent))
     (room.project.parent / "link").symlink_to(room.project)
     made = workspace(["~/proj", str(room.project.parent / "link"), " "])
     assert [root.path for root in made.roots] == [room.project]
 
 
-def test_roots_that_lead_nowhere_are_told_like_others(room: Any) -> None:
+def test_unresolvable_roots_are_reported(room: Any) -> None:
     (room.project / "loop").symlink_to("loop")
     answer = room.call("list_allowed_directories", options={"root": (str(room.project / "loop"), "~nobody-here/x")})
     assert answer.is_error
     assert "not a directory" in answer.text
 
 
-def test_paths_are_validated_as_the_contract_says(room: Any) -> None:
+def test_paths_are_validated_as_in_the_contract(room: Any) -> None:
     room.write("src/auth.ts", "x")
     (room.project / "out").symlink_to(room.outside)
     answer = room.call(
@@ -133,6 +131,6 @@ def test_paths_are_validated_as_the_contract_says(room: Any) -> None:
 
 
 @pytest.mark.parametrize(("path", "reason"), [("", "Path is empty"), ("a\0b", "Path contains a NUL character")])
-def test_what_is_no_path_is_not_allowed(room: Any, path: str, reason: str) -> None:
+def test_an_invalid_path_is_not_allowed(room: Any, path: str, reason: str) -> None:
     [result] = room.call("validate_paths", paths=[path]).data["results"]
     assert (result["exists"], result["allowed"], result["reason"]) == (False, False, reason)

@@ -149,7 +149,7 @@ def test_a_table_is_shorter_and_keeps_its_cells_apart(room: Any) -> None:
     assert data["table"].splitlines()[3] == row
 
 
-def test_what_is_malformed_is_told_with_its_line() -> None:
+def test_malformed_entries_are_reported_with_their_lines() -> None:
     log = parse_work_log(
         "## Log\n### LOG-001: no brackets\n### [LOG-002] - [A] - b\n### [LOG-002] - [A] - c - Task: T\n**Date:** x\n"
     )
@@ -288,7 +288,7 @@ def test_an_empty_log_has_nothing(room: Any) -> None:
     assert (data["lines"], data["entries"], data["sections"]) == (0, [], [])
 
 
-def test_a_missing_or_binary_log_is_told(room: Any) -> None:
+def test_a_missing_or_binary_log_is_reported(room: Any) -> None:
     assert "no such file or directory: `gsd-lite/WORK.md`" in room.call("analyze_work_log").text
     room.write("gsd-lite/WORK.md", b"\0")
     assert "is a binary file" in room.call("analyze_work_log").text
@@ -334,7 +334,7 @@ def test_spaces_around_a_title_do_not_belong_to_it() -> None:
 
 
 @pytest.mark.parametrize("output_format", ["json", "table"])
-def test_an_answer_on_a_large_log_is_bounded_and_says_what_is_left_out(room: Any, output_format: str) -> None:
+def test_an_answer_on_a_large_log_is_bounded_and_counts_omissions(room: Any, output_format: str) -> None:
     long = "|" * 1000
     lines = [f"<{name}>\n{'x' * 3000}\n</{name}>" for name in "abcdefghijklmnopqrstuvwxyz"]
     lines += [f"## {number}{long}" for number in range(1000)]
@@ -390,7 +390,7 @@ MARKED = (
 
 
 @given(st.lists(st.sampled_from([*LOG.splitlines(), *MARKED, "```", "~~~~", "<a>", "</a>"]), max_size=40))
-def test_whatever_stands_in_a_log_entries_are_in_order_and_apart(lines: list[str]) -> None:
+def test_entries_of_any_log_are_in_order_and_do_not_overlap(lines: list[str]) -> None:
     log = parse_work_log("\n".join(lines))
     last = 0
     for entry in log.entries:

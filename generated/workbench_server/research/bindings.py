@@ -10,22 +10,21 @@ from typing import Final
 
 from toolmason_runtime.serving import Binding
 
-import workbench_handlers.research.tools
-import workbench_handlers.research.web_search
+import workbench_handlers.research
 from workbench_server.research import contract, models
 
-QUICK_QUERY: Final[contract.QuickQuery] = workbench_handlers.research.tools.quick_query
-DEEP_RESEARCH: Final[contract.DeepResearch] = workbench_handlers.research.tools.deep_research
-VALIDATE_PATHS: Final[contract.ValidatePaths] = workbench_handlers.research.tools.validate_paths
-ANALYZE_DIRECTORY: Final[contract.AnalyzeDirectory] = workbench_handlers.research.tools.analyze_directory
-HEALTH_CHECK: Final[contract.HealthCheck] = workbench_handlers.research.tools.health_check
-ASK_GEMINI: Final[contract.AskGemini] = workbench_handlers.research.tools.ask_gemini
-GROUNDING_SEARCH: Final[contract.GroundingSearch] = workbench_handlers.research.web_search.grounding_search
-ANALYZE_CODEBASE: Final[contract.AnalyzeCodebase] = workbench_handlers.research.tools.analyze_codebase
-QUERY_CODEBASE: Final[contract.QueryCodebase] = workbench_handlers.research.tools.query_codebase
-FIND_CODE_BY_INTENT: Final[contract.FindCodeByIntent] = workbench_handlers.research.tools.find_code_by_intent
-TRACE_FEATURE: Final[contract.TraceFeature] = workbench_handlers.research.tools.trace_feature
-LIST_ERROR_PATTERNS: Final[contract.ListErrorPatterns] = workbench_handlers.research.tools.list_error_patterns
+QUICK_QUERY: Final[contract.QuickQuery] = workbench_handlers.research.quick_query
+DEEP_RESEARCH: Final[contract.DeepResearch] = workbench_handlers.research.deep_research
+VALIDATE_PATHS: Final[contract.ValidatePaths] = workbench_handlers.research.validate_paths
+ANALYZE_DIRECTORY: Final[contract.AnalyzeDirectory] = workbench_handlers.research.analyze_directory
+HEALTH_CHECK: Final[contract.HealthCheck] = workbench_handlers.research.health_check
+ASK_GEMINI: Final[contract.AskGemini] = workbench_handlers.research.ask_gemini
+GROUNDING_SEARCH: Final[contract.GroundingSearch] = workbench_handlers.research.grounding_search
+ANALYZE_CODEBASE: Final[contract.AnalyzeCodebase] = workbench_handlers.research.analyze_codebase
+QUERY_CODEBASE: Final[contract.QueryCodebase] = workbench_handlers.research.query_codebase
+FIND_CODE_BY_INTENT: Final[contract.FindCodeByIntent] = workbench_handlers.research.find_code_by_intent
+TRACE_FEATURE: Final[contract.TraceFeature] = workbench_handlers.research.trace_feature
+LIST_ERROR_PATTERNS: Final[contract.ListErrorPatterns] = workbench_handlers.research.list_error_patterns
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "quick_query": Binding(models.QuickQueryParams, QUICK_QUERY),
@@ -43,4 +42,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 07de5d2197d7f056bfe1f2bfe6ac5cba
+# toolmason: sha256 d9e46eba17e692b311e8c0b6f0ca427e

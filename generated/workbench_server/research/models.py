@@ -161,7 +161,7 @@ class HealthBackend(Model):
     """The program that asks the model"""
 
     name: str
-    """gemini or agy"""
+    """Always gemini"""
     program: str
     """Path of the executable"""
     version: str | None = None
@@ -688,4 +688,4 @@ class AnalyzeDirectoryResult(Model):
     """What was listed, left out and skipped"""
 
 
-# toolmason: sha256 40b5187c2a639f1f61386ac342737ff1
+# toolmason: sha256 16f61e5d94ba5f2335f9ec81f8968573

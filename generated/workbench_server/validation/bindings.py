@@ -10,13 +10,13 @@ from typing import Final
 
 from toolmason_runtime.serving import Binding
 
-import workbench_handlers.research.tools
+import workbench_handlers.research
 from workbench_server.validation import contract, models
 
 VALIDATE_AGAINST_CODEBASE: Final[contract.ValidateAgainstCodebase] = (
-    workbench_handlers.research.tools.validate_against_codebase
+    workbench_handlers.research.validate_against_codebase
 )
-CHECK_CONSISTENCY: Final[contract.CheckConsistency] = workbench_handlers.research.tools.check_consistency
+CHECK_CONSISTENCY: Final[contract.CheckConsistency] = workbench_handlers.research.check_consistency
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "validate_against_codebase": Binding(models.ValidateAgainstCodebaseParams, VALIDATE_AGAINST_CODEBASE),
@@ -24,4 +24,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 9088f530d3c2ba7a336552b7f873cc21
+# toolmason: sha256 c30e0580c0654c511e9461857f03316b

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from toolmason_runtime.extras import APIS
 
-from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines
+from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines, require_extra
 from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def _create(output: Path | None, imported: Imported, source: str, options: Optio
         click.echo(text, nl=False)
         return
     _write({output: text, record_path(output): _record(imported, source, options).text()})
+    require_extra(output, APIS)
 
 
 def _record(imported: Imported, source: str, options: Options) -> Record:
@@ -179,6 +181,7 @@ def _update(
     kept = {key: name for key, name in earlier.tools.items() if key not in imported.tools and name in new["tools"]}
     record = replace(_record(imported, source, chosen), data=new, tools={**kept, **imported.tools})
     _write({output: new_text, record_path(output): record.text()})
+    require_extra(output, APIS)
     return merge, imported
 
 

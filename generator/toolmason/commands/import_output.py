@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from toolmason.commands.options import Command, CommandLineError, ExitCode, OverwriteRefusedError, exit_with
+from toolmason.project import MANIFESTS
 
 if TYPE_CHECKING:
     from toolmason.importers.notes import ImporterError, Notes
@@ -39,6 +40,19 @@ def print_lines(lines: Iterable[str]) -> None:
 
     for line in lines:
         click.echo(visible(line), err=True)
+
+
+def require_extra(manifest: Path, extra: str) -> None:
+    """Require toolmason with `extra` in the pyproject.toml of the manifest's project, and print the change."""
+    from toolmason.scaffold.requirement import add_extra
+
+    if line := add_extra(project_root(manifest), extra):
+        click.echo(line, err=True)
+
+
+def project_root(manifest: Path) -> Path:
+    """Return the directory of the project that a manifest, which may not exist yet, belongs to."""
+    return manifest.parent.parent if manifest.absolute().parent.name == MANIFESTS else manifest.parent
 
 
 def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:

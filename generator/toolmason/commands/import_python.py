@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines, refuse_existing, write_all
+from toolmason.commands.import_output import (
+    FILE,
+    fail_import,
+    force_option,
+    print_lines,
+    project_root,
+    refuse_existing,
+    write_all,
+)
 from toolmason.commands.options import working_directory
 from toolmason.project import MANIFESTS
 
@@ -56,7 +64,7 @@ def python(
     except (ImporterError, InitError) as error:
         fail_import(error if isinstance(error, ImporterError) else ImporterError(str(error)), notes, is_json=False)
     manifest = output or Path(MANIFESTS, f"{imported.name}.toml")
-    root = manifest.parent.parent if manifest.absolute().parent.name == MANIFESTS else manifest.parent
+    root = project_root(manifest)
     files = {manifest: imported.text, **{root / path: text for path, text in imported.handlers.items()}}
     refuse_existing(files, force=force)
     write_all(files, force=force)

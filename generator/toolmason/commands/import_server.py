@@ -15,11 +15,12 @@ from toolmason.commands.import_output import (
     fail_import,
     force_option,
     print_lines,
+    project_root,
     refuse_existing,
+    require_extra,
     write_all,
 )
 from toolmason.commands.options import parse_headers
-from toolmason.project import MANIFESTS
 
 
 def _checked_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -86,6 +87,7 @@ def server(
 
     Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
+    from toolmason_runtime.extras import HTTP
     from toolmason_runtime.programs.spec import Permissions
     from toolmason_runtime.toml.positions import Position
 
@@ -111,9 +113,10 @@ def server(
     except ImporterError as error:
         fail_import(error, notes, is_json=False)
     if output:
-        root = output.parent.parent if output.absolute().parent.name == MANIFESTS else output.parent
+        root = project_root(output)
         schemas = {Path(os.path.normpath(root / path)): text for path, text in imported.schemas.items()}
         write_all({output: imported.text, **schemas}, force=force)
+        require_extra(output, HTTP)
     for package in unpinned(parsed):
         problem = f"`{package.spec}` has no exact version, so each start may run another one"
         notes.add(described.name, Position(0, 0), "command", f"{problem}: write one such as `{package.example}`")

@@ -1,7 +1,7 @@
 """Read a file of queries: texts by the tool that each must find.
 
-[queries]
-read_file = ["open main.py", "show the first lines"]
+    [queries]
+    read_file = ["open main.py", "show the first lines"]
 
 A text that is listed for several tools must find all of them.
 """

@@ -58,6 +58,7 @@ DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
         "TM527",
         "TM528",
         "TM529",
+        "TM530",
         "TM531",
         "TM532",
         "TM541",
@@ -256,6 +257,16 @@ def check_command_is_installed(server: Server) -> Iterator[Finding]:
         yield Finding(code="TM525", tool="", message=message, hint=hint, at=("server", "command"), value=True)
 
 
+def check_required_extras(server: Server) -> Iterator[Finding]:
+    """TM530: an installation from an index has only the packages that pyproject.toml requires."""
+    if missing := server.missing_extras:
+        extras = ",".join(sorted({*missing, *(server.declared_extras or ())}))
+        named = " and ".join(f"`{extra}`" for extra in missing)
+        message = f"pyproject.toml requires toolmason without the extra {named}, which this server needs"
+        hint = f"write `toolmason[{extras}]` in `dependencies` of pyproject.toml"
+        yield Finding(code="TM530", tool="", message=message, hint=hint, at=("server",))
+
+
 RULES: Final[tuple[Rule, ...]] = (
     check_use_cases,
     check_description,
@@ -280,6 +291,7 @@ RULES: Final[tuple[Rule, ...]] = (
     check_command_is_installed,
     check_metadata_addresses,
     check_plain_credentials,
+    check_required_extras,
     check_package_versions,
     check_tool_hashes,
     check_postings,

@@ -1,8 +1,11 @@
-"""Read the console commands that a project declares, for client files that start its server."""
+"""Read the console commands that a project declares and its requirement of toolmason, from its pyproject.toml."""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,13 +13,26 @@ from toolmason.manifest.input_files import read_input
 
 PYPROJECT: Final = "pyproject.toml"
 
+_REQUIREMENT: Final = re.compile(r"\s*toolmason\s*(?:\[([^]]*)\])?\s*(?![\w.-])", re.IGNORECASE)
+"""The requirement (PEP 508) of toolmason: its extras."""
+
 
 class PyprojectError(Exception):
     """The project's `pyproject.toml` cannot be read."""
 
 
-def declared_scripts(root: Path) -> frozenset[str]:
-    """Return the names in `[project.scripts]` of the project at `root`; empty without a `pyproject.toml`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """The facts of a pyproject.toml."""
+
+    scripts: frozenset[str] = frozenset()
+    """Names in `[project.scripts]`."""
+    extras: frozenset[str] | None = None
+    """Extras of toolmason in `dependencies`; None if toolmason is not in that list."""
+
+
+def read_declared(root: Path) -> Declared:
+    """Return the facts of the project at `root`; none without a `pyproject.toml`.
 
     Raises:
         PyprojectError: it cannot be read, is not UTF-8 or not TOML.
@@ -24,7 +40,7 @@ def declared_scripts(root: Path) -> frozenset[str]:
     try:
         content: dict[str, Any] = tomllib.loads(read_input(root / PYPROJECT, root).decode("utf-8"))
     except FileNotFoundError:
-        return frozenset()
+        return Declared()
     except OSError as error:
         raise PyprojectError(error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
@@ -32,5 +48,20 @@ def declared_scripts(root: Path) -> frozenset[str]:
     except (ValueError, RecursionError) as error:
         raise PyprojectError(str(error)) from error
     project = content.get("project")
-    scripts = project.get("scripts") if isinstance(project, dict) else None
-    return frozenset(scripts) if isinstance(scripts, dict) else frozenset()
+    if not isinstance(project, dict):
+        return Declared()
+    scripts, dependencies = project.get("scripts"), project.get("dependencies")
+    return Declared(
+        scripts=frozenset(scripts if isinstance(scripts, dict) else ()),
+        extras=required_extras(dependencies if isinstance(dependencies, list) else ()),
+    )
+
+
+def required_extras(dependencies: Iterable[object]) -> frozenset[str] | None:
+    """Return the extras with which `dependencies` require toolmason; None if they do not.
+
+    Example: `["toolmason[http, jq]>=0.1"]` gives `{"http", "jq"}`.
+    """
+    found = [match for text in dependencies if isinstance(text, str) and (match := _REQUIREMENT.match(text))]
+    names = (name.strip().lower() for match in found for name in (match[1] or "").split(","))
+    return frozenset(filter(None, names)) if found else None

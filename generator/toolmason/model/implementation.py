@@ -70,6 +70,11 @@ class Implementation:
         return None
 
     @property
+    def extras(self) -> tuple[str, ...]:
+        """Extras of toolmason with the packages that it needs at run time."""
+        return ()
+
+    @property
     def timeout_s(self) -> float | None:
         """Seconds until a call is cancelled; None without a limit."""
         return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from toolmason_runtime.extras import APIS, HTTP
 from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
@@ -254,6 +255,8 @@ class Server(FromTable):
     command: str
     launch: tuple[str, ...]
     """The command line that starts the server in the root of its project."""
+    declared_extras: frozenset[str] | None
+    """Extras of toolmason that the project requires; None if its pyproject.toml does not list toolmason."""
     tool_timeout: float | None
     """Client-side timeout of a tool call in seconds; None if unknown."""
     lifespan: Handler | None
@@ -292,6 +295,27 @@ class Server(FromTable):
     """Files that its manifest adds."""
     postings: str = ""
     """Content of `semantic.postings`; empty if the project has none."""
+
+    @property
+    def tool_extra(self) -> str:
+        """Extra of toolmason that its tools need on every transport; empty for none."""
+        extras = self._tool_extras()
+        return HTTP if HTTP in extras else APIS if APIS in extras else ""
+
+    @property
+    def missing_extras(self) -> tuple[str, ...]:
+        """Extras of toolmason that it needs and the project does not require, sorted."""
+        if self.declared_extras is None:
+            return ()
+        needed = self._tool_extras()
+        if self.routes or self.middleware or self.table.auth:
+            needed.add(HTTP)
+        # `http` contains `apis`.
+        contained = {APIS} if HTTP in needed | self.declared_extras else set()
+        return tuple(sorted(needed - self.declared_extras - contained))
+
+    def _tool_extras(self) -> set[str]:
+        return {extra for tool in self.tools for extra in tool.implementation.extras}
 
     @property
     def http_modules(self) -> tuple[str, ...]:

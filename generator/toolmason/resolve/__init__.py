@@ -9,7 +9,7 @@ from toolmason.kinds import kinds
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
-from toolmason.model.client_launch import PYPROJECT, PyprojectError, declared_scripts
+from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared
 from toolmason.model.server import Server
 from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
@@ -57,7 +57,7 @@ def resolve(
     types.resolve_types(context)
     types.values(context, tables.params)
     context.types |= list_types(context)
-    _load_scripts(context)
+    _load_declared(context)
     check_categories(context)
     check_names(context)
     check_references(context)
@@ -82,9 +82,9 @@ def resolve(
     return resolve_server(context, tools, prompts, resources)
 
 
-def _load_scripts(context: ResolveContext) -> None:
+def _load_declared(context: ResolveContext) -> None:
     try:
-        context.scripts = declared_scripts(context.root)
+        context.declared = read_declared(context.root)
     except PyprojectError as error:
         hint = "fix it: clients start the server with a command of its `[project.scripts]`"
         context.error("TM337", f"cannot read {PYPROJECT}: {error}", ("server",), hint=hint, value=False)

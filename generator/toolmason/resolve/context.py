@@ -15,6 +15,7 @@ from toolmason_runtime.toml.positions import KeyPath
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import AllowTable, ManifestTables
+from toolmason.model.client_launch import Declared
 from toolmason.model.implementation import Handler, Hints
 from toolmason.model.types import DeclaredType, Identifier, JsonSchema
 from toolmason.resolve.stubs import Stub
@@ -42,8 +43,8 @@ class ResolveContext:
     store: Store | None = None
     """Results of earlier runs."""
 
-    scripts: frozenset[str] = frozenset()
-    """The commands that the project installs."""
+    declared: Declared = Declared()  # noqa: RUF009  frozen
+    """Commands and requirements in the pyproject.toml of the project."""
 
     missing: list[Stub] = field(default_factory=list)
     """Functions to write: the manifest names them, and the modules of the handlers do not define them."""

@@ -54,6 +54,7 @@ def resolve_server(
         instructions=table.instructions.strip(),
         command=table.command or table.name,
         launch=_launch(context),
+        declared_extras=context.declared.extras,
         tool_timeout=table.tool_timeout or _tool_timeout(tools),
         lifespan=context.handler(table.lifespan) if table.lifespan else None,
         guard=_guard(context),
@@ -88,7 +89,7 @@ def _surface_modules(prompts: tuple[Prompt, ...], resources: tuple[Resource, ...
 def _launch(context: ResolveContext) -> tuple[str, ...]:
     """Return the server's own command if the project installs it, else one that needs no installation."""
     command = context.tables.server.command or context.tables.server.name
-    return (command,) if command in context.scripts else ("toolmason", "run", str(context.document.path))
+    return (command,) if command in context.declared.scripts else ("toolmason", "run", str(context.document.path))
 
 
 def _tool_timeout(tools: Sequence[Tool]) -> float | None:

@@ -43,12 +43,19 @@ MAX_NAME_LENGTH = 32
 """Maximum characters of a server's name, which is a prefix of its tool names in clients."""
 
 OWN_PACKAGES: Final = frozenset(
-    {"toolmason", "toolmason_runtime", "toolmason_templates", "workbench_handlers", "workbench_server"}
+    {
+        "toolmason",
+        "toolmason_runtime",
+        "toolmason_templates",
+        "workbench_handlers",
+        "workbench_research",
+        "workbench_server",
+    }
 )
 """Packages in the wheel of toolmason, which an editable installation does not list."""
 DEVELOPMENT_PACKAGES: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})
 """Distributions that build, test and check a new project."""
-EXTRAS: Final = ("jq", "semantic", "telemetry", "toolkit", "workbench")
+EXTRAS: Final = ("apis", "http", "jq", "research", "semantic", "telemetry", "toolkit", "workbench")
 """Extras of toolmason."""
 
 _REQUIREMENT: Final = re.compile(r"([\w.-]+)\s*(?:\[([^]]*)\])?(?:[^;]*;.*\bextra\s*==\W*([\w.-]+))?")

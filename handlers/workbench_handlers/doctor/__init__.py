@@ -1,1 +1,1 @@
-"""Checks of what research tools need: the program, its account, the model, and the server's registration."""
+"""Checks of the setup: research tools, reviews, the isolation of programs, and the server's registration."""

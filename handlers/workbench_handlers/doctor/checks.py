@@ -3,319 +3,33 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-
-from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.reviews.state_files import STATE_VARIABLE, state_problem
-from workbench_handlers.model_backends.auth import KEY_PAGE, TITLES, Auth, find_auth
-from workbench_handlers.model_backends.selection import (
-    AUTO,
-    BACKEND,
-    COMMANDS,
-    configured_backend,
-    configured_command,
-    find_executable,
-    without_project_paths,
-)
-from workbench_handlers.model_backends.user_settings import (
-    GIT_IGNORE_SETTING,
-    Environ,
-    display_path,
-    is_git_ignore_respected,
-    user_settings,
-)
-
-if TYPE_CHECKING:
-    from workbench_handlers.model_backends.adapter import Program
-    from workbench_handlers.model_backends.question import Answer
-
-COMMAND: Final = "toolmason-workbench doctor"
-INSTALL_GEMINI: Final = "npm install -g @google/gemini-cli"
-RUN_DOCTOR: Final = f"`{COMMAND}` checks the setup and prints each fix"
-TEST_PROMPT: Final = "This is a test of the connection. Use no tools. Answer with the one word: ready"
-TEST_TIMEOUT_S: Final = 120.0
-
-_EXPORT: Final = "$env:{}" if sys.platform == "win32" else "export {}"
-_INSTALL_AGY: Final = (
-    "irm https://antigravity.google/cli/install.ps1 | iex"
-    if sys.platform == "win32"
-    else "curl -fsSL https://antigravity.google/cli/install.sh | bash"
-)
-_AGY: Final = f"""\
-  {_INSTALL_AGY}
-  {_EXPORT.format(BACKEND)}="agy"
-Run `agy` once and sign in with Google. It has no list of allowed tools, so its read-only mode is weaker; it is used \
-only if {BACKEND} names it. See https://antigravity.google/product/antigravity-cli"""
-_INSTALL: Final = f"""\
-Install Gemini CLI, for an API key or an enterprise account (https://github.com/google-gemini/gemini-cli):
-  {INSTALL_GEMINI}
-Or install agy 1.1.13 or later, for a personal Google account:
-{_AGY}
-If the program is not on PATH, set {" or ".join(COMMANDS.values())} to its path."""
-_AUTHENTICATE: Final = f"""\
-Option 1: an API key (recommended; billed by use), from {KEY_PAGE}
-  {_EXPORT.format("GEMINI_API_KEY")}="your-key-here"
-Add that line to ~/.bashrc or ~/.zshrc to keep it.
-Option 2: sign in with Google (Gemini Code Assist Standard or Enterprise): run `gemini` and choose it. Personal \
-accounts, free or paid, have not been served since 2026-06-18.
-Option 3: Vertex AI, see https://geminicli.com/docs/get-started/authentication/"""
-_AGY_INSTEAD: Final = f"\nOption 4: agy instead of Gemini CLI, for a personal Google account\n{_AGY}"
-
-Status = Literal["ok", "warning", "error", "skipped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The result of one check.
-
-    `fix` contains instructions, one paragraph a line; a line that starts with two spaces is to be copied. `code` is the
-    error code of research tools, or empty.
-    """
-
-    name: str
-    status: Status
-    message: str
-    fix: str = ""
-    code: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.fix}" if self.fix else self.message
-
-
-class ProgramPath(NamedTuple):
-    """An executable: `gemini` or `agy`, and its path."""
-
-    name: str
-    path: str
-
-
-# Without running anything
-
-
-def program_on_path(environ: Environ) -> ProgramPath | None:
-    """Find the program that settings and PATH select, without running it."""
-    name = _selected_program(environ)
-    if name not in COMMANDS:
-        return None
-    path = find_executable(configured_command(name, environ) or name, environ)
-    return ProgramPath(name, path) if path else None
-
-
-class Setup(NamedTuple):
-    """What can be determined without running a program. `problem` is the check that makes research tools fail."""
-
-    program: ProgramPath | None
-    auth: Auth
-    problem: Check | None
-
-
-def inspect_setup(environ: Environ, directory: Path, program: ProgramPath | None = None) -> Setup:
-    """Find the program, unless it is given, and how it would authenticate in `directory`.
-
-    Reads a dozen paths: call it in a thread. PATH of `environ` must not have directories that a project chose.
-    """
-    program = program or program_on_path(environ)
-    auth = find_auth(environ, directory, backend=program.name if program else "gemini")
-    problem = None
-    if program is None:
-        message = f"research tools cannot answer: {_missing_program(environ)}"
-        problem = Check(
-            "program",
-            "error",
-            message,
-            f"to install Gemini CLI: {INSTALL_GEMINI}; {RUN_DOCTOR}",
-            "GEMINI_CLI_NOT_FOUND",
-        )
-    elif auth.configured is False:
-        message = f"research tools cannot answer: `{program.name}` is not authenticated"
-        problem = Check("authentication", "error", message, f"{auth.hint}; {RUN_DOCTOR}", "AUTH_MISSING")
-    return Setup(program, auth, problem)
+from workbench_research.doctor import checks as research
+from workbench_research.doctor.checks import Check
 
 
 def startup_report() -> list[Check]:
     """Return the problems that the server logs when it starts."""
     directory = Path.cwd()
-    problem = inspect_setup(without_project_paths(os.environ, (directory,)), directory).problem
-    return [check for check in (problem, reviews_check(os.environ, directory)) if check]
+    problems = research.setup_problem(os.environ, directory), reviews_check(os.environ, directory)
+    return [problem for problem in problems if problem]
 
 
-def reviews_check(environ: Environ, directory: Path) -> Check | None:
-    """Return the error of a state directory that tools with reviews refuse; None if they accept it."""
-    problem = state_problem(environ, (directory,))
-    fix = f"remove {STATE_VARIABLE}, or set it to a directory outside of all projects"
-    return Check("reviews", "error", problem, fix, "NO_STATE_DIRECTORY") if problem else None
-
-
-def _selected_program(environ: Environ) -> str:
-    """Return the name of the program to use. `agy` must be named, since its read-only mode is weaker."""
-    name = configured_backend(environ)
-    return "gemini" if name == AUTO else name
-
-
-def _missing_program(environ: Environ) -> str:
-    """Return why `program_on_path` found no program."""
-    name = _selected_program(environ)
-    if name not in COMMANDS:
-        return f"{BACKEND} must be gemini, agy or auto"
-    if configured_command(name, environ):
-        return f"{COMMANDS[name]} names a program that does not exist"
-    message = f"`{name}` is not on PATH"
-    has_agy = name == "gemini" and find_executable(configured_command("agy", environ) or "agy", environ) is not None
-    return f"{message}; `agy` is installed, but used only with {BACKEND}=agy" if has_agy else message
-
-
-# All checks
-
-
-def run_checks(environ: Environ, directory: Path, reason_not_to_ask: Callable[[], str]) -> Iterator[Check]:
-    """Run the checks in order, each as the caller asks for it.
-
-    `reason_not_to_ask` is called just before the model would be asked, which costs money; it returns why not, or an
-    empty string.
-    """
+def run_checks(environ: Mapping[str, str], directory: Path, reason_not_to_ask: Callable[[], str]) -> Iterator[Check]:
+    """Run all checks in order, each as the caller asks for it. See `research.run_checks` for `reason_not_to_ask`."""
     from toolmason_runtime.programs import isolation_warnings
 
-    narrowed = without_project_paths(environ, (directory,))
-    path = program_on_path(narrowed)
-    check, program = _check_program(path, narrowed)
-    yield check
-    # If the first program on PATH is unsuitable, `program` is another one.
-    name = program.name if program else path.name if path else ""
-    auth = find_auth(environ, directory, backend=name or "gemini")
-    yield _check_auth(auth, name)
-    yield _check_answer(program, auth, environ, directory, reason_not_to_ask)
-    if name == "gemini" and (warning := git_ignore_check(environ)):
-        yield warning
+    yield from research.run_checks(environ, directory, reason_not_to_ask)
     if warning := reviews_check(environ, directory):
         yield warning
     yield from (Check("isolation", "warning", message) for message in isolation_warnings(()))
 
 
-def _check_program(path: ProgramPath | None, environ: Environ) -> tuple[Check, Program | None]:
-    """Ask the program for its version and options, as research tools do before their first question."""
-    if path is None:
-        return Check("program", "error", _missing_program(environ), _INSTALL, "GEMINI_CLI_NOT_FOUND"), None
-    import anyio
-
-    from workbench_handlers.model_backends.detect import find_program
-
-    try:
-        program = anyio.run(partial(find_program, environ, use_stored=False))
-    except ToolError as error:
-        return Check("program", "error", _printable(error.message, environ), _INSTALL, error.code), None
-    title = "Gemini CLI" if program.name == "gemini" else program.name
-    return Check("program", "ok", f"{title} {_printable(program.version, environ)} at {program.path}"), program
-
-
-def _check_auth(auth: Auth, program: str) -> Check:
-    if auth.configured is False:
-        fix = f"{_sentence(auth.hint)}\n{_ways_to_authenticate(program)}"
-        return Check("authentication", "error", "not authenticated", fix, "AUTH_MISSING")
-    message = f"{TITLES[auth.method]}: {auth.detail}"
-    if auth.configured:
-        return Check("authentication", "ok", message, _sentence(auth.hint))
-    return Check(
-        "authentication", "warning", f"{message}; only a question shows whether it works", _sentence(auth.hint)
-    )
-
-
-def _ways_to_authenticate(program: str) -> str:
-    return _AUTHENTICATE if program == "agy" else _AUTHENTICATE + _AGY_INSTEAD
-
-
-def _check_answer(
-    program: Program | None, auth: Auth, environ: Environ, directory: Path, reason_not_to_ask: Callable[[], str]
-) -> Check:
-    """Ask the model one short question, in the way of research tools."""
-    from workbench_handlers.model_backends.retry import RetryConfig
-
-    try:
-        RetryConfig.from_environ(environ)
-    except ToolError as error:
-        return Check("answer", "error", error.message, code=error.code)
-    if program is None:
-        return _not_asked("there is no program to ask")
-    if auth.configured is False:
-        return _not_asked("the program is not authenticated")
-    if reason := reason_not_to_ask():
-        return _not_asked(reason)
-    import anyio
-
-    start = time.monotonic()
-    try:
-        answer = anyio.run(_ask, program, environ, directory)
-    except ToolError as error:
-        fix = _ways_to_authenticate(program.name) if error.code == "AUTH_MISSING" else ""
-        return Check("answer", "error", _printable(error.message, environ), fix, error.code)
-    if not answer.text.strip():
-        return Check("answer", "error", "the answer was empty", code="GEMINI_CLI_ERROR")
-    tokens = f", {answer.tokens:,} tokens" if answer.tokens else ""
-    model = _printable(answer.model, environ) or "the model"
-    return Check("answer", "ok", f"{model} answered in {time.monotonic() - start:.1f} s{tokens}")
-
-
-def _not_asked(reason: str) -> Check:
-    return Check("answer", "skipped", f"not asked: {reason}")
-
-
-async def _ask(program: Program, environ: Environ, directory: Path) -> Answer:
-    from workbench_handlers.model_backends.adapters import adapter_for
-    from workbench_handlers.model_backends.ask import ask_model
-    from workbench_handlers.model_backends.question import Question
-    from workbench_handlers.model_backends.retry import RetryConfig, RetryStatistics
-    from workbench_handlers.model_backends.selection import models
-
-    async def report(_text: str) -> None:
-        """Ignore progress."""
-
-    question = Question(
-        prompt=TEST_PROMPT, directory=directory, models=models("flash", environ), timeout_s=TEST_TIMEOUT_S
-    )
-    return await ask_model(
-        question,
-        adapter=adapter_for(program),
-        program=program,
-        retry=RetryConfig(max_attempts=1),
-        statistics=RetryStatistics(),
-        report=report,
-    )
-
-
-def git_ignore_check(environ: Environ) -> Check | None:
-    """Return a warning if Gemini CLI leaves out the files that `.gitignore` names."""
-    if not is_git_ignore_respected(environ):
-        return None
-    message = "Gemini CLI is configured to respect .gitignore patterns. This may prevent analysis of git-ignored files."
-    path = display_path(user_settings(environ), environ)
-    return Check(
-        "gitignore",
-        "warning",
-        f"{message} To analyze all files, consider setting '{GIT_IGNORE_SETTING}: false' in {path} or using "
-        ".geminiignore for selective exclusions.",
-        "Ignored files are often node_modules/ (dependencies), dist/ or build/ (compiled output) and .env files "
-        f"(configuration). To change the setting, run `gemini`, type /settings and set {GIT_IGNORE_SETTING} = false. "
-        "See https://geminicli.com/docs/cli/gemini-ignore/",
-    )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _printable(text: str, environ: Environ) -> str:
-    """Return a program's text without secrets, control characters and line breaks."""
-    from workbench_handlers.model_backends.redaction import redact
-
-    characters = (" " if character in "\r\n\t" else character for character in redact(text, environ))
-    # Control characters act on the terminal; format characters can reverse the text that follows.
-    return "".join(
-        character for character in characters if unicodedata.category(character) not in {"Cc", "Cf", "Cs"}
-    ).strip()
+def reviews_check(environ: Mapping[str, str], directory: Path) -> Check | None:
+    """Return the error of a state directory that tools with reviews refuse; None if they accept it."""
+    problem = state_problem(environ, (directory,))
+    fix = f"remove {STATE_VARIABLE}, or set it to a directory outside of all projects"
+    return Check("reviews", "error", problem, fix, "NO_STATE_DIRECTORY") if problem else None

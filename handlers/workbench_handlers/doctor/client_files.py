@@ -10,8 +10,6 @@ from typing import Final, NamedTuple
 from toolmason_runtime.install import load_facts, new_configuration
 from toolmason_runtime.programs import SearchPath, working_directory
 
-from workbench_handlers.model_backends.user_settings import Environ
-
 PACKAGE: Final = "workbench_server"
 
 
@@ -27,7 +25,7 @@ def client_names() -> tuple[str, ...]:
     return tuple(sorted(load_facts(PACKAGE).clients))
 
 
-def client_files(environ: Environ, directory: Path) -> Mapping[str, ClientFile]:
+def client_files(environ: Mapping[str, str], directory: Path) -> Mapping[str, ClientFile]:
     """Return the configuration of each client by its name.
 
     The command is an absolute path where PATH does not contain it, and for a client without projects: it does not have

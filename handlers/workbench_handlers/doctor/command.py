@@ -10,14 +10,14 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final, TextIO
 
-from workbench_handlers.doctor.checks import COMMAND, Check, Status, run_checks
+from workbench_handlers.doctor.checks import run_checks
 from workbench_handlers.doctor.client_files import ClientFile, client_files, client_names
-from workbench_handlers.model_backends.user_settings import Environ
+from workbench_research.doctor.checks import COMMAND, Check, Status
 
 READY: Final = 0
 TO_FIX: Final = 1
@@ -39,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code: 0 if nothing is to be fixed, 1 if something is, 2 for wrong usage."""
     options = _parser().parse_args(argv)
     # Failures are printed as checks.
-    logging.getLogger("workbench_handlers").addHandler(logging.NullHandler())
+    for package in ("workbench_handlers", "workbench_research"):
+        logging.getLogger(package).addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A path may contain characters that the terminal's encoding lacks.
@@ -77,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace, environ: Environ, directory: Path) -> int:
+def _run(options: argparse.Namespace, environ: Mapping[str, str], directory: Path) -> int:
     page = _Page(sys.stdout, environ)
 
     def reason_not_to_ask() -> str:
@@ -129,7 +130,7 @@ def _confirm() -> bool:
 class _Page:
     """Prints checks and configurations, in colour on a terminal unless `NO_COLOR` is set (https://no-color.org)."""
 
-    def __init__(self, stream: TextIO, environ: Environ) -> None:
+    def __init__(self, stream: TextIO, environ: Mapping[str, str]) -> None:
         self._stream = stream
         is_terminal = stream.isatty() and environ.get("TERM") != "dumb"
         self._has_colour = is_terminal and not environ.get("NO_COLOR")

@@ -261,7 +261,7 @@ def _character(line: str, column: int, codec: str) -> int:
 
 
 async def _latin1_hits(files: Sequence[Located], search: GrepRequest, answer: GrepOutput) -> Hits:
-    """Search the files that read_files decodes as Latin-1 with Python."""
+    """Search the files that `read_files` decodes as Latin-1 with Python."""
     try:
         async with aclosing(_hits_in(files, search)) as hits:
             async for hit in hits:

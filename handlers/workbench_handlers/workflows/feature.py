@@ -11,12 +11,6 @@ from typing import Any, Final
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.model_backends.question import Ask, Report
-from workbench_handlers.model_backends.redaction import redact_known_in_json
-from workbench_handlers.research.analysis.answer_json import find_object, parse_int, parse_text, parse_texts
-from workbench_handlers.research.analysis.prompts import CALLERS_TEXT, JSON_ONLY, prompt, quoted
-from workbench_handlers.research.at_references import escape_at_signs
-from workbench_handlers.research.state import Research
 from workbench_handlers.state import roots_for
 from workbench_handlers.workflows import settings
 from workbench_handlers.workflows.answers import RecentAnswers
@@ -24,6 +18,18 @@ from workbench_handlers.workflows.command_file import GENERATE_WORKFLOW, check_r
 from workbench_handlers.workflows.data import Variant, hosts, workflows
 from workbench_handlers.workflows.writing import plan_file, with_owner_directory, write_file
 from workbench_handlers.workspace.roots import Root
+from workbench_research.questions import (
+    CALLERS_TEXT,
+    JSON_ONLY,
+    Answer,
+    ask_shared,
+    find_object,
+    parse_int,
+    parse_text,
+    parse_texts,
+    prompt,
+    quoted,
+)
 from workbench_server.workflows.models import FeatureWorkflowResult, GenerateFeatureWorkflowParams
 
 MODEL: Final = "flash"
@@ -133,14 +139,12 @@ async def _ask_model(
     key = f"{root}\n{question}"
     if (result := recent.get(key)) is None:
 
-        async def do(ask: Ask, _report: Report) -> dict[str, Any]:
-            answer = await ask(escape_at_signs(question))
-            return await asyncio.to_thread(_parse, answer.text, variant, root, answer.warnings)
+        def parse(answer: Answer) -> dict[str, Any]:
+            return _parse(answer.text, variant, root, answer.warnings)
 
         asked = params.model_copy(update={"save_to": None, "overwrite": None})
         projects = [allowed.path for allowed in roots]
-        answer, _ = await call.state(Research).run_shared(call, asked, root, do, kind=MODEL, projects=projects)
-        result = redact_known_in_json(answer, os.environ)
+        result = await ask_shared(call, asked, root, question, parse, kind=MODEL, projects=projects)
         recent.store(key, result)
     return dict(result)
 

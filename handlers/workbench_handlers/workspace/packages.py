@@ -8,38 +8,25 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-FOR_QUESTIONS: Final = ("tenacity",)
-"""Packages of the research tools."""
+FOR_PAGES: Final = ("starlette", "uvicorn")
+"""Packages of the review pages."""
 
 
 class NotInstalledError(ToolError):
-    """A tool needs a package that is not installed; only the user can install it."""
+    """A tool needs a package of an extra that is not installed; only the user can install it."""
 
-    def __init__(self, package: str) -> None:
-        message = f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
+    def __init__(self, package: str, extra: str) -> None:
+        message = f"the package `{package}` is not installed: pip install 'toolmason[{extra}]'"
         super().__init__(message, code="NOT_INSTALLED")
 
 
-def require(package: str) -> ModuleSpec:
-    """Return the spec of `package` without importing it.
+def require(package: str, *, extra: str = "workbench") -> ModuleSpec:
+    """Return the spec of `package`, which `extra` installs, without importing it.
 
     Raises:
         NotInstalledError: it is not installed.
     """
     spec = find_spec(package)
     if spec is None:
-        raise NotInstalledError(package)
+        raise NotInstalledError(package, extra)
     return spec
-
-
-def require_for_questions() -> None:
-    """Check the packages of the research tools, before a model request costs money.
-
-    Raises:
-        ToolError: a package is missing. The code is INTERNAL: research tools have no code for it.
-    """
-    try:
-        for package in FOR_QUESTIONS:
-            require(package)
-    except NotInstalledError as error:
-        raise ToolError(error.message, code="INTERNAL", details={"reason": error.code}) from None

@@ -63,7 +63,7 @@ _IGNORED: Final = re.compile(
     r"[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u1806\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Characters that a version of IDNA removes from names: Default_Ignorable_Code_Point, and table B.1 of RFC 3454."""
+"""Characters that a version of IDNA removes from names: `Default_Ignorable_Code_Point`, and table B.1 of RFC 3454."""
 _LOW_BITS: Final = 0xFFFFFFFF
 _MAX_DIGITS: Final = 22
 """Digits of an octal number of 64 bits, without leading zeros."""

@@ -14,6 +14,7 @@ from toolmason_runtime.apis.fields import fields_of
 from toolmason_runtime.apis.registry import Apis
 from toolmason_runtime.apis.spec import HttpTool
 from toolmason_runtime.chunks.store import ChunkStore
+from toolmason_runtime.extras import APIS, USERS, missing_extra
 from toolmason_runtime.programs.approval import approve_handler, fill_question, shorten_middle
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.protocol.binding import Binding, load_model
@@ -56,6 +57,8 @@ class HttpRun:
         Raises:
             ToolError: the call is not allowed or not approved, or it failed; the message contains no secrets.
         """
+        if problem := missing_extra(USERS[APIS], APIS):
+            raise ToolError(problem, code="NOT_INSTALLED")
         # Imported at the first call, because they import the HTTP client.
         from toolmason_runtime.apis.request import build_request, effective_values
 

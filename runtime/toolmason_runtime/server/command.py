@@ -12,6 +12,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolmason_runtime.audit.variables import variable as audit_variable
+from toolmason_runtime.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
@@ -77,6 +78,8 @@ class Command:
     """`module:function` that returns further routes over HTTP."""
     middleware: str = ""
     """`module:function` that wraps the application over HTTP."""
+    extra: str = ""
+    """Extra of toolmason that tools of the server need on every transport."""
     package: str = ""
     """Import name of the generated package, which contains `install.json`; empty for a server without it."""
     prog: str
@@ -105,6 +108,8 @@ class Command:
             return self._usage_error(error)
         if args.list_tools:
             return _print_tools(self._tools(selection, programs))
+        if problem := self._missing_extra(args):
+            return self._usage_error(problem)
         try:
             values = option_values(
                 self.options, {option.name: getattr(args, option_attribute(option), None) for option in self.options}
@@ -203,6 +208,14 @@ class Command:
         if args.command != SERVE:
             raise ValueError(f"`{args.command}` must be the first argument: {self.prog} {args.command} ...")
         return args
+
+    def _missing_extra(self, args: argparse.Namespace) -> str:
+        """Return an error line if an extra that the command line or a tool needs is not installed; empty otherwise."""
+        if self.extra and (problem := missing_extra(USERS[self.extra], self.extra)):
+            return problem
+        if args.http:
+            return missing_extra("--http", HTTP)
+        return "" if args.engine == LEAN else missing_extra(f"--engine {args.engine}", HTTP)
 
     def _selection(self, args: argparse.Namespace) -> Selection:
         """Return the selection of the flags, else of the environment, else of the manifest.

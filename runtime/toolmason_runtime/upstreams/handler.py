@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 import anyio
 from toolmason_runtime.chunks.store import ChunkStore
+from toolmason_runtime.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.programs.approval import approve_handler
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.protocol.binding import Binding
@@ -43,6 +44,8 @@ class UpstreamRun:
         Raises:
             ToolError: the call is not allowed or not approved, or the upstream failed.
         """
+        if problem := missing_extra(USERS[HTTP], HTTP):
+            raise ToolError(problem, code="NOT_INSTALLED")
         # Imported at the first call, because they import the SDK's client.
         from toolmason_runtime.upstreams.registry import Upstreams
         from toolmason_runtime.upstreams.results import reply

@@ -1,7 +1,7 @@
 """Record sessions of real clients with Workbench anew: `python tests/clients/support/record_sessions.py [CLIENT...]`.
 
-`tests/runtime/sessions/` gets a file for each session: what the client sends, in order, and what it waits for. The
-answers are not recorded: `test_sessions.py` compares those of the engines. A line of a file is one of
+`tests/runtime/transports/sessions/` gets a file for each session: the messages of the client, in order, and what
+it waits for. The answers are not recorded: `test_sessions.py` compares those of the engines. A line of a file is one of
 
 - `{"send": MESSAGE}`
 - `{"receive": ID}`: the response to a request of the client arrived
@@ -29,7 +29,7 @@ from toolmason_runtime.server.package_files import server_files
 
 from toolmason.clients import CLAUDE_CODE, CODEX, clients
 
-SESSIONS: Final = TESTS / "runtime" / "sessions"
+SESSIONS: Final = TESTS / "runtime" / "transports" / "sessions"
 GREETING: Final = "Hello from the file\n"
 SEARCH: Final = "search"
 STEPS: Final[Sequence[Step]] = (

@@ -469,7 +469,7 @@ def test_a_schema_too_long_for_a_diff_is_named() -> None:
     assert diff_lines(list(range(6_000)), []) == ["too long to compare: 6,002 lines original, 1 lines transformed"]
 
 
-def test_a_changed_order_of_keys_is_no_difference(tmp_path: Path) -> None:
+def test_reordered_keys_are_unchanged(tmp_path: Path) -> None:
     moved = {"properties": {"b": {"description": "x", "type": "string"}}, "type": "object"}
 
     assert schema("diff", write_tools(tmp_path, moved, "read.json")).stdout == "read  unchanged\n"
@@ -637,7 +637,7 @@ def test_every_node_of_the_schemas_that_are_sent_has_a_place_of_its_own(library:
         look(each, each.input_schema, "")
 
 
-def test_findings_in_a_manifest_stand_at_its_lines(library: Project) -> None:
+def test_findings_in_a_manifest_have_its_file_and_lines(library: Project) -> None:
     (source_name,) = {each["source"] for each in report("--manifest", str(library.manifest))["tools"]}
     found = report("--manifest", str(library.manifest), "--target", "mcp", "--target", "gemini-json")["tools"]
     places = {(each["name"], issue["pointer"]): issue["location"] for each in found for issue in each["issues"]}
@@ -664,7 +664,7 @@ def test_every_layout_places_findings_in_the_manifest(layout: str, library: Proj
     }[layout] in result.stdout
 
 
-def test_a_schema_given_whole_is_judged_as_it_is_sent_and_what_was_given_up_stands_where_it_was_written(
+def test_a_raw_schema_is_judged_as_sent_and_its_lost_keywords_are_located(
     library: Project,
 ) -> None:
     (raw,) = report("--tool", "raw", "--manifest", str(library.manifest))["tools"]
@@ -766,7 +766,7 @@ def acted(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_no_expression_stands_in_a_script_of_the_action() -> None:
+def test_scripts_of_the_action_contain_no_expression() -> None:
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step["run"]
         assert step["shell"] == "bash"

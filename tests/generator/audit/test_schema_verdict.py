@@ -196,7 +196,7 @@ def test_a_report_is_its_own_baseline(tmp_path_factory: pytest.TempPathFactory, 
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"tools": [{"name": "a"}]}', '{"tools": []}', "\x00"])
-def test_a_file_that_is_no_report_is_refused_as_a_baseline(text: str, tmp_path: Path) -> None:
+def test_a_baseline_that_is_not_a_report_is_refused(text: str, tmp_path: Path) -> None:
     file = write(tmp_path / "tools.json", [tool("a")])
     baseline = tmp_path / "baseline.json"
     baseline.write_text(text, encoding="utf-8")

@@ -88,13 +88,13 @@ def test_broken_toml_ends_with_1(run: Toolmason, project: Project) -> None:
     assert "error[TM103]" in result.stderr
 
 
-def test_file_that_is_no_text_is_in_the_way_and_no_crash(run: Toolmason, project: Project) -> None:
+def test_binary_file_at_a_generated_path_exits_with_4(run: Toolmason, project: Project) -> None:
     (project.generated / "docs" / "index.md").write_bytes(b"\xff\xfe")
 
     assert run("generate").exit_code == 4
 
 
-def test_module_that_is_no_part_of_the_toolkit_is_a_bug_and_a_traceback() -> None:
+def test_missing_module_of_the_toolkit_raises_a_traceback() -> None:
     program = "import sys; sys.modules['toolmason.commands'] = None; from toolmason.__main__ import main; main()"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False)
 
@@ -131,7 +131,7 @@ def test_project_is_that_of_the_working_directory(project: Project, monkeypatch:
     assert CliRunner().invoke(toolmason, ["check"]).exit_code == 0
 
 
-def test_outside_of_any_project_the_command_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generate_outside_a_project_suggests_init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(toolmason, ["generate"])
 
@@ -142,7 +142,7 @@ def test_outside_of_any_project_the_command_says_so(tmp_path: Path, monkeypatch:
 # Generating
 
 
-def test_right_tree_is_said_to_be_up_to_date_and_left_alone(run: Toolmason, project: Project) -> None:
+def test_current_tree_is_reported_as_up_to_date_and_not_written(run: Toolmason, project: Project) -> None:
     before = {path: path.stat().st_mtime_ns for path in project.generated.rglob("*")}
     result = run("generate")
 
@@ -151,7 +151,7 @@ def test_right_tree_is_said_to_be_up_to_date_and_left_alone(run: Toolmason, proj
     assert {path: path.stat().st_mtime_ns for path in project.generated.rglob("*")} == before
 
 
-def test_generate_counts_what_it_wrote_and_removed(run: Toolmason, project: Project) -> None:
+def test_generate_counts_written_and_removed_files(run: Toolmason, project: Project) -> None:
     replace(project.manifest, "[categories.text]", "[categories.texts]")
     replace(project.manifest, 'category = "text"', 'category = "texts"')
     result = run("generate")
@@ -173,7 +173,7 @@ def test_whole_tree_comes_back_byte_for_byte(run: Toolmason, project: Project) -
     assert tree(project.generated) == before
 
 
-def test_diff_of_what_was_written_goes_to_stdout(run: Toolmason, project: Project) -> None:
+def test_diff_of_written_files_goes_to_stdout(run: Toolmason, project: Project) -> None:
     replace(project.manifest, "Measure texts", "Measure long texts")
     result = run("generate", "--diff")
 
@@ -234,7 +234,7 @@ def test_file_that_the_list_of_hashes_does_not_have_is_not_ours(run: Toolmason, 
     assert "restore SHA256SUMS" not in refused.stderr
 
 
-def test_diff_for_people_is_kept_out_of_what_programs_read(run: Toolmason, project: Project) -> None:
+def test_diff_goes_to_stderr_with_json_format(run: Toolmason, project: Project) -> None:
     replace(project.manifest, "Measure texts", "Measure long texts")
     result = run("generate", "--diff", "--format", "json")
 
@@ -251,7 +251,7 @@ def test_discarding_edits_overwrites_them(run: Toolmason, project: Project) -> N
     assert tree(project.generated) == before
 
 
-def test_disk_that_refuses_is_told_in_words(run: Toolmason, project: Project) -> None:
+def test_file_in_place_of_the_generated_directory_is_reported(run: Toolmason, project: Project) -> None:
     for path in sorted(project.generated.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     project.generated.rmdir()
@@ -293,7 +293,7 @@ def override(project: Project, name: str, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def test_template_that_is_no_template_is_named_with_its_line(run: Toolmason, project: Project) -> None:
+def test_template_with_a_syntax_error_is_reported_with_its_line(run: Toolmason, project: Project) -> None:
     override(project, "docs/index.md.jinja", "one\n{% for %}\n")
     before = tree(project.generated)
     result = run("generate")
@@ -303,7 +303,7 @@ def test_template_that_is_no_template_is_named_with_its_line(run: Toolmason, pro
     assert tree(project.generated) == before
 
 
-def test_template_that_asks_for_what_is_not_there_is_told(run: Toolmason, project: Project) -> None:
+def test_template_with_an_unknown_name_is_reported_with_its_line(run: Toolmason, project: Project) -> None:
     override(project, "docs/index.md.jinja", "Fine.\n{{ server.nam }}\n")
     result = run("generate")
 
@@ -328,7 +328,7 @@ def test_template_that_asks_for_what_is_not_there_is_told(run: Toolmason, projec
     ],
 )
 @pytest.mark.parametrize("command", ["generate", "check"])
-def test_mistake_while_a_template_is_rendered_is_told_in_one_line(
+def test_rendering_error_of_a_template_is_reported_in_one_line(
     command: str, text: str, told: str, run: Toolmason, project: Project
 ) -> None:
     path = project.template_directory / "docs" / "index.md.jinja"
@@ -385,7 +385,7 @@ def test_template_that_cannot_be_compiled_is_named(text: str, told: str, run: To
 @pytest.mark.parametrize(
     "arguments", [["check"], ["--help"], ["explain", "TM604"], ["templates", "list"]], ids=" ".join
 )
-def test_output_that_cannot_be_written_is_told_in_one_line(arguments: list[str], project: Project) -> None:
+def test_write_error_on_stdout_is_reported_in_one_line(arguments: list[str], project: Project) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "toolmason", *arguments],
@@ -403,7 +403,7 @@ def test_output_that_cannot_be_written_is_told_in_one_line(arguments: list[str],
 
 @pytest.mark.skipif(sys.platform == "win32", reason="closed by a shell")
 @pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0)])
-def test_closed_streams_change_nothing_but_what_is_seen(closed: str, code: int, project: Project) -> None:
+def test_closed_streams_do_not_change_the_exit_code(closed: str, code: int, project: Project) -> None:
     command = f'"{sys.executable}" -m toolmason check {closed}'
     ended = subprocess.run(["sh", "-c", command], capture_output=True, cwd=project.root, check=False)
 
@@ -413,7 +413,7 @@ def test_closed_streams_change_nothing_but_what_is_seen(closed: str, code: int, 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a working directory cannot be deleted there")
 @pytest.mark.parametrize("arguments", [["check"], ["init", "notes"]], ids=" ".join)
-def test_deleted_working_directory_is_told(
+def test_deleted_working_directory_is_reported(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = tmp_path / "gone"
@@ -466,7 +466,7 @@ class Dying(Disk):
         super().replace(path, target)
 
 
-def test_interrupted_run_is_told_until_the_next_one_repairs_it(run: Toolmason, project: Project) -> None:
+def test_interrupted_run_is_reported_until_generate_repairs_it(run: Toolmason, project: Project) -> None:
     replace(project.manifest, "Measure texts", "Measure long texts")
     reading = read(project, diagnostics=Diagnostics())
     assert reading is not None
@@ -482,7 +482,7 @@ def test_interrupted_run_is_told_until_the_next_one_repairs_it(run: Toolmason, p
     assert run("check").exit_code == 0
 
 
-def test_file_of_others_that_is_in_nobodys_way_is_no_drift(run: Toolmason, project: Project) -> None:
+def test_foreign_file_beside_generated_files_is_not_drift(run: Toolmason, project: Project) -> None:
     (project.generated / "notes.txt").write_text("mine\n", encoding="utf-8")
     (project.generated / "docs" / "discovery.md").unlink()
 
@@ -493,7 +493,7 @@ def test_file_of_others_that_is_in_nobodys_way_is_no_drift(run: Toolmason, proje
     assert (project.generated / "notes.txt").is_file()
 
 
-def test_drift_ends_with_3_and_says_what_differs_and_what_to_run(run: Toolmason, project: Project) -> None:
+def test_drift_exits_with_3_and_lists_files_and_the_command_to_run(run: Toolmason, project: Project) -> None:
     (project.generated / "docs" / "discovery.md").unlink()
     replace(project.manifest, "Measure texts", "Measure long texts")
     before = tree(project.generated)
@@ -576,7 +576,7 @@ def test_refusal_for_programs_has_the_files_that_stopped_the_run(run: Toolmason,
 # Knowing
 
 
-def test_lint_of_a_clean_manifest_says_so(run: Toolmason) -> None:
+def test_lint_of_a_clean_manifest_reports_no_problems(run: Toolmason) -> None:
     result = run("lint")
 
     assert (result.exit_code, result.stderr) == (0, "")
@@ -619,7 +619,7 @@ def test_lint_findings_for_programs_are_on_stdout(run: Toolmason, project: Proje
     assert [json.loads(line)["code"] for line in result.stdout.splitlines()] == ["TM511"]
 
 
-def test_search_says_which_terms_matched_in_which_fields(run: Toolmason) -> None:
+def test_search_shows_matched_terms_and_their_fields(run: Toolmason) -> None:
     result = run("search", "words", "in", "a", "text")
 
     assert result.exit_code == 0
@@ -627,7 +627,7 @@ def test_search_says_which_terms_matched_in_which_fields(run: Toolmason) -> None
     assert "word  in name, summary" in result.stdout
 
 
-def test_search_by_name_says_so(run: Toolmason) -> None:
+def test_search_by_name_is_shown_as_a_name_match(run: Toolmason) -> None:
     assert "its name, as typed" in run("search", "count words").stdout
 
 
@@ -639,7 +639,7 @@ def test_search_shows_as_many_hits_as_wanted_and_counts_the_rest(run: Toolmason,
     assert run("search", "words", "--limit", "1").stdout.endswith("1 more; --limit shows them\n")
 
 
-def test_search_without_hits_says_how_many_tools_were_searched(run: Toolmason) -> None:
+def test_search_without_hits_counts_the_searched_tools(run: Toolmason) -> None:
     assert run("search", "???").stdout == "nothing found for `???` in 1 tools\n"
 
 
@@ -690,7 +690,7 @@ def test_search_in_a_wrong_manifest_shows_its_mistakes(run: Toolmason, project: 
     assert "error[TM" in result.stderr
 
 
-def test_explain_shows_a_rule_and_guesses_what_was_meant() -> None:
+def test_explain_shows_a_rule_and_suggests_the_nearest_code() -> None:
     known = CliRunner().invoke(toolmason, ["explain", "tm604"])
     unknown = CliRunner().invoke(toolmason, ["explain", "TM5O1"])
 

@@ -62,7 +62,7 @@ def test_call_reads_the_arguments_from_stdin_and_prints_the_whole_result(project
         (["count_words", '{"text": ' + "[" * 100_000], 2, "the arguments are nested too deeply"),
     ],
 )
-def test_a_failed_call_says_why(project: Project, arguments: list[str], code: int, output: str) -> None:
+def test_a_failed_call_reports_the_reason(project: Project, arguments: list[str], code: int, output: str) -> None:
     result = toolmason(project, "call", *arguments)
 
     assert result.returncode == code
@@ -94,7 +94,7 @@ def test_a_question_without_a_terminal_is_declined(project: Project) -> None:
     assert json.loads(result.stdout)["words"] == len("no")
 
 
-def test_inspect_lists_what_a_client_sees(project: Project) -> None:
+def test_inspect_lists_the_tools_that_a_client_sees(project: Project) -> None:
     shown = toolmason(project, "inspect", "--classic").stdout
     listed = json.loads(toolmason(project, "inspect", "--json", project.manifest.as_posix()).stdout)
 
@@ -153,7 +153,7 @@ def test_projects_may_be_anywhere(project: Project, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["call", "count_words"], ["inspect"], ["run"]])
-def test_a_project_without_generated_files_says_how_to_create_them(project: Project, command: list[str]) -> None:
+def test_commands_without_generated_files_suggest_generate(project: Project, command: list[str]) -> None:
     shutil.rmtree(project.generated)
 
     result = toolmason(project, *command)

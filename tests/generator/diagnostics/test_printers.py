@@ -87,7 +87,7 @@ def test_warnings_alone_do_not_say_that_nothing_was_written() -> None:
         pytest.param("a = ", 5, "1 | a =", "  |     ^", id="end of the line"),
     ],
 )
-def test_the_marker_stands_under_its_character(source: str, column: int, shown: str, marker: str) -> None:
+def test_the_marker_is_under_its_character(source: str, column: int, shown: str, marker: str) -> None:
     assert report([about(source, column)]).split("\n")[2:4] == [shown, marker]
 
 

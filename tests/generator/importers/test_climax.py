@@ -128,7 +128,7 @@ def test_command_lines_are_those_that_climax_runs(
     assert build_invocation(imported[tool], arguments, environ=ENVIRON).argv == (*ALWAYS, *words, *GLOBALS)
 
 
-def test_what_is_no_command_line_carries_over_too(imported: Mapping[str, CommandTool]) -> None:
+def test_stdin_cwd_environment_timeout_and_risk_are_converted(imported: Mapping[str, CommandTool]) -> None:
     ran = build_invocation(imported["git_commit"], {"message": "Mend it"}, environ=ENVIRON)
     assert ran.stdin == "Mend it"
     assert ran.cwd == "/srv/repository"
@@ -215,7 +215,7 @@ def test_of_one_option_for_both_the_global_argument_stays_as_it_came_last(tmp_pa
         ("name: g, flag: 'x y'", "is not a valid option of a manifest"),
     ],
 )
-def test_global_arguments_that_do_not_fit_are_told(tmp_path: Path, argument: str, why: str) -> None:
+def test_invalid_global_arguments_are_reported(tmp_path: Path, argument: str, why: str) -> None:
     _, told, _ = converted(tmp_path, tool_text("name: a", head=f"global_args:\n  - {{{argument}}}\n"))
     assert any(each.startswith("global_args.") and why in each for each in told), told
 
@@ -272,18 +272,18 @@ def odd() -> dict[str, Any]:
         ),
     ],
 )
-def test_whatever_does_not_carry_over_is_told(odd: dict[str, Any], about: str, what: str) -> None:
+def test_unconverted_and_renamed_settings_are_reported(odd: dict[str, Any], about: str, what: str) -> None:
     assert [each for each in odd["notes"] if each["about"] == about and what in each["message"]], odd["notes"]
 
 
-def test_each_note_says_where(odd: dict[str, Any]) -> None:
+def test_each_note_has_a_file_line_and_column(odd: dict[str, Any]) -> None:
     lines = ODD.read_text(encoding="utf-8").splitlines()
     (note,) = [each for each in odd["notes"] if "colour`, left out" in each["message"] and not each["about"]]
     assert lines[note["line"] - 1][note["column"] - 1 :].startswith("colour")
     assert note["path"] == ODD.as_posix()
 
 
-def test_what_was_odd_is_a_manifest_all_the_same(odd: dict[str, Any], tmp_path: Path) -> None:
+def test_odd_input_becomes_a_valid_manifest(odd: dict[str, Any], tmp_path: Path) -> None:
     server = server_of(written(tmp_path, odd["manifest"], "manifest.toml"))
     tools = commands_of(server)
     assert tools["do_it"].risk is Risk.DESTRUCTIVE
@@ -298,7 +298,7 @@ def test_a_long_description_is_cut_in_the_summary_alone(odd: dict[str, Any]) -> 
     assert tool["description"].endswith("where it began\nand has a second line")
 
 
-def test_notes_of_text_stand_on_stderr_and_the_manifest_on_stdout() -> None:
+def test_notes_go_to_stderr_and_the_manifest_to_stdout() -> None:
     result = climax(ODD)
     assert tomllib.loads(result.stdout)["edition"] == 1
     assert re.search(r"odd\.yaml:4:1: unknown key `colour`, left out\n", result.stderr)
@@ -315,7 +315,7 @@ def test_a_part_that_the_toolkit_refuses_is_left_out_with_its_reason(tmp_path: P
     assert any("left out, since it is invalid in a manifest" in each for each in told)
 
 
-def test_what_comes_out_is_generated_without_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_imported_manifest_is_generated_without_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "manifest").mkdir()
     assert climax(GIT, "-o", tmp_path / "manifest" / "git.toml").exit_code == 0
     monkeypatch.chdir(tmp_path)
@@ -337,7 +337,7 @@ def test_several_files_become_one_manifest(tmp_path: Path) -> None:
     assert tomllib.loads(climax(GIT, other).stdout)["server"]["name"] == "climax"
 
 
-def test_an_import_without_notes_says_nothing_of_them(tmp_path: Path) -> None:
+def test_an_import_without_further_notes_leaves_stderr_empty(tmp_path: Path) -> None:
     result = climax(written(tmp_path, tool_text("name: a")), "--json")
     assert [each["message"].partition(";")[0] for each in json.loads(result.stdout)["notes"]] == [
         "CLImax passes the whole environment of the server"
@@ -345,14 +345,14 @@ def test_an_import_without_notes_says_nothing_of_them(tmp_path: Path) -> None:
     assert result.stderr == ""
 
 
-def test_a_program_that_no_manifest_takes_is_told(tmp_path: Path) -> None:
+def test_a_program_that_is_invalid_in_a_manifest_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, 'command: "p\\x07q"\ntools: [{name: t, description: x, risk: read}]\n')
     result = climax(path)
     assert result.exit_code == 1
     assert "the result is not a valid manifest: item 1 of `command` in [clis.climax] contains" in result.stderr
 
 
-def test_a_file_all_of_whose_tools_are_refused_is_told(tmp_path: Path) -> None:
+def test_a_file_without_a_valid_tool_is_reported(tmp_path: Path) -> None:
     result = climax(
         written(tmp_path, 'command: p\ntools: [{name: any, description: x, risk: read, command: "a\\x07b"}]\n')
     )
@@ -362,7 +362,7 @@ def test_a_file_all_of_whose_tools_are_refused_is_told(tmp_path: Path) -> None:
     assert any("tools.climax_any: left out, since it is invalid in a manifest: " in each for each in notes)
 
 
-def test_what_was_noted_before_an_import_failed_is_told_too(tmp_path: Path) -> None:
+def test_a_failed_import_reports_its_earlier_notes(tmp_path: Path) -> None:
     path = written(tmp_path, "command: [ls, -l]\ntools: [{name: t}]\n")
     assert "`command` must be a text, not a list; left out" in climax(path).stderr
     document = json.loads(climax(path, "--json").stdout)
@@ -375,7 +375,7 @@ def test_what_was_noted_before_an_import_failed_is_told_too(tmp_path: Path) -> N
 HEAD = "command: p\ntools:\n"
 
 
-def test_anchors_aliases_and_merged_keys_stand_for_what_they_name(tmp_path: Path) -> None:
+def test_anchors_aliases_and_merge_keys_are_resolved(tmp_path: Path) -> None:
     text = (
         f"base: &base {{risk: read, args: &args [{{name: all, type: boolean, flag: -a}}]}}\n{HEAD}"
         "  - {<<: *base, name: one, description: One}\n"
@@ -424,7 +424,7 @@ def test_names_that_a_server_keeps_begin_with_that_of_their_program(tmp_path: Pa
         (", risk: write", ""),
     ],
 )
-def test_of_a_risk_one_thing_is_told(tmp_path: Path, risk: str, said: str) -> None:
+def test_a_missing_or_invalid_risk_is_reported_once(tmp_path: Path, risk: str, said: str) -> None:
     _, told, _ = converted(tmp_path, f"{HEAD}  - {{name: t, description: x{risk}}}\n")
     assert [each for each in told if "risk" in each] == ([f"t: {said}"] if said else [])
 
@@ -442,7 +442,7 @@ def test_of_a_risk_one_thing_is_told(tmp_path: Path, risk: str, said: str) -> No
         ("{name: t, name: t, description: x}", "name: duplicate key: the last one is used"),
     ],
 )
-def test_what_a_tool_lacks_or_has_besides_is_told_once(tmp_path: Path, tool: str, why: str) -> None:
+def test_each_problem_of_a_tool_is_reported_once(tmp_path: Path, tool: str, why: str) -> None:
     _, told, _ = converted(tmp_path, f"global_args: [{{name: g, default: a}}]\n{HEAD}  - {tool}\n")
     assert len([each for each in told if each.startswith(why)]) == 1
     assert why.partition(": ")[2] not in told
@@ -521,7 +521,7 @@ def test_the_rules_of_a_policy_hold_after_it_was_imported(tmp_path: Path) -> Non
         ("[]", r"rules\.yaml:1:1: expected a mapping"),
     ],
 )
-def test_a_policy_that_would_allow_more_than_it_says_is_refused(tmp_path: Path, text: str, why: str) -> None:
+def test_a_policy_that_cannot_be_converted_exactly_is_refused(tmp_path: Path, text: str, why: str) -> None:
     result = climax(GIT, "--policy", written(tmp_path, text, "rules.yaml"), "-o", tmp_path / "manifest.toml")
     assert result.exit_code == 1
     assert re.search(why, result.stderr)
@@ -537,7 +537,7 @@ def test_a_pattern_that_means_the_same_carries_over(tmp_path: Path, pattern: str
 
 
 @pytest.mark.parametrize("bound", [".inf", "ten", "1" + "0" * 400])
-def test_a_bound_that_is_no_number_is_told_once_and_not_said_to_be_left_out(tmp_path: Path, bound: str) -> None:
+def test_a_bound_that_is_not_a_finite_number_is_reported_once(tmp_path: Path, bound: str) -> None:
     rules = f"tools:\n  git_log:\n    args:\n      max_count: {{max: {bound}}}\n"
     result = climax(GIT, "--policy", written(tmp_path, rules, "rules.yaml"), "-o", tmp_path / "manifest.toml")
 
@@ -546,7 +546,7 @@ def test_a_bound_that_is_no_number_is_told_once_and_not_said_to_be_left_out(tmp_
     assert "rules.yaml:4:24: `max` must be a finite number, not `" in told
 
 
-def test_of_a_policy_what_is_not_said_is_not_written(tmp_path: Path) -> None:
+def test_unset_keys_of_a_policy_are_not_written(tmp_path: Path) -> None:
     rules = "approval: {global: all}\nexecutor: {type: docker, image: x, network: none}\n"
     result = climax(GIT, "--policy", written(tmp_path, rules, "rules.yaml"), "--json")
     assert tomllib.loads(json.loads(result.stdout)["policy"]) == {
@@ -564,7 +564,7 @@ def test_an_argument_without_limits_needs_no_rule(tmp_path: Path) -> None:
     assert tomllib.loads(json.loads(result.stdout)["policy"])["tools"] == {"git_log": {}}
 
 
-def test_a_policy_has_no_rules_for_what_was_left_out_of_the_manifest(tmp_path: Path) -> None:
+def test_a_policy_has_no_rules_for_omitted_tools(tmp_path: Path) -> None:
     source = written(
         tmp_path, tool_text("name: a") + '  - {name: any, description: Taken, risk: read, command: "a\\x07b"}\n'
     )
@@ -629,7 +629,7 @@ def test_folders_of_the_output_are_made(tmp_path: Path) -> None:
     assert server_of(target).table.name == "git-tools"
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "nowhere").write_text("a file", encoding="utf-8")
     result = climax(GIT, "-o", tmp_path / "nowhere" / "manifest.toml")
     assert result.exit_code == 2
@@ -702,7 +702,7 @@ def test_a_default_that_climax_never_writes_may_be_lost(tmp_path: Path, argument
     assert climax(written(tmp_path, tool_text(argument))).exit_code == 0
 
 
-def test_all_defaults_that_would_be_lost_are_told_at_once(tmp_path: Path) -> None:
+def test_all_lost_defaults_are_reported_at_once(tmp_path: Path) -> None:
     text = tool_text("name: a, flag: two words, default: x", "name: b, default: [1]")
     stopped = climax(written(tmp_path, text)).stderr.splitlines()[-2:]
     assert [re.sub(r".*(tool\.\w): .*", r"\1", each) for each in stopped] == ["tool.a", "tool.b"]
@@ -802,7 +802,7 @@ def test_two_results_need_two_places() -> None:
         ("a: &a [*a]", r"tools\.yaml:1:\d+: lists and mappings nest more than 50 levels"),
     ],
 )
-def test_a_file_that_says_nothing_sensible_is_refused_with_its_place(tmp_path: Path, text: str, why: str) -> None:
+def test_an_invalid_file_is_refused_with_line_and_column(tmp_path: Path, text: str, why: str) -> None:
     result = climax(written(tmp_path, text), "-o", tmp_path / "manifest.toml")
     assert result.exit_code == 1, result.output
     assert re.search(why, result.stderr), result.stderr
@@ -812,7 +812,7 @@ def test_a_file_that_says_nothing_sensible_is_refused_with_its_place(tmp_path: P
 @pytest.mark.parametrize(
     "repeat", ["[*{0}, *{0}, *{0}, *{0}]", "{{<<: [*{0}, *{0}, *{0}, *{0}]}}"], ids=["list", "merge"]
 )
-def test_a_few_aliases_cannot_stand_for_billions(tmp_path: Path, repeat: str) -> None:
+def test_aliases_cannot_expand_beyond_the_node_limit(tmp_path: Path, repeat: str) -> None:
     lines = ["l0: &l0 {a: 1}"] + [f"l{n}: &l{n} {repeat.format(f'l{n - 1}')}" for n in range(1, 30)]
     with pytest.raises(ImporterError, match=f"more than {MAX_NODES:,} values"):
         read_yaml(written(tmp_path, "\n".join(lines)), Notes())
@@ -830,14 +830,14 @@ def test_aliases_and_merges_are_read_as_yaml_means_them(tmp_path: Path) -> None:
     ("raw", "why"),
     [(b"\xff\xfe", "not UTF-8 at byte 0"), (b"a: " + b"x" * (4 * 1024 * 1024), "more than 4,194,304 bytes")],
 )
-def test_what_is_no_text_of_a_sensible_size_is_refused(tmp_path: Path, raw: bytes, why: str) -> None:
+def test_invalid_utf_8_and_oversized_files_are_refused(tmp_path: Path, raw: bytes, why: str) -> None:
     path = tmp_path / "tools.yaml"
     path.write_bytes(raw)
     with pytest.raises(ImporterError, match=why):
         read_yaml(path, Notes())
 
 
-def test_a_file_that_is_not_there_is_told_in_json_too(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_in_json(tmp_path: Path) -> None:
     result = climax(tmp_path / "none.yaml", "--json")
     assert result.exit_code == 1
     (mistake,) = json.loads(result.stdout)["errors"]
@@ -857,7 +857,7 @@ def test_a_file_that_is_not_there_is_told_in_json_too(tmp_path: Path) -> None:
         ("category: catalogue", "the category `catalogue` is renamed to `catalogue_tools`"),
     ],
 )
-def test_keys_of_the_file_that_do_not_fit_are_told(tmp_path: Path, field: str, what: str) -> None:
+def test_invalid_top_level_keys_are_reported(tmp_path: Path, field: str, what: str) -> None:
     _, told, _ = converted(tmp_path, tool_text("name: a", head=f"{field}\n"))
     assert any(each.startswith(what) for each in told), told
 
@@ -880,12 +880,12 @@ def test_keys_of_the_file_that_do_not_fit_are_told(tmp_path: Path, field: str, w
         ("flag: --x", "tool.: it has no name, left out"),
     ],
 )
-def test_arguments_that_do_not_fit_are_told(tmp_path: Path, argument: str, what: str) -> None:
+def test_invalid_arguments_are_reported(tmp_path: Path, argument: str, what: str) -> None:
     _, told, _ = converted(tmp_path, tool_text(argument))
     assert any(each.startswith(what) for each in told), told
 
 
-def test_words_of_one_tool_that_do_not_fit_are_told(tmp_path: Path) -> None:
+def test_invalid_fields_of_a_tool_are_reported(tmp_path: Path) -> None:
     long = "y " * 3000
     tools = ["{name: t, risk: read, timeout: 0.01, args: [1]}", f"{{name: u, timeout: x, description: '{long}'}}"]
     text = "command: p\ntools:\n" + "".join(f"  - {each}\n" for each in tools)

@@ -265,21 +265,21 @@ def test_a_program_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (("git", "a b"), "`a b` is not a subcommand"),
     ],
 )
-def test_what_cannot_be_asked_is_told(command: tuple[str, ...], why: str) -> None:
+def test_a_command_that_cannot_be_run_for_help_is_reported(command: tuple[str, ...], why: str) -> None:
     result = import_help("--", *command)
     assert result.exit_code == 1
     assert why in result.stderr
     assert result.stdout == ""
 
 
-def test_a_file_that_is_no_program_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_executable_code_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "prog"
     path.write_bytes(b"\x00\x01")
     path.chmod(0o755)
     assert "is neither a program for this system nor a script" in import_help("--", str(path)).stderr
 
 
-def test_a_program_that_tells_nothing_is_told(tmp_path: Path) -> None:
+def test_a_program_without_options_in_its_help_is_reported(tmp_path: Path) -> None:
     result = import_help("--", program(tmp_path, "print('hello')"))
     assert result.exit_code == 1
     assert "shows no options with --help or -h" in result.stderr
@@ -288,7 +288,7 @@ def test_a_program_that_tells_nothing_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "output", [b"\n  -d  \0\0\n", b"\n  -d \x80\xfe\xff\n" * 9], ids=["with zero bytes", "mostly not UTF-8"]
 )
-def test_a_program_that_writes_no_text_is_told_to_say_nothing(tmp_path: Path, output: bytes) -> None:
+def test_binary_help_output_is_reported_as_no_options(tmp_path: Path, output: bytes) -> None:
     result = import_help("--", program(tmp_path, f"sys.stdout.buffer.write({output!r})"))
     assert result.exit_code == 1
     assert "shows no options with --help or -h" in result.stderr
@@ -454,7 +454,7 @@ def test_a_usage_line_of_its_own_is_followed_by_its_forms() -> None:
     assert [each.name for each in parse_usage(["Usage:", "prog x", "Options:"], ["/bin/prog"]).positionals] == ["x"]
 
 
-def test_a_line_of_a_description_is_no_option() -> None:
+def test_a_continued_description_is_not_an_option() -> None:
     text = "  --one     as with\n            --two, which is another\n  --three   x\n"
     assert [each.flag for each in parse_help(text, ["prog"]).options] == ["--one", "--three"]
 
@@ -529,13 +529,13 @@ def test_sub_commands_that_a_usage_spells_out_become_tools(
         ("usage: p   FILE\n", ["file"]),
     ],
 )
-def test_what_is_no_sub_command_and_no_usage_is_not_taken_for_it(text: str, names: list[str]) -> None:
+def test_usage_lines_yield_positionals_and_no_subcommands(text: str, names: list[str]) -> None:
     help_ = parse_help(text, [text.split()[1]])
     assert [each.name for each in help_.positionals] == names
     assert help_.commands == ()
 
 
-def test_values_that_stand_in_the_usage_alone_are_found() -> None:
+def test_values_given_only_in_the_usage_are_found() -> None:
     text = (
         "Options:\n[-g|--global] [--strategy <flat|nested>] [--omit <dev|peer> [--omit <dev|peer> ...]]\n"
         "[-w|--workspace <name>]\n\n  -g|--global\n    For all.\n  --strategy\n    How.\n  --omit\n    What not.\n"
@@ -616,7 +616,7 @@ def test_a_program_that_takes_two_dashes_is_marked(tmp_path: Path) -> None:
     assert build_invocation(tool, {"path": ["-x"]}, environ={}).argv == ("p", "--", "-x")
 
 
-def test_what_a_manifest_refuses_is_left_out_of_a_proposal(tmp_path: Path) -> None:
+def test_a_proposal_omits_parameters_that_a_manifest_refuses(tmp_path: Path) -> None:
     help_ = Help(options=(Option(flags=("--a",)), Option(flags=("-x:y",)), Option(flags=("--a",), metavar="X")))
     text = proposal(help_, "p")
     assert "# left out: tools.p.params.a_2: " in text
@@ -624,7 +624,7 @@ def test_what_a_manifest_refuses_is_left_out_of_a_proposal(tmp_path: Path) -> No
     assert [each.flag for each in tool.placements] == ["--a", "-x:y"]
 
 
-def test_nothing_left_is_told() -> None:
+def test_a_proposal_without_a_valid_tool_is_reported() -> None:
     help_ = Help(commands=(("x" * 80, "too long"),))
     with pytest.raises(ImporterError, match=r"left out: tools\.p_x+: (?s:.*)can be a tool"):
         proposal(help_, "p")

@@ -169,7 +169,7 @@ def test_the_depth_is_limited(replay: Replay) -> None:
     assert not [run for run in replay.runs("terraform") if run.startswith("state ") and run != "state --help"]
 
 
-def test_the_number_of_runs_is_limited_and_what_is_missing_reported(replay: Replay) -> None:
+def test_the_run_limit_is_kept_and_missing_subcommands_are_reported(replay: Replay) -> None:
     replay.add("terraform")
     result = import_help("-r", "--max-runs", "3", "--", "terraform")
     assert len(replay.runs("terraform")) == 3

@@ -335,7 +335,7 @@ def test_trusted_hints_follow_the_annotations_and_the_defaults_of_mcp(
     assert ("by the hints that the upstream declares: add\n" in checked.stdout) == (unasked == "add")
 
 
-def test_hints_that_are_no_booleans_declare_nothing() -> None:
+def test_hints_that_are_not_booleans_are_ignored() -> None:
     odd: list[Any] = ["read-only", None, [], {"readOnlyHint": 1, "destructiveHint": "false", "openWorldHint": None}]
     for hints in odd:
         assert accepted_hints({"annotations": hints}) is None

@@ -150,7 +150,7 @@ LIMIT = "x " * 512
         "a summary that spells the name",
     ],
 )
-def test_rule_finds_what_it_is_for_and_nothing_else(manifest: str, codes: set[str], tmp_path: Path) -> None:
+def test_manifest_is_reported_with_exactly_the_expected_rules(manifest: str, codes: set[str], tmp_path: Path) -> None:
     assert set(found(manifest, tmp_path)) == codes
 
 

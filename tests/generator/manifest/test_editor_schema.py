@@ -209,7 +209,7 @@ def test_a_mistake_is_refused(old: str, new: str, told: str) -> None:
         ('name = "catalog"', 'name = "catalog"\ntitle = "One\\nTwo"'),
     ],
 )
-def test_what_a_later_stage_refuses_the_schema_refuses_too(old: str, new: str) -> None:
+def test_the_schema_refuses_values_that_a_later_stage_refuses(old: str, new: str) -> None:
     assert old in GOOD
 
     assert mistakes(GOOD.replace(old, new)) != []
@@ -241,7 +241,7 @@ def test_what_a_later_stage_refuses_the_schema_refuses_too(old: str, new: str) -
         ('flag = "-X"', "stdin = true"),
     ],
 )
-def test_what_every_stage_accepts_the_schema_accepts(old: str, new: str) -> None:
+def test_the_schema_accepts_values_that_every_stage_accepts(old: str, new: str) -> None:
     assert old in GOOD
 
     assert mistakes(GOOD.replace(old, new)) == []
@@ -281,7 +281,7 @@ def test_descriptions_and_limits_are_those_of_the_tables() -> None:
     assert tool["properties"]["enabled"]["default"] is True
 
 
-def test_what_the_reader_accepts_the_schema_accepts(tmp_path: Path) -> None:
+def test_the_sample_manifest_of_the_schema_is_valid(tmp_path: Path) -> None:
     from toolmason.diagnostics import Diagnostics
     from toolmason.manifest.document import load
     from toolmason.manifest.validate import validate

@@ -60,7 +60,7 @@ def test_a_file_outside_the_root_keeps_its_path(tmp_path: Path) -> None:
         pytest.param(b"a = '['\nb = " + b"{x=" * 3000 + b"1", "TM106", 2, 9002, id="inline tables"),
     ],
 )
-def test_what_cannot_be_parsed_has_a_code_and_a_place(
+def test_a_syntax_error_has_a_code_line_and_column(
     tmp_path: Path, content: bytes, code: str, line: int, column: int
 ) -> None:
     document, found = loaded(tmp_path, content)
@@ -90,7 +90,7 @@ def test_what_cannot_be_parsed_has_a_code_and_a_place(
         ("a = {b = 1 c = 2}", "same line"),
     ],
 )
-def test_usual_slips_are_told_how_to_mend_them(tmp_path: Path, line: str, remedy: str) -> None:
+def test_common_syntax_errors_come_with_a_fix(tmp_path: Path, line: str, remedy: str) -> None:
     _, (found,) = loaded(tmp_path, f"{line}\n".encode())
 
     assert found.code == "TM103"
@@ -98,7 +98,7 @@ def test_usual_slips_are_told_how_to_mend_them(tmp_path: Path, line: str, remedy
 
 
 @pytest.mark.parametrize("name", ["missing.toml", ".", "manifest.toml/below", "null\0byte"])
-def test_what_cannot_be_opened_is_no_traceback(tmp_path: Path, name: str) -> None:
+def test_a_manifest_that_cannot_be_opened_is_a_diagnostic(tmp_path: Path, name: str) -> None:
     (tmp_path / "manifest.toml").write_text("", encoding="utf-8")
     diagnostics = Diagnostics()
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_opened_is_no_traceback(tmp_path: Path, name: str) -> Non
     assert [each.code for each in diagnostics] == ["TM101"]
 
 
-def test_what_is_not_written_is_placed_at_the_table_around_it(tmp_path: Path) -> None:
+def test_a_missing_key_is_located_at_its_nearest_table(tmp_path: Path) -> None:
     document, _ = loaded(tmp_path, b"a = 1\n[b]\nc = { d = 2 }\n")
     assert document is not None
 

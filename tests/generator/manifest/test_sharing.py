@@ -303,7 +303,7 @@ def test_a_problem_of_a_shared_value_is_reported_once_where_it_was_written(tmp_p
 
 
 @pytest.mark.parametrize("params", ['"path"', '{ use = "path" }', '{ use = "path", minimum = 1 }'])
-def test_a_shared_parameter_that_is_no_table_is_reported_once(tmp_path: Path, params: str) -> None:
+def test_a_shared_parameter_that_is_not_a_table_is_reported_once(tmp_path: Path, params: str) -> None:
     tool = f'[tools.log]\nsummary = "Log"\ncli = "git"\nparams.path = {params}\n'
     _, problems = resolved(tmp_path, PARAMS.replace('{ type = "string", description', '"text" # ') + tool)
     assert problems == ["manifest/desk.toml:6:15: error[TM204]: `path` in [params] must be a table, not a string"]

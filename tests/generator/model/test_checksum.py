@@ -76,7 +76,7 @@ def test_empty_front_matter_takes_the_signature_too() -> None:
     assert state("a.md", text.encode("utf-8")) is State.VALID
 
 
-def test_a_rule_that_is_never_closed_is_no_front_matter() -> None:
+def test_an_unclosed_rule_is_not_front_matter() -> None:
     assert add_checksum(PurePosixPath("a.md"), "---\nText.\n").endswith(" -->\n")
 
 
@@ -85,7 +85,7 @@ def test_a_file_that_cannot_carry_a_comment_is_left_as_it_is(name: str) -> None:
     assert add_checksum(PurePosixPath(name), '{"a": 1}\n') == '{"a": 1}\n'
 
 
-def test_signed_toml_and_yaml_mean_what_they_meant() -> None:
+def test_a_checksum_does_not_change_toml_and_yaml_values() -> None:
     toml = 'prompt = """\nOne\ntwo\n"""\n[a]\nb = 1\n'
     block = "a: |+\n  one\n\n  two\n\n"
 
@@ -172,7 +172,7 @@ def test_a_listed_file_is_judged_by_its_entry() -> None:
     assert verify(PurePosixPath("b.json"), b"{}\n", listed) is State.UNSIGNED
 
 
-def test_the_list_is_sorted_signed_and_holds_only_what_cannot_be_signed() -> None:
+def test_the_checksum_file_is_sorted_signed_and_lists_only_unsignable_files() -> None:
     files = [RenderedFile(PurePosixPath(name), "{}\n") for name in ("b.json", "c.py", "a.json", "d/a.json")]
     file = checksum_file(files)
 
@@ -184,7 +184,7 @@ def test_the_list_is_sorted_signed_and_holds_only_what_cannot_be_signed() -> Non
     assert names == ["a.json", "b.json", "d/a.json"]
 
 
-def test_there_is_no_list_when_there_is_nothing_to_list() -> None:
+def test_without_unsignable_files_the_checksum_file_is_omitted() -> None:
     assert checksum_file([RenderedFile(PurePosixPath("a.py"), "")]) is None
 
 

@@ -93,7 +93,7 @@ def values_and_arguments(draw: st.DrawFn) -> tuple[tuple[Property, ...], dict[st
 
 
 @given(values_and_arguments())
-def test_arguments_that_fit_the_exact_schema_fit_what_clients_are_sent(
+def test_arguments_valid_in_the_exact_schema_are_valid_in_the_sent_schema(
     drawn: tuple[tuple[Property, ...], dict[str, Any]],
 ) -> None:
     values, arguments = drawn
@@ -104,7 +104,7 @@ def test_arguments_that_fit_the_exact_schema_fit_what_clients_are_sent(
 
 
 @given(values_and_arguments())
-def test_what_clients_are_sent_uses_only_encodings_that_survive(
+def test_the_sent_schema_is_portable(
     drawn: tuple[tuple[Property, ...], dict[str, Any]],
 ) -> None:
     schema = sent(*drawn[0])
@@ -154,7 +154,7 @@ def value(kind: str, **constraints: Any) -> Property:
         ),
     ],
 )
-def test_limits_are_said_in_the_description_too(given_value: Property, said: str) -> None:
+def test_limits_are_repeated_in_the_description(given_value: Property, said: str) -> None:
     schema = sent(given_value)["properties"]["x"]
     assert schema["description"] == said
 
@@ -172,7 +172,7 @@ def test_null_is_described_only_where_a_value_must_be_given() -> None:
     assert sent(optional)["properties"]["x"] == {"type": "string"}
 
 
-def test_a_tool_without_parameters_says_so_with_empty_properties() -> None:
+def test_a_tool_without_parameters_has_empty_properties() -> None:
     assert sent() == {"type": "object", "properties": {}}
 
 
@@ -262,7 +262,7 @@ def test_a_nullable_result_may_be_null_and_an_optional_one_may_not() -> None:
     assert not validator.is_valid({"a": "y", "c": None})
 
 
-def test_lists_whose_items_must_differ_are_found_wherever_they_stand() -> None:
+def test_arrays_with_unique_items_are_found_at_every_depth() -> None:
     tags = Property(name="tags", type=ArrayType(PrimitiveType("string")), constraints={"uniqueItems": True})
     labelled = ObjectType(name=ClassName("Labelled"), description="", fields=(tags,))
     values = (

@@ -34,7 +34,7 @@ def test_choices_defaults_and_meanings_are_shown() -> None:
     assert (row.type, row.default, row.meaning) == ('"a" or 1 or null', '"a"', "What comes first")
 
 
-def test_a_type_that_may_be_null_or_anything_is_said() -> None:
+def test_nullable_and_unrestricted_types_are_shown() -> None:
     schema = {"properties": {"a": {"type": ["string", "null"]}, "b": {}, "c": True}}
     assert [(row.path, row.type) for row in rows(schema)] == [("a", "string or null"), ("b", "any"), ("c", "any")]
 
@@ -43,7 +43,7 @@ def test_property_that_nothing_fits_is_left_out() -> None:
     assert rows({"properties": {"a": False}}) == ()
 
 
-def test_what_nests_deeper_than_anybody_reads_is_left_out() -> None:
+def test_rows_deeper_than_the_limit_are_omitted() -> None:
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(MAX_DEPTH + 2):
         schema = {"type": "object", "properties": {"inner": schema}}

@@ -104,7 +104,7 @@ def test_json_reads_back_as_the_value_on_one_line(value: object) -> None:
 
 
 @given(no_surrogates)
-def test_cell_neither_ends_its_cell_nor_its_row(text: str) -> None:
+def test_cell_escapes_newlines_pipes_and_angle_brackets(text: str) -> None:
     shown = filters.cell(text)
     assert "\n" not in shown
     assert "|" not in shown.replace("\\|", "")
@@ -160,5 +160,5 @@ def test_fenced_text_cannot_close_its_fence() -> None:
     assert filters.fenced("```\nx\n````", "md") == "`````md\n```\nx\n````\n`````"
 
 
-def test_prompt_puts_the_hosts_own_spelling_for_what_the_user_typed() -> None:
+def test_prompt_replaces_arguments_with_the_placeholder_of_the_host() -> None:
     assert filters.prompt("Find {arguments} {other}.", "$ARGUMENTS") == "Find $ARGUMENTS {other}."

@@ -108,13 +108,13 @@ def test_template_whose_older_text_is_kept_shows_that_ours_changed(tmp_path: Pat
     assert state_of(tmp_path) is State.OURS_CHANGED
 
 
-def test_same_change_on_both_sides_is_no_change(tmp_path: Path) -> None:
+def test_same_change_on_both_sides_is_unchanged(tmp_path: Path) -> None:
     as_if_taken_from_an_older_one(eject(NAME, tmp_path))
 
     assert state_of(tmp_path) is State.UNCHANGED
 
 
-def test_template_without_record_says_so(tmp_path: Path) -> None:
+def test_template_without_a_record_is_unrecorded(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.parent.mkdir()
     path.write_text('{% extends "toolmason/docs/index.md.jinja" %}\n', encoding="utf-8")
@@ -128,7 +128,7 @@ def test_template_that_replaces_nothing_is_yours_alone(tmp_path: Path) -> None:
     assert state_of(tmp_path) is State.ALONE
 
 
-def test_template_that_cannot_be_read_says_so_and_a_folder_is_none(tmp_path: Path) -> None:
+def test_unreadable_template_is_listed_and_a_directory_is_not(tmp_path: Path) -> None:
     (tmp_path / "bytes.jinja").write_bytes(b"\xff")
     (tmp_path / "dangling.jinja").symlink_to("nowhere")
     (tmp_path / "folder.jinja").mkdir()
@@ -152,7 +152,7 @@ def test_file_in_the_place_of_a_folder_is_named_and_left(in_the_way: str, projec
     assert blocking.read_text(encoding="utf-8") == "mine"
 
 
-def test_status_and_eject_say_what_they_did(project: Project) -> None:
+def test_status_and_eject_report_their_results(project: Project) -> None:
     def templates(*words: str) -> Result:
         return CliRunner().invoke(toolmason, ["templates", *words, "--manifest", str(project.manifest)])
 

@@ -93,7 +93,9 @@ def test_the_key_of_models_depends_on_the_options_of_the_generator(monkeypatch: 
 
 
 @pytest.mark.parametrize("name", ["list", "bool", "int", "str", "float", "dict"])
-def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_field_may_have_the_name_of_a_builtin_that_another_field_uses(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fields = [
         Property(name=name, type=PrimitiveType("boolean")),
         Property(name="texts", type=ArrayType(PrimitiveType("string"))),
@@ -114,6 +116,6 @@ def test_description_that_reads_like_an_import_stays_where_it_is() -> None:
     assert "from os import path" in models(source_of(note)).partition("class Note")[2]
 
 
-def test_class_that_was_not_made_is_told_as_our_fault() -> None:
+def test_missing_model_class_raises_an_assertion_error() -> None:
     with pytest.raises(AssertionError, match="Note"):
         pydantic_models._sort_imports("class Other:\n    pass\n", SOURCE)

@@ -91,7 +91,7 @@ def test_models_of_an_earlier_run_are_rendered_as_they_are(small: Server) -> Non
     assert other in by_path(render(small, models={"books": other}))[path.as_posix()]
 
 
-def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small: Server, tmp_path: Path) -> None:
+def test_text_that_a_template_adds_after_the_models_is_written_once(small: Server, tmp_path: Path) -> None:
     (tmp_path / "python").mkdir()
     (tmp_path / "python" / "models.py.jinja").write_text(
         '{% extends "toolmason/python/models.py.jinja" %}{% block body %}{{ super() }}\n\nMINE = 1\n{% endblock %}\n',
@@ -266,7 +266,7 @@ def test_a_type_of_two_categories_is_one_class(tmp_path: Path, monkeypatch: pyte
     assert ruff.returncode == 0, ruff.stdout
 
 
-def test_without_a_shared_type_there_is_no_module_for_them(small: Server) -> None:
+def test_without_shared_types_the_types_module_is_omitted(small: Server) -> None:
     assert "catalog_server/types.py" not in by_path(render(small))
 
 

@@ -71,7 +71,7 @@ def test_boolean_schemas_are_schemas(server: Server) -> None:
     self_check(with_schema(server, input_schema=schema), [MODELS])
 
 
-def test_all_faults_are_told_at_once(server: Server) -> None:
+def test_all_faults_are_reported_at_once(server: Server) -> None:
     files = [RenderedFile(PurePosixPath(f"{name}.json"), "{") for name in "ab"]
     with pytest.raises(SelfCheckError) as caught:
         self_check(server, files)
@@ -79,14 +79,14 @@ def test_all_faults_are_told_at_once(server: Server) -> None:
     assert len(caught.value.faults) == 2
 
 
-def test_what_stands_on_disk_already_is_not_looked_at_again(server: Server) -> None:
+def test_unchanged_file_on_disk_is_not_checked_again(server: Server) -> None:
     broken = RenderedFile(PurePosixPath("a.py"), "def f(:\n")
 
     self_check(server, [broken], previous={broken.path: broken.text})
 
 
 @pytest.mark.parametrize("side", ["input_schema", "output_schema"])
-def test_schema_that_is_none_is_found_where_its_category_is_new(side: str, server: Server) -> None:
+def test_invalid_schema_is_found_if_its_models_changed(side: str, server: Server) -> None:
     wrong = with_schema(server, **{side: {"type": "objekt"}})
 
     with pytest.raises(SelfCheckError, match=r"of `count_words`: \$\.type: 'objekt' is not valid"):

@@ -175,7 +175,7 @@ def test_a_fragment_depends_only_on_its_tool() -> None:
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_template_says_what_it_prints_or_is_named_for_it(template: str) -> None:
+def test_partial_template_begins_with_a_comment(template: str) -> None:
     source = (FOLDER / template).read_text(encoding="utf-8")
     if Path(template).name.startswith("_"):
         assert source.startswith("{#")

@@ -110,7 +110,7 @@ def test_two_names_that_gemini_cli_shows_as_one_are_always_found(server: str, pa
 
 
 @given(server=SERVERS, tools=st.lists(TOOLS, max_size=6, unique=True))
-def test_what_is_found_is_shown_as_one_and_what_is_not_found_is_not(server: str, tools: list[str]) -> None:
+def test_exactly_the_tools_with_the_same_shown_name_clash(server: str, tools: list[str]) -> None:
     found = list(clashes({tool: tool for tool in tools}, server))
 
     for clash in found:
@@ -150,7 +150,7 @@ def test_clients_that_take_fewer_tools_are_named(tools: int, clients: set[str]) 
     assert {client.title for client in too_many(tools)} == clients
 
 
-def test_every_row_says_where_it_comes_from_and_compiles() -> None:
+def test_every_client_row_has_a_source_a_date_and_a_valid_pattern() -> None:
     assert len(BY_NAME) == len(tool_names())
     for client in tool_names():
         assert client.source

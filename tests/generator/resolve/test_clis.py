@@ -105,7 +105,9 @@ def test_a_parameter_without_a_place_becomes_an_option_of_its_name(name: str, fl
         ('{ type = "string", positional = false }', PlacementKind.FLAG, "--value", False),
     ],
 )
-def test_a_parameter_goes_where_the_manifest_says(param: str, place: PlacementKind, flag: str, is_switch: bool) -> None:
+def test_a_parameter_has_the_placement_of_the_manifest(
+    param: str, place: PlacementKind, flag: str, is_switch: bool
+) -> None:
     (placement,) = line_of(f"params.value = {param}\n").tool.placements
 
     assert (placement.place, placement.flag, placement.switch) == (place, flag, is_switch)
@@ -185,7 +187,7 @@ def test_a_default_of_a_program_that_no_call_could_pass_is_refused_once() -> Non
     ]
 
 
-def test_defaults_stand_in_the_placement() -> None:
+def test_a_placement_contains_the_default() -> None:
     placements = line_of(
         'params.count = { type = "integer", default = 3 }\nparams.path = { type = "string", required = false }\n'
     ).tool.placements
@@ -193,7 +195,7 @@ def test_defaults_stand_in_the_placement() -> None:
     assert [each.default for each in placements] == [3, None]
 
 
-def test_what_a_program_shares_is_no_parameter_of_its_tools() -> None:
+def test_parameters_of_a_program_are_not_parameters_of_its_tools() -> None:
     cli = (
         CLI
         + 'params.host = { flag = "--host=", default_env = "HOST" }\n'
@@ -209,7 +211,7 @@ def test_what_a_program_shares_is_no_parameter_of_its_tools() -> None:
     assert (quiet.flag, quiet.switch, quiet.default) == ("--quiet", True, True)
 
 
-def test_a_tool_may_place_anew_what_its_program_shares() -> None:
+def test_a_tool_parameter_replaces_that_of_its_program() -> None:
     line = line_of('params.color = { type = "string" }\n', cli=CLI + 'params.color = { default = "never" }\n')
 
     assert [each.name for each in line.tool.placements] == ["color"]
@@ -294,7 +296,7 @@ def test_hints_follow_from_all_that_a_call_can_be(risk: str, params: str, hints:
     assert tool.hints == Hints(read_only=read_only, destructive=destructive, idempotent=idempotent, open_world=True)
 
 
-def test_a_risk_by_a_switch_says_what_it_is_without() -> None:
+def test_a_risk_by_a_switch_needs_an_entry_for_calls_without_it() -> None:
     force = 'params.force = { type = "boolean" }\n'
     switch = 'risk.force = { true = "destructive" }\n'
 
@@ -311,7 +313,7 @@ def test_a_risk_by_a_switch_says_what_it_is_without() -> None:
         ('["run", "--", "log"]', "run -- log [<paths>...] [--max=<max>]"),
     ],
 )
-def test_what_is_run_is_shown_in_the_order_in_which_it_is_written(argv: str, usage: str) -> None:
+def test_the_usage_has_the_order_of_the_command_line(argv: str, usage: str) -> None:
     params = """
 params.max = { type = "integer", flag = "--max=", required = false }
 params.paths = { type = "string[]", positional = true, required = false }
@@ -332,7 +334,7 @@ params.paths = { type = "string[]", positional = true, required = false }
         pytest.param('params.method = { type = "boolean", flag = "--m=", required = false }', id="true or false"),
     ],
 )
-def test_a_risk_by_a_value_that_may_be_missing_says_what_it_is_without(param: str) -> None:
+def test_a_risk_by_an_optional_value_needs_an_entry_for_calls_without_it(param: str) -> None:
     values = 'true = "read", false = "read"' if "boolean" in param else 'GET = "read", PUT = "write"'
     missing = HEAD + CLI + TOOL + f"risk.method = {{ {values} }}\n{param}\n"
     said = HEAD + CLI + TOOL + f'risk.method = {{ "" = "write", {values} }}\n{param}\n'
@@ -373,7 +375,7 @@ def test_a_risk_goes_by_values_as_they_are_written(listed: str, told: list[str])
     assert found(f"{HEAD}{CLI}{TOOL}risk.mode = {{ {listed} }}\n{mode}")[1] == told
 
 
-def test_a_program_that_stays_on_this_machine_says_so() -> None:
+def test_a_local_program_has_no_open_world_hint() -> None:
     assert not tool_of("", cli=CLI + "open_world = false\n").hints.open_world
 
 
@@ -433,7 +435,7 @@ def test_a_program_that_no_tool_runs_is_not_served() -> None:
     assert [each.name for each in clis_of(server_of(text))] == ["git"]
 
 
-def test_what_a_server_reads_of_its_environment_is_known_to_clients() -> None:
+def test_the_model_lists_environment_variables_that_the_server_reads() -> None:
     cli = CLI.replace('["git"]', '["$BIN/git", "$$HOME"]')
     cli += 'working_dir = "${WORK}/x"\nenv = { A = "$TOKEN" }\npass_env = ["KEY", "TOKEN"]\n'
     cli += 'params.host = { default_env = "HOST" }\n'
@@ -473,7 +475,7 @@ params.class = { type = "number", flag = "--class=", default = 1.5 }
 """
 
 
-def test_generated_code_holds_just_what_the_manifest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_command_tools_equal_those_of_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = server_of(HEAD.replace("repository_server", "odd_server") + CLI + TOOL + READ + HOSTILE)
     for file in render(server, part="python"):
         path = tmp_path.joinpath(file.path)
@@ -572,7 +574,7 @@ HANDLER = HANDLED.format(name="read_part")
         ),
     ],
 )
-def test_what_is_missing_or_of_another_kind_is_named(text: str, findings: list[str]) -> None:
+def test_missing_keys_and_wrong_types_are_reported(text: str, findings: list[str]) -> None:
     assert found(text)[1] == findings
 
 
@@ -590,5 +592,5 @@ def test_what_is_missing_or_of_another_kind_is_named(text: str, findings: list[s
         pytest.param(HEAD + CLI + TOOL.replace("git_log", "git log") + READ, ["TM311"], id="a name"),
     ],
 )
-def test_what_is_wrong_is_told_once(text: str, codes: list[str]) -> None:
+def test_a_mistake_is_reported_once(text: str, codes: list[str]) -> None:
     assert [each.split()[0] for each in found(text)[1]] == codes

@@ -15,7 +15,7 @@ def said(schema: dict[str, Any], data: Any, *, closed: bool = True) -> list[str]
     return [each.message for each in SchemaChecker({}).find_problems(schema, data, closed=closed)]
 
 
-def test_unknown_arguments_are_told_at_every_level() -> None:
+def test_unknown_arguments_are_reported_at_every_level() -> None:
     assert said(A, {"a": {"c": 1}, "d": 1}) == ["unknown argument `c`", "unknown argument `d`"]
     assert said(A, {"a": {"b": "x"}}) == []
 
@@ -39,7 +39,7 @@ def test_argument_that_another_keyword_may_declare_is_not_unknown(opening: dict[
     assert said({**A, **opening}, {"d": 1, "a": {"c": 1}}) == ["unknown argument `c`"]
 
 
-def test_open_schema_takes_more_unless_it_says_otherwise() -> None:
+def test_open_schema_accepts_more_unless_additional_properties_is_false() -> None:
     assert said(A, {"d": 1}, closed=False) == []
     assert said({**A, "additionalProperties": False}, {"d": 1}, closed=False) == ["unknown argument `d`"]
 
@@ -50,7 +50,7 @@ def test_boolean_property_takes_anything_or_nothing() -> None:
     assert len(said(schema, {"b": 1})) == 1
 
 
-def test_own_definitions_of_a_schema_stand_beside_those_of_the_manifest() -> None:
+def test_schema_may_use_its_own_definitions_and_those_of_the_manifest() -> None:
     checker = SchemaChecker({"Note": {"type": "object", "properties": {"text": {"type": "string"}}}})
     properties = {"a": {"$ref": "#/$defs/own"}, "b": {"$ref": "#/$defs/Note"}}
     schema = {"type": "object", "properties": properties, "$defs": {"own": {"type": "integer"}}}
@@ -59,7 +59,7 @@ def test_own_definitions_of_a_schema_stand_beside_those_of_the_manifest() -> Non
     assert [each.path for each in found] == [("a",), ("b", "texts")]
 
 
-def test_schema_that_refers_to_itself_without_end_is_told() -> None:
+def test_endless_self_reference_of_a_schema_is_reported() -> None:
     assert said({"type": "object", "$ref": "#"}, {}) == ["the schema refers to itself endlessly"]
 
 
@@ -79,7 +79,7 @@ def test_patterns_are_searched_in_texts_of_any_length(pattern: str, fits: str, d
 
 
 @pytest.mark.parametrize("keyword", ["pattern", "propertyNames", "patternProperties", "additionalProperties"])
-def test_match_that_does_not_end_is_ended_and_told(keyword: str) -> None:
+def test_regex_match_is_stopped_after_a_time_limit_and_reported(keyword: str) -> None:
     pattern = "^(?=(a|aa)+$)"
     schemas: dict[str, dict[str, Any]] = {
         "pattern": {"properties": {"x": {"type": "string", "pattern": pattern}}},

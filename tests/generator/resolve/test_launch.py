@@ -18,7 +18,7 @@ from toolmason.clients import GEMINI_CLI, clients
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.input_files import MAX_INPUT_BYTES
-from toolmason.model.client_launch import PyprojectError, declared_scripts
+from toolmason.model.client_launch import PyprojectError, read_declared
 from toolmason.model.server import Server
 from toolmason.pipeline import read
 from toolmason.project import Project, find_project
@@ -119,7 +119,7 @@ def test_a_change_of_pyproject_shows_in_check(project: Project, run: Callable[..
 def test_scripts_are_those_of_the_project_table(tmp_path: Path, text: str, scripts: set[str]) -> None:
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
 
-    assert declared_scripts(tmp_path) == scripts
+    assert read_declared(tmp_path).scripts == scripts
 
 
 @pytest.mark.parametrize(
@@ -130,29 +130,29 @@ def test_scripts_are_those_of_the_project_table(tmp_path: Path, text: str, scrip
         (b"#" * (MAX_INPUT_BYTES + 1), "larger than 16 MiB"),
     ],
 )
-def test_a_pyproject_that_cannot_be_read_is_told(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_an_unreadable_pyproject_is_reported(tmp_path: Path, data: bytes, reason: str) -> None:
     (tmp_path / "pyproject.toml").write_bytes(data)
 
     with pytest.raises(PyprojectError, match=reason):
-        declared_scripts(tmp_path)
+        read_declared(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
-def test_a_pyproject_that_is_no_plain_file_of_the_project_is_refused(tmp_path: Path) -> None:
+def test_a_pyproject_that_is_a_fifo_or_an_outside_link_is_refused(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     os.mkfifo(root / "pyproject.toml")
     with pytest.raises(PyprojectError, match="not a regular file"):
-        declared_scripts(root)
+        read_declared(root)
 
     (root / "pyproject.toml").unlink()
     (tmp_path / "elsewhere.toml").write_text(SCRIPTS, encoding="utf-8")
     (root / "pyproject.toml").symlink_to(tmp_path / "elsewhere.toml")
     with pytest.raises(PyprojectError, match="is outside the project"):
-        declared_scripts(root)
+        read_declared(root)
 
 
-def test_gemini_cli_is_told_to_pass_on_what_it_would_withhold(bare: Project) -> None:
+def test_the_gemini_cli_entry_passes_on_withheld_variables(bare: Project) -> None:
     [server] = json.loads(client_files(bare)["gemini-cli"])["mcpServers"].values()
 
     assert server["env"] == {"GH_TOKEN": "${GH_TOKEN:-}"}
@@ -254,7 +254,7 @@ def test_run_hands_on_the_flags_of_the_server(bare: Project) -> None:
     assert "nothing" in refused.stderr
 
 
-def test_run_says_how_to_make_what_is_missing(bare: Project) -> None:
+def test_run_without_generated_files_suggests_generate(bare: Project) -> None:
     ended = served(bare.root, "run", "manifest/repo.toml")
 
     assert ended.returncode == 2
@@ -273,7 +273,7 @@ def test_run_refuses_a_manifest_that_names_no_package(bare: Project, text: str) 
     assert "Traceback" not in ended.stderr
 
 
-def test_help_of_run_says_that_it_runs_the_project() -> None:
+def test_help_of_run_warns_that_it_runs_code_of_the_project() -> None:
     shown = CliRunner().invoke(toolmason, ["run", "--help"]).output
 
     assert "This runs the project's code" in " ".join(shown.split())

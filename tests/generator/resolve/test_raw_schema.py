@@ -73,7 +73,7 @@ def test_schema_that_cannot_be_served_is_refused(part: Any, said: str) -> None:
     assert said in refusal(schema)
 
 
-def test_reference_to_what_is_no_schema_is_refused() -> None:
+def test_reference_to_a_value_that_is_not_a_schema_is_refused() -> None:
     schema = {"type": "object", "properties": {"a": {"items": {"$ref": "#/properties"}}}}
     assert "has no target" in refusal(schema)
 
@@ -84,7 +84,7 @@ def test_file_that_cannot_be_read_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "\ufeff{}", "[" * 100_000, '{"type": "object", "minProperties": 1e999}'])
-def test_file_that_is_no_schema_is_refused(text: str, tmp_path: Path) -> None:
+def test_file_that_is_not_a_valid_schema_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
     with pytest.raises(RawSchemaError):
         read_raw_schema("a.json", tmp_path)

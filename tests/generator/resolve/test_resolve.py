@@ -270,7 +270,7 @@ def test_a_handler_is_found_wherever_its_module_defines_it(tmp_path: Path, sourc
     assert resolved(manifest(), tmp_path)[1] == ([message] if message else [])
 
 
-def test_a_handler_module_too_deep_to_be_read_is_told_as_such(tmp_path: Path) -> None:
+def test_a_handler_module_nested_too_deeply_is_reported(tmp_path: Path) -> None:
     (tmp_path / "catalog").mkdir()
     (tmp_path / "catalog" / "books.py").write_text("x = " + "-" * 100_000 + "1\n", encoding="utf-8")
     assert codes(manifest(), tmp_path) == ["TM312"]

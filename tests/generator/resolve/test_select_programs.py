@@ -56,5 +56,5 @@ def test_a_manifest_without_select_starts_no_process(started: list[str]) -> None
     assert not started
 
 
-def test_a_program_that_is_no_argument_of_a_command_line_is_refused() -> None:
+def test_a_select_program_above_the_size_limit_is_refused() -> None:
     assert "at most 65,536 are allowed" in next(iter(select_errors((["." * (MAX_PROGRAM_BYTES + 1)]), None).values()))

@@ -189,14 +189,14 @@ def test_new_folder_may_be_entered_as_any_other(tmp_path: Path) -> None:
         "wide letters",
     ],
 )
-def test_names_follow_from_what_was_asked_for(wanted: str, server: str, package: str, handlers: str) -> None:
+def test_package_names_are_derived_from_the_project_name(wanted: str, server: str, package: str, handlers: str) -> None:
     names = project_names(wanted)
 
     assert (names.server, names.package, names.handlers) == (server, package, handlers)
 
 
 @pytest.mark.parametrize("wanted", ["", "123", "...", "日本", "-", "日本 notes", "straße", "notes ٣"])
-def test_name_that_cannot_be_one_says_what_to_do(wanted: str, tmp_path: Path) -> None:
+def test_invalid_project_name_suggests_the_name_option(wanted: str, tmp_path: Path) -> None:
     with pytest.raises(InitError, match=r"choose (another name|a name of at most 32) with --name"):
         project_names(wanted)
     result = init(str(tmp_path / "house"), f"--name={wanted or '-'}")
@@ -223,7 +223,7 @@ def test_name_that_cannot_be_one_says_what_to_do(wanted: str, tmp_path: Path) ->
         "test",
     ],
 )
-def test_name_of_what_every_server_comes_with_is_refused(wanted: str, tmp_path: Path) -> None:
+def test_name_of_a_dependency_of_every_server_is_refused(wanted: str, tmp_path: Path) -> None:
     result = init(str(tmp_path / wanted))
 
     assert result.exit_code == 2

@@ -29,7 +29,7 @@ def known(project: Project, run: Callable[..., Result]) -> Project:
     return project
 
 
-def test_what_is_recalled_is_what_a_run_would_render(known: Project) -> None:
+def test_the_cached_run_equals_a_new_one(known: Project) -> None:
     recalled = load_run(known)
     record(known).unlink()
     reading = read(known, diagnostics=Diagnostics())
@@ -142,7 +142,7 @@ def test_whatever_a_template_may_include_counts(known: Project, suffix: str) -> 
 
 
 @pytest.mark.parametrize("folder", ["handlers", "templates"])
-def test_what_stands_behind_a_link_counts(folder: str, known: Project, run: Callable[..., Result]) -> None:
+def test_a_change_behind_a_link_invalidates_the_cache(folder: str, known: Project, run: Callable[..., Result]) -> None:
     elsewhere = known.root / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "part.py").write_text("a = 1\n", encoding="utf-8")

@@ -54,7 +54,7 @@ def test_a_folder_that_does_not_exist_misses_everything(tmp_path: Path) -> None:
     assert not (tmp_path / "generated").exists()
 
 
-def test_each_kind_of_difference_is_told_apart(folder: Path) -> None:
+def test_each_kind_of_difference_is_distinguished(folder: Path) -> None:
     (folder / "a.py").unlink()
     (folder / "docs/b.md").write_text("---\nname: mine\n---\nB\n", encoding="utf-8")
     (folder / "a.json").write_text("[]\n", encoding="utf-8")
@@ -90,7 +90,7 @@ def test_only_files_of_others_do_not_make_a_tree_unclean(folder: Path) -> None:
     assert changes.diff(PurePosixPath("notes.md")) == ""
 
 
-def test_the_diff_of_a_stale_file_leads_to_what_is_rendered(folder: Path) -> None:
+def test_the_diff_of_a_stale_file_goes_from_disk_to_generated(folder: Path) -> None:
     path = PurePosixPath("a.py")
     diff = check(rendered(TEXTS | {"a.py": "A = 2\n"}), folder).diff(path)
 
@@ -108,7 +108,7 @@ def test_the_diff_of_an_edited_file_shows_the_edit(folder: Path) -> None:
     assert [line for line in diff.splitlines()[2:] if line[0] in "+-"] == ["-", "+B = 2"]
 
 
-def test_a_diff_says_where_the_newline_at_the_end_is_missing(folder: Path) -> None:
+def test_a_diff_shows_a_missing_final_newline(folder: Path) -> None:
     (folder / "docs/a.md").write_bytes((folder / "docs/a.md").read_bytes().removesuffix(b"\n"))
 
     assert "\\ No newline at end of file\n" in check(rendered(TEXTS), folder).diff(PurePosixPath("docs/a.md"))

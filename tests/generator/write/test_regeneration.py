@@ -246,7 +246,7 @@ def test_runs_that_disagree_leave_the_whole_tree_of_the_last_one(
         assert not (folder / STAGING).exists()
 
 
-def test_a_run_that_waits_too_long_says_so_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_lock_timeout_is_reported_and_changes_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "generated"
     write(rendered(OLD), folder)
     before = contents(folder)
@@ -267,7 +267,7 @@ def test_a_run_that_changes_nothing_does_not_wait(tmp_path: Path) -> None:
         assert write(rendered(OLD), folder, lock_timeout_s=0).is_clean
 
 
-def test_version_control_sees_neither_lock_nor_staging(tmp_path: Path) -> None:
+def test_git_ignores_lock_and_staging(tmp_path: Path) -> None:
     git = shutil.which("git")
     assert git is not None
     subprocess.run([git, "init", "--quiet", tmp_path], check=True)
@@ -326,7 +326,7 @@ def test_a_real_merge_conflict_is_refused_in_signed_files_and_in_the_list(tmp_pa
     assert check(rendered(OLD), folder).is_clean
 
 
-def test_a_crlf_checkout_is_left_alone_and_only_what_is_stale_is_written(tmp_path: Path) -> None:
+def test_in_a_crlf_checkout_only_stale_files_are_written(tmp_path: Path) -> None:
     folder = tmp_path / "generated"
     write(rendered(OLD), folder)
     for name, data in contents(folder).items():
@@ -389,7 +389,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run([umount, place], check=True)
 
 
-def test_a_full_disk_leaves_the_old_tree_and_says_so(small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_keeps_the_old_tree(small_disk: Path) -> None:
     folder = small_disk / "generated"
     write(rendered(OLD), folder)
     before = contents(folder)

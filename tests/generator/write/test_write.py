@@ -102,7 +102,7 @@ def test_writing_again_touches_nothing(folder: Path) -> None:
     assert state_of(folder) == before
 
 
-def test_only_what_differs_is_touched(folder: Path) -> None:
+def test_only_changed_files_are_written(folder: Path) -> None:
     before = state_of(folder)
     changes = write(rendered(NEW), folder)
     after = state_of(folder)
@@ -151,7 +151,7 @@ def test_discarding_edits_overwrites_them(folder: Path) -> None:
     assert check(rendered(OLD), folder).is_clean
 
 
-def test_an_edit_that_is_equal_to_what_is_rendered_is_none(folder: Path) -> None:
+def test_an_edit_equal_to_the_rendered_file_is_not_an_edit(folder: Path) -> None:
     for file in rendered(NEW):
         (folder / file.path).parent.mkdir(exist_ok=True)
         (folder / file.path).write_bytes(file.text.encode("utf-8"))
@@ -170,7 +170,7 @@ def test_a_file_of_a_user_survives_even_when_its_neighbours_go(folder: Path) -> 
     assert not (folder / "old/b.py").exists()
 
 
-def test_an_edited_file_that_is_no_longer_rendered_is_not_pruned(folder: Path) -> None:
+def test_an_edited_file_that_is_not_rendered_any_more_is_not_pruned(folder: Path) -> None:
     (folder / "old/b.py").write_bytes(b"mine = 1\n" + (folder / "old/b.py").read_bytes())
     (folder / "old.json").write_bytes(b"[1]\n")
     before = state_of(folder)

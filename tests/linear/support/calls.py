@@ -46,12 +46,12 @@ def call_builders() -> None:
     from toolmason.schema.providers import providers
     from toolmason.schema.scan.values import is_described, is_number_text
     from workbench_handlers.editing.text.folding import Positions
-    from workbench_handlers.model_backends.detect import _help_entry
-    from workbench_handlers.model_backends.error_text import contains
     from workbench_handlers.workflows.command_file import _check_inert, check_runs_nothing
     from workbench_handlers.workflows.data import hosts
     from workbench_handlers.workspace.ignore import parse_gitignore
     from workbench_handlers.workspace.worker_main import _yaml_loader
+    from workbench_research.model_backends.detect import _help_entry
+    from workbench_research.model_backends.error_text import contains
 
     providers.__wrapped__()  # without its cache
     for client in clients().values():

@@ -9,6 +9,7 @@ import json
 import re
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 from attack_strings import attacks
@@ -18,10 +19,10 @@ from pattern_sites import Recorder, Site, import_all, sites
 
 PROJECT = Path(__file__).parents[3]
 PACKAGES = {
-    "generator": "toolmason",
-    "generated": "workbench_server",
-    "handlers": "workbench_handlers",
-    "runtime": "toolmason_runtime",
+    "generator": ("toolmason",),
+    "generated": ("workbench_server",),
+    "handlers": ("workbench_handlers", "workbench_research"),
+    "runtime": ("toolmason_runtime",),
 }
 
 
@@ -29,7 +30,7 @@ def main(directory: str) -> None:
     """Print the findings in one source directory of the project, and the number of patterns."""
     recorder = Recorder(tuple(PROJECT / name for name in PACKAGES))
     recorder.start()
-    import_all(tuple(PACKAGES.values()) if directory == "all" else (PACKAGES[directory],))
+    import_all(tuple(chain.from_iterable(PACKAGES.values())) if directory == "all" else PACKAGES[directory])
     call_builders()
     count = 0
     for site in sites((PROJECT / directory,), recorder):

@@ -67,7 +67,7 @@ def test_the_metadata_of_the_server_names_its_authorization_server(notes: Notes)
     assert f'resource_metadata="{notes.origin}/.well-known/oauth-protected-resource/mcp"' in challenge
 
 
-def test_routes_get_the_principal_and_a_public_one_replaces_neither_mcp_nor_the_metadata(notes: Notes) -> None:
+def test_routes_get_the_principal_and_a_public_route_cannot_replace_mcp_or_metadata(notes: Notes) -> None:
     headers = {"authorization": f"Bearer {notes.issuer.token()}"}
     metadata = ".well-known/oauth-protected-resource/mcp"
 
@@ -167,7 +167,7 @@ async def test_tools_that_need_scopes_are_listed_and_found_with_their_scopes(not
 
 
 @pytest.mark.parametrize("mode", ERAS)
-async def test_claims_fill_parameters_that_callers_neither_see_nor_send(notes: Notes, mode: str) -> None:
+async def test_claims_fill_parameters_hidden_from_callers(notes: Notes, mode: str) -> None:
     async with notes.client(notes.issuer.token("bob", **{TEAM: "red"}), mode) as client:
         found = text(await client.call_tool("search", {"query": "own_notes"}))
         own = await client.call_tool("call", {"tool_name": "own_notes", "args": {"word": "x", "user": "ada"}})

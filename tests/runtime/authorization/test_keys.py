@@ -42,7 +42,7 @@ def keys(issuer: Issuer, clock: Clock) -> KeySet:
     return KeySet(f"{issuer.url}/jwks", clock=clock)
 
 
-async def test_keys_are_fetched_again_when_they_are_no_longer_fresh(issuer: Issuer, keys: KeySet, clock: Clock) -> None:
+async def test_keys_are_fetched_again_after_their_ttl(issuer: Issuer, keys: KeySet, clock: Clock) -> None:
     assert await keys.find("first", "RS256")
     clock.now_s += FRESH_S
     assert await keys.find("first", "RS256")
@@ -138,7 +138,7 @@ async def test_keys_for_another_purpose_are_not_used(
     ],
     ids=["html", "array", "object", "many", "large"],
 )
-async def test_an_answer_that_is_no_key_set_is_an_outage(issuer: Issuer, keys: KeySet, answer: bytes) -> None:
+async def test_an_invalid_key_set_is_an_outage(issuer: Issuer, keys: KeySet, answer: bytes) -> None:
     issuer.jwks = answer
 
     with pytest.raises(KeysUnavailableError):

@@ -199,7 +199,7 @@ async def test_without_redis_other_texts_are_not_called_expired(redis_servers: S
     ],
     ids=repr,
 )
-async def test_an_invalid_entry_in_redis_is_no_text(
+async def test_an_invalid_entry_in_redis_counts_as_expired(
     redis: str, opened: Open, wrong: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     store = opened(redis)

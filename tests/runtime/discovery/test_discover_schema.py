@@ -95,7 +95,7 @@ def test_feature_3_full_gives_all_metadata(server: Any) -> None:
     }
 
 
-def test_no_keyword_or_tag_says_that_a_tool_requires_a_codebase(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_keywords_and_tags_do_not_set_requires_codebase(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["categories"]["git"]["tags"].append("codebase")
     catalogue["tools"]["git_diff"]["keywords"].append("codebase")
     catalogue["tools"]["git_commit"]["requires_codebase"] = True
@@ -104,7 +104,7 @@ def test_no_keyword_or_tag_says_that_a_tool_requires_a_codebase(catalogue: Catal
     assert [tool["name"] for tool in answer["tools"] if tool["requires_codebase"]] == ["git_commit"]
 
 
-def test_the_tools_of_the_specification_say_what_its_registry_says_of_them() -> None:
+def test_requires_codebase_equals_the_registry_of_the_specification() -> None:
     registry = {
         "query_codebase": True,
         "find_code_by_intent": True,
@@ -140,7 +140,7 @@ def test_nothing_found_is_an_empty_list_with_the_categories(server: Any) -> None
     assert answer["valid_categories"] == ["files", "git", "issues", "messages"]
 
 
-def test_a_deprecated_tool_says_so(server: Any) -> None:
+def test_a_deprecated_tool_is_marked(server: Any) -> None:
     assert "list_issues" in by_name(server.ask("discover_tools", category="issues"))["find_issue"]["deprecated"]
     assert "deprecated" in server.ask("get_tool_schema", tool_name="find_issue")
 
@@ -207,7 +207,7 @@ def test_call_tool_names_the_tools_nearest_to_an_unknown_one(server: Any) -> Non
     assert message == server.style.unknown_tool_text("creat_isue")
 
 
-def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any) -> None:
+def test_a_misnamed_tool_name_argument_is_corrected(server: Any) -> None:
     assert server.refusal("get_tool_schema", name="git_log").endswith("Argument 'name' must be called 'tool_name'")
 
 

@@ -195,7 +195,7 @@ def test_a_small_catalogue_is_not_given_back_whole_after_a_hit_outside_the_categ
     assert found(make_index(catalogue), "create_issue", category="files") == []
 
 
-def test_a_large_catalogue_gives_only_what_matches(large: Catalogue, make_index: MakeIndex) -> None:
+def test_a_search_of_a_large_catalogue_returns_only_matches(large: Catalogue, make_index: MakeIndex) -> None:
     assert 0 < len(found(make_index(large), "archive")) < len(large["tools"])
 
 
@@ -229,9 +229,7 @@ def test_a_deprecated_tool_is_found_after_its_equal(catalogue: Catalogue, make_i
     assert names.index("find_issue") == 1
 
 
-def test_a_deprecated_tool_is_found_after_its_equal_even_if_it_stands_before_it(
-    catalogue: Catalogue, make_index: MakeIndex
-) -> None:
+def test_a_deprecated_tool_is_ranked_after_its_equal(catalogue: Catalogue, make_index: MakeIndex) -> None:
     tools = catalogue["tools"]
     tools["list_tickets"] = json.loads(json.dumps(tools["list_issues"]))
     tools["list_tickets"]["tool"]["name"] = "list_issues"

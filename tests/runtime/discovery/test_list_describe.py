@@ -119,7 +119,7 @@ def test_req_015_2_returns_the_complete_parameter_schema(server: Any) -> None:
     }
 
 
-def test_req_015_2_nested_parameters_say_what_they_require(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_req_015_2_nested_parameters_mark_required_members(catalogue: Catalogue, desk: MakeDesk) -> None:
     item = {"type": "object", "properties": {"path": {"type": "string"}, "head": {"type": "integer"}}}
     catalogue["tools"]["read_file"]["tool"]["inputSchema"]["properties"]["more"] = {
         "type": "array",
@@ -171,13 +171,13 @@ def test_descriptions_cost_at_most_200_tokens_as_a_rule(server: Any) -> None:
     assert max(costs) <= 200
 
 
-def test_a_deprecated_tool_says_what_to_use_instead(server: Any) -> None:
+def test_a_deprecated_tool_names_its_replacement(server: Any) -> None:
     answer = server.ask("get_tool_description", tool_name="find_issue")
 
     assert answer["deprecated"] == "since 2.0; use `list_issues`; Goes in 3.0."
 
 
-def test_too_long_a_description_loses_examples_first_and_says_so(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_examples_of_a_long_description_are_trimmed_first(catalogue: Catalogue, desk: MakeDesk) -> None:
     entry = catalogue["tools"]["git_log"]
     entry["examples"] *= 30
     answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
@@ -207,7 +207,7 @@ def test_a_parameter_without_a_schema_may_be_anything(catalogue: Catalogue, desk
     assert answer["parameters"]["extra"] == {"type": "any", "required": False}
 
 
-def test_what_cannot_be_cut_further_is_given_as_it_is(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_parameters_that_cannot_be_trimmed_further_are_returned_whole(catalogue: Catalogue, desk: MakeDesk) -> None:
     properties = {f"option_{number}": {"type": "string"} for number in range(80)}
     catalogue["tools"]["git_diff"]["tool"]["inputSchema"]["properties"] = properties
     answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_diff")
@@ -247,7 +247,7 @@ def deep(count: int) -> dict[str, Any]:
     ],
     ids=["rules go", "members go"],
 )
-def test_what_is_inside_of_huge_parameters_goes_last(
+def test_members_of_huge_parameters_are_trimmed_last(
     catalogue: Catalogue, desk: MakeDesk, members: int, item: dict[str, Any] | None
 ) -> None:
     one_of = {"anyOf": [{"type": "string", "description": "Stays", "minLength": 1}, {"type": "null"}]}
@@ -269,7 +269,7 @@ def test_req_015_4_all_tools_remain_directly_callable(server: Any) -> None:
     assert server.style.allows_direct_call("fax"), "a disabled tool says itself that it is"
 
 
-def test_a_disabled_tool_is_described_and_said_to_be_disabled(server: Any) -> None:
+def test_a_disabled_tool_is_described_and_marked_as_disabled(server: Any) -> None:
     described = server.ask("get_tool_description", tool_name="fax")
 
     assert list(described)[:3] == ["name", "enabled", "description"]
@@ -324,7 +324,7 @@ def test_req_015_2_most_tools_of_the_workbench_are_described_within_400_tokens(d
     assert max(costs.values()) <= 700
 
 
-def test_log_001_read_files_says_that_it_takes_objects(desk: MakeDesk) -> None:
+def test_log_001_read_files_describes_its_files_as_objects(desk: MakeDesk) -> None:
     answer = desk(WORKBENCH, "list-describe").ask("get_tool_description", tool_name="read_files")
 
     assert "objects with a path, not bare strings" in answer["parameters"]["files"]["description"]
@@ -352,7 +352,7 @@ def test_call_tool_runs_a_tool(server: Any) -> None:
 
 
 @pytest.mark.parametrize("sent_as", ["args", "params", "parameters", "input"])
-def test_arguments_under_another_name_run_nothing_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
+def test_misnamed_arguments_run_nothing_and_are_corrected(server: Any, sent_as: str) -> None:
     message = server.refusal("call_tool", tool_name="git_log", **{sent_as: {"limit": 1}})
 
     assert message == f"Argument '{sent_as}' must be called 'arguments'"

@@ -123,7 +123,7 @@ def test_a_module_that_fails_is_reported_as_an_invalid_ranker(module: Path, sour
         load_ranker("fusion:short_names")
 
 
-def test_a_score_that_is_no_number_is_no_match(catalogue: Catalogue) -> None:
+def test_a_score_that_is_not_finite_is_not_a_match(catalogue: Catalogue) -> None:
     class Odd:
         def rank(self, query: str) -> Mapping[str, float]:
             return {"git_diff": nan, "write_file": float(len(query)), "unheard_of": inf}

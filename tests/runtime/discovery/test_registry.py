@@ -75,7 +75,7 @@ def test_an_unknown_tool_has_no_metadata_and_an_alias_has_its_tools(catalogue: C
     assert tool.name == "search_files"
 
 
-def test_deprecation_and_availability_are_told(catalogue: Catalogue) -> None:
+def test_metadata_contains_deprecation_and_availability(catalogue: Catalogue) -> None:
     old, off = get_tool_metadata(catalogue, "find_issue"), get_tool_metadata(catalogue, "fax")
 
     assert old is not None

@@ -180,7 +180,7 @@ def test_us2_5_an_unknown_tool_is_an_error_with_three_nearest_names(server: Any)
 
 
 @pytest.mark.parametrize("name", ["purge_mailbox", "search", ""])
-def test_call_does_not_reach_what_is_not_served(server: Any, name: str) -> None:
+def test_call_refuses_a_tool_that_is_not_served(server: Any, name: str) -> None:
     assert server.refusal("call", tool_name=name).startswith("Unknown tool")
 
 
@@ -216,7 +216,7 @@ def test_call_does_not_reach_what_is_not_served(server: Any, name: str) -> None:
         ),
     ],
 )
-def test_fr_008_wrong_arguments_are_answered_with_what_was_expected(
+def test_fr_008_invalid_arguments_are_answered_with_the_expected_form(
     server: Any, tool: str, arguments: dict[str, object], expected: str
 ) -> None:
     assert server.refusal(tool, **arguments) == expected
@@ -244,7 +244,7 @@ def test_an_unknown_argument_of_search_is_noted_in_a_block_of_its_own(
 
 
 @pytest.mark.parametrize("sent_as", ["arguments", "params", "parameters", "input"])
-def test_arguments_under_another_name_run_nothing_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
+def test_misnamed_arguments_run_nothing_and_are_corrected(server: Any, sent_as: str) -> None:
     for sent in ({sent_as: {"limit": 5}}, {sent_as: '{"limit": 5}', "args": {}}):
         assert server.refusal("call", tool_name="git_log", **sent) == f"Argument '{sent_as}' must be called 'args'"
     assert server.refusal("call_read", tool_name="git_log", **sent) == f"Argument '{sent_as}' must be called 'args'"
@@ -260,7 +260,7 @@ def test_another_name_that_takes_nothing_away_is_only_noted(server: Any, sent: d
 
 
 @pytest.mark.parametrize("sent_as", ["name", "tool"])
-def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any, sent_as: str) -> None:
+def test_a_misnamed_tool_name_argument_is_corrected(server: Any, sent_as: str) -> None:
     message = server.refusal("call_read", **{sent_as: "git_log"})
 
     assert message == f"Argument 'tool_name' is required: a string\nArgument '{sent_as}' must be called 'tool_name'"
@@ -273,7 +273,7 @@ def test_an_unknown_argument_beside_an_unknown_tool_is_noted_too(server: Any) ->
     assert result["content"][0]["text"].endswith("did you mean 'args'?")
 
 
-def test_what_gemini_adds_to_every_call_is_no_argument_to_speak_of(server: Any) -> None:
+def test_wait_for_previous_of_gemini_cli_is_ignored_without_a_note(server: Any) -> None:
     assert server.ask("search", query="commit", wait_for_previous=True) == server.ask("search", query="commit")
 
 
@@ -292,7 +292,7 @@ def test_split_calls_adds_a_tool_that_only_reads(server: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["git_commit", "write_file"])
-def test_call_read_refuses_what_may_change_something_and_names_the_other(server: Any, name: str) -> None:
+def test_call_read_refuses_a_writing_tool_and_names_call(server: Any, name: str) -> None:
     assert server.refusal("call_read", tool_name=name) == f"`{name}` is not read-only: run it with `call`."
     assert server.ran == []
 
@@ -380,7 +380,7 @@ def test_a_hidden_tool_does_not_answer_to_its_own_name(server: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "runner"), [("git_log", "call_read"), ("findFiles", "call_read"), ("git_commit", "call")]
 )
-def test_a_hidden_tool_called_by_its_own_name_says_what_runs_it(server: Any, name: str, runner: str) -> None:
+def test_an_unlisted_tool_called_directly_is_answered_with_its_runner(server: Any, name: str, runner: str) -> None:
     assert server.style.unknown_tool_text(name) == f"Unknown tool `{name}`: it is not listed; run it with `{runner}`."
 
 
@@ -392,7 +392,7 @@ RUNNING = [
 
 @pytest.mark.parametrize(("style", "meta"), RUNNING)
 @pytest.mark.parametrize("name", ["fax", " fax ", "telefax"])
-def test_a_disabled_tool_that_is_named_to_a_meta_tool_is_said_to_be_disabled(
+def test_a_meta_tool_reports_that_a_named_tool_is_disabled(
     catalogue: Catalogue, desk: MakeDesk, *, style: str, meta: str, name: str
 ) -> None:
     catalogue["tools"]["fax"]["aliases"] = ["telefax"]
@@ -452,7 +452,7 @@ def test_the_nearest_names_of_a_long_name_are_those_of_its_beginning(server: Any
     assert index.nearest("git_log" + "x" * 193 + "git_diff" * 1000) == index.nearest("git_log" + "x" * 193)
 
 
-def test_arguments_that_no_parser_follows_to_their_end_are_no_object(server: Any) -> None:
+def test_arguments_nested_too_deeply_are_not_an_object(server: Any) -> None:
     message = server.refusal("call", tool_name="git_log", args='{"a":' + "[" * 100_000)
 
     assert message.startswith("Argument 'args' must be an object; got ")
@@ -493,11 +493,11 @@ def test_an_unknown_tool_is_answered_in_the_same_words_by_its_own_name_and_throu
         ({"category": "git", "offset": 1}, "Run with call, but git_diff with call_read."),
     ],
 )
-def test_a_search_says_which_tool_runs_what_it_found(server: Any, asked: dict[str, object], said: str) -> None:
+def test_a_search_hint_names_the_runner_of_each_hit(server: Any, asked: dict[str, object], said: str) -> None:
     assert server.ask("search", **asked)["hint"].startswith(said)
 
 
-def test_a_search_whose_hits_are_too_many_to_name_says_how_to_tell_them_apart(huge: Catalogue, desk: MakeDesk) -> None:
+def test_a_search_hint_for_many_hits_names_the_runner_by_kind(huge: Catalogue, desk: MakeDesk) -> None:
     hint = desk(huge, "search-call").ask("search", category="area3", limit=100)["hint"]
 
     assert hint == "Run read-only tools with call_read, others with call."
@@ -522,7 +522,7 @@ def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalo
     assert not style.allows_direct_call("purge_mailbox")
 
 
-def test_the_prefix_stands_before_all_names(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_the_prefix_is_before_all_names(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["discovery"]["prefix"] = "desk_"
     server = desk(catalogue, "search-call")
 
@@ -539,14 +539,14 @@ def test_a_search_without_matches_is_an_empty_list_with_the_categories(server: A
     assert answer["categories"] == ["files", "git", "issues", "messages"]
 
 
-def test_a_deprecated_tool_says_so(server: Any) -> None:
+def test_a_deprecated_tool_is_marked(server: Any) -> None:
     results = {result["tool_name"]: result for result in server.ask("search", category="issues")["results"]}
 
     assert results["find_issue"]["deprecated"] == "since 2.0; use `list_issues`; Goes in 3.0."
     assert "deprecated" not in results["list_issues"]
 
 
-def test_an_answer_keeps_to_its_budget_and_says_how_to_get_the_rest(huge: Catalogue, desk: MakeDesk) -> None:
+def test_an_answer_within_its_budget_has_the_next_offset(huge: Catalogue, desk: MakeDesk) -> None:
     server = desk(huge, "search-call")
     answer = server.ask("search", query="archive the records", limit=200)
 
@@ -567,7 +567,7 @@ def test_pages_join_to_the_whole_ranking(huge: Catalogue, desk: MakeDesk) -> Non
     assert seen == [name for name, entry in huge["tools"].items() if entry["category"] == "area3"]
 
 
-def test_an_offset_past_the_end_says_so(server: Any) -> None:
+def test_an_offset_past_the_end_is_reported(server: Any) -> None:
     answer = server.ask("search", category="git", offset=50)
 
     assert answer["results"] == []
@@ -593,7 +593,7 @@ def test_a_tool_that_a_signature_cannot_express_has_its_schema_and_the_list_is_s
     assert names(server.ask("search", category="git")) == ["git_log"]
 
 
-def test_a_tool_that_only_a_similar_spelling_finds_says_so(server: Any) -> None:
+def test_a_hit_by_similar_spelling_is_marked(server: Any) -> None:
     answer = server.ask("search", query="comit the staged changes")
 
     reasons = {hit.name: hit.reason for hit in server.style.index.search("comit the staged changes")}
@@ -635,7 +635,7 @@ def test_a_description_is_whole_for_a_tool_that_is_looked_up_by_its_name(server:
     assert (found["tool_name"], found["description"]) == ("read_file", "Read a text file, whole or in part")
 
 
-def test_a_search_that_leaves_out_a_long_description_says_how_to_get_it(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_a_search_hint_explains_how_to_get_an_omitted_description(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["tools"]["git_log"]["tool"]["description"] = "Modes, mutually exclusive. " * 10
     server = desk(catalogue, "search-call")
     said = "Search a tool_name for details."
@@ -647,7 +647,7 @@ def test_a_search_that_leaves_out_a_long_description_says_how_to_get_it(catalogu
     assert said not in answer["hint"]
 
 
-def test_the_search_tool_says_how_many_tools_there_are_and_in_which_categories(server: Any) -> None:
+def test_the_search_tool_describes_the_tool_count_and_the_categories(server: Any) -> None:
     description = server.style.listed()[0]["description"]
 
     assert description.endswith("12 tools: files, git, issues, messages")
@@ -659,7 +659,7 @@ def test_many_categories_are_counted_rather_than_named(huge: Catalogue, desk: Ma
     assert description.endswith("1000 tools: area0, area1, area2, area3, area4 and 7 more")
 
 
-def test_a_server_without_tools_says_so(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_a_server_without_tools_reports_that_none_are_served(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["tools"] = {}
     server = desk(catalogue, "search-call")
 
@@ -712,7 +712,7 @@ def hints_of(catalogue: Catalogue, desk: MakeDesk, style: str, runner: str) -> l
         (None, [False, True, False, True]),
     ],
 )
-def test_what_runs_others_is_marked_by_what_it_can_run(
+def test_annotations_of_a_runner_cover_those_of_its_tools(
     catalogue: Catalogue,
     desk: MakeDesk,
     *,

@@ -270,9 +270,7 @@ def test_rules_in_descriptions_need_the_complete_schema(desk: MakeDesk, corpus: 
         ("word " * 20, f' "{" ".join(["word"] * 11)}…"'),
     ],
 )
-def test_a_required_parameter_has_the_beginning_of_a_text_that_says_more_than_its_name(
-    description: str, text: str
-) -> None:
+def test_a_required_parameter_has_the_beginning_of_its_description(description: str, text: str) -> None:
     schema = {"type": "string", "minLength": 1, "description": description}
 
     assert parameter(schema, required=True).text == f"(x:str(1..){text})"

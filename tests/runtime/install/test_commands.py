@@ -116,9 +116,7 @@ def test_names_that_other_files_have_are_refused_before_anything_is_written(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
-def test_links_are_neither_followed_out_of_a_project_nor_replaced(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_out_of_a_project_are_not_followed_or_replaced(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands = directory("claude-code", home / "project")
     name = next(iter(commands.commands))
     commands.path.mkdir(parents=True)

@@ -362,7 +362,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize(("command", "message"), PROGRAMS.values(), ids=PROGRAMS)
-def test_a_program_that_is_no_server_is_reported_and_ended(tmp_path: Path, command: list[str], message: str) -> None:
+def test_a_program_that_is_not_a_server_is_reported_and_ended(tmp_path: Path, command: list[str], message: str) -> None:
     limit = 1 if "600" in command[-1] else 30
     with pytest.raises(InstallError) as caught:
         list_tools(command, os.environ, tmp_path, time_limit_s=limit)

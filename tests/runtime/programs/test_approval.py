@@ -49,7 +49,7 @@ async def send(
     return await sample.call(sample.dispatcher("classic", commands), "send", client, record=str(file), method=method)
 
 
-async def test_what_only_reads_runs_unasked(sample: Sample, file: Path, record: Record) -> None:
+async def test_a_read_call_runs_without_a_question(sample: Sample, file: Path, record: Record) -> None:
     client = Client("accept")
 
     result = await send(sample, file, "GET", client)
@@ -60,7 +60,7 @@ async def test_what_only_reads_runs_unasked(sample: Sample, file: Path, record: 
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-async def test_what_writes_runs_once_a_person_approves(sample: Sample, file: Path, record: Record, method: str) -> None:
+async def test_a_write_call_runs_after_approval(sample: Sample, file: Path, record: Record, method: str) -> None:
     client = Client("accept")
 
     result = await send(sample, file, method, client)
@@ -70,7 +70,9 @@ async def test_what_writes_runs_once_a_person_approves(sample: Sample, file: Pat
     assert len(client.asked) == 1
 
 
-async def test_a_person_is_shown_what_will_run_and_where(sample: Sample, file: Path, repository: Path) -> None:
+async def test_the_question_shows_command_line_and_working_directory(
+    sample: Sample, file: Path, repository: Path
+) -> None:
     client = Client("accept")
 
     await send(sample, file, "DELETE", client)
@@ -85,7 +87,7 @@ async def test_a_person_is_shown_what_will_run_and_where(sample: Sample, file: P
     )
 
 
-async def test_a_person_is_told_that_the_folder_of_the_server_is_gone(
+async def test_the_question_reports_a_removed_working_directory(
     sample: Sample, file: Path, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = tmp_path / "gone"
@@ -120,7 +122,7 @@ async def test_a_command_without_approval_does_not_run(
         pytest.param({"elicitation": {"url": {}}}, id="only by opening a page"),
     ],
 )
-async def test_where_nobody_can_be_asked_it_says_so_and_does_not_blame_a_user(
+async def test_missing_elicitation_is_reported_and_not_as_a_denial(
     sample: Sample, file: Path, record: Record, capabilities: dict[str, Any]
 ) -> None:
     result = await send(sample, file, "PUT", Client(capabilities=capabilities))
@@ -174,7 +176,7 @@ async def test_who_can_be_asked_is_asked_even_if_headless_is_approved(
         ),
     ],
 )
-async def test_the_policy_says_which_risks_are_asked_about(
+async def test_the_policy_decides_which_risks_need_approval(
     sample: Sample, file: Path, policy: Policy, asked: list[str]
 ) -> None:
     found = []
@@ -211,7 +213,7 @@ async def test_a_command_runs_exactly_once_in_both_eras(
 
 
 @both_eras
-async def test_a_client_that_cannot_ask_is_told_so_in_both_eras(
+async def test_a_client_without_elicitation_is_refused_in_both_eras(
     sample: Sample, file: Path, record: Record, mode: str
 ) -> None:
     oracle = Oracle(LEGACY if mode == "legacy" else MODERN)
@@ -297,7 +299,7 @@ def test_every_character_of_a_command_is_visible(argv: tuple[str, ...], text: st
     ],
     ids=ascii,
 )
-def test_what_shows_as_nothing_is_escaped_wherever_it_stands(character: str) -> None:
+def test_invisible_characters_of_a_question_are_escaped(character: str) -> None:
     prepared = Invocation(argv=("rm", f"notes{character}.txt"), cwd=f"/a{character}", stdin=f"b{character}\nc")
 
     asked = question(TOOL, prepared, Risk.WRITE, ProgramSettings())
@@ -345,7 +347,7 @@ def test_a_question_shows_the_values_of_the_call_and_nothing_that_could_deceive(
     assert asked(confirm, **values) == shown
 
 
-async def test_a_question_is_filled_with_what_really_runs(sample: Sample) -> None:
+async def test_a_question_contains_the_effective_arguments(sample: Sample) -> None:
     client = Client("decline")
 
     await sample.call(sample.dispatcher("classic"), "git_reset", client, commit="HEAD~1")
@@ -355,7 +357,7 @@ async def test_a_question_is_filled_with_what_really_runs(sample: Sample) -> Non
     assert question[2] == "$ git --no-pager reset --quiet --hard 'HEAD~1'"
 
 
-def test_standard_input_cannot_move_what_stands_before_it() -> None:
+def test_control_characters_of_standard_input_are_escaped_in_the_question() -> None:
     prepared = Invocation(argv=("sh",), stdin="\x1b[1Aecho harmless\r\u202e")
 
     assert question(TOOL, prepared, Risk.WRITE, ProgramSettings()).endswith(r"\x1b[1Aecho harmless\r\u202e")
@@ -410,7 +412,7 @@ def test_long_input_is_shown_from_both_ends() -> None:
         (Docker(image="alpine:3", working_dir="/work"), "/my src", "in a container of alpine:3, '/my src'"),
     ],
 )
-def test_a_person_is_told_of_the_container(docker: Docker, cwd: str, place: str) -> None:
+def test_the_question_names_the_container(docker: Docker, cwd: str, place: str) -> None:
     prepared = Invocation(argv=("ls",), cwd=cwd)
 
     assert question(TOOL, prepared, Risk.WRITE, ProgramSettings(Policy(docker=docker))).splitlines()[-1] == place

@@ -262,7 +262,7 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
         ),
     ],
 )
-def test_what_cannot_be_passed_safely_is_refused_by_name_with_the_reason(
+def test_an_unsafe_value_is_refused_with_its_name_and_the_reason(
     which: CommandTool, arguments: Mapping[str, Any], reason: str
 ) -> None:
     """FR-008, SC-005: the text says which argument, and what is wrong with it."""
@@ -354,17 +354,17 @@ def test_default_of_a_global_comes_from_a_variable_that_is_set_and_not_empty(
     assert line(tool(of=program(placement)), {}, environ) == expected
 
 
-def test_what_is_sent_wins_over_the_variable() -> None:
+def test_a_sent_argument_overrides_the_variable() -> None:
     which = tool(of=program(flag("host", default_env="APP_HOST")))
     assert line(which, {"host": "mine"}, {"APP_HOST": "theirs"}) == "app|sub|--host|mine"
 
 
-def test_variable_for_a_switch_that_is_neither_true_nor_false_is_told() -> None:
+def test_variable_for_a_switch_must_be_true_or_false() -> None:
     which = tool(of=program(switch("quiet", default_env="QUIET")))
     assert "variable QUIET of the server must be true or false" in refusal(which, {}, {"QUIET": "maybe"})
 
 
-def test_variable_is_held_to_the_same_rules_as_what_is_sent() -> None:
+def test_variable_follows_the_same_rules_as_a_sent_argument() -> None:
     which = tool(of=program(flag("host", default_env="APP_HOST")))
     assert "could parse it as an option" in refusal(which, {}, {"APP_HOST": "--rm"})
 
@@ -385,7 +385,7 @@ def test_variable_is_held_to_the_same_rules_as_what_is_sent() -> None:
         ("$EMPTY", ""),
     ],
 )
-def test_home_and_variables_are_put_once_into_what_the_manifest_says_of_a_program(text: str, expected: str) -> None:
+def test_home_and_variables_are_expanded_once_in_command_environment_and_directory(text: str, expected: str) -> None:
     environ = HOME | {"DIR": "/opt", "TILDE": "~/$DIR", "EMPTY": ""}
     found = built(tool(of=program(command=("app", text), env={"NAME": text}, working_dir=text)), {}, environ)
 
@@ -405,7 +405,7 @@ def test_home_has_another_name_on_windows() -> None:
         (program(working_dir="$WORK"), "WORK", "the working directory of app"),
     ],
 )
-def test_variable_that_is_not_set_is_named_with_what_needs_it(of: Program, name: str, place: str) -> None:
+def test_unset_variable_is_reported_with_the_setting_that_needs_it(of: Program, name: str, place: str) -> None:
     message = refusal(tool(of=of), {}, {})
     assert f"environment variable {name}, used by {place}, is not set" in message
 
@@ -472,7 +472,7 @@ def test_text_for_stdin_may_be_longer_than_any_argument() -> None:
     assert built(tool(STDIN), {"text": "x" * 10 * MAX_ELEMENT_LENGTH}).stdin == "x" * 10 * MAX_ELEMENT_LENGTH
 
 
-def test_time_and_environment_are_those_of_the_program_unless_the_tool_says_otherwise() -> None:
+def test_a_tool_inherits_timeout_and_environment_of_its_program() -> None:
     of = program(timeout_s=5, pass_env=("TOKEN",), env={"LANG": "C"})
 
     assert built(tool(of=of), {}).timeout_s == 5

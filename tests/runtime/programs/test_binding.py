@@ -57,9 +57,7 @@ def command(sample: Sample) -> Run:
     return run
 
 
-async def test_a_program_gets_what_it_is_declared_with_and_not_the_secrets_of_the_server(
-    sample: Sample, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_program_gets_only_its_declared_environment(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMPLE_PASSED", "handed on")
     monkeypatch.setenv("SECRET_TOKEN", "hush")
 
@@ -71,7 +69,7 @@ async def test_a_program_gets_what_it_is_declared_with_and_not_the_secrets_of_th
     assert not told["env"].keys() & {"SECRET_TOKEN", "SAMPLE_REPOSITORY", "PYTHONPATH"}
 
 
-async def test_a_folder_that_is_not_there_is_told_as_such(sample: Sample, tmp_path: Path) -> None:
+async def test_a_missing_directory_is_reported(sample: Sample, tmp_path: Path) -> None:
     result = await sample.run("say", {"text": "a", "folder": str(tmp_path / "nowhere")})
 
     assert result["isError"] is True
@@ -79,7 +77,7 @@ async def test_a_folder_that_is_not_there_is_told_as_such(sample: Sample, tmp_pa
     assert "does not exist" in text_of(result)
 
 
-async def test_a_program_that_is_not_there_is_told_as_such(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_program_is_reported(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMPLE_PYTHON", "no-such-program")
 
     result = await sample.run("echo_hello", {})
@@ -165,7 +163,7 @@ def test_arguments_reach_the_command_line_as_the_text_that_was_sent() -> None:
     )
 
 
-def test_null_is_as_not_sent_and_what_is_no_number_is_not_null() -> None:
+def test_null_counts_as_absent_and_nan_does_not() -> None:
     assert sent_arguments(Sent.model_validate({"since": None, "share": "nan"})).keys() == {"share"}
 
 
@@ -246,7 +244,7 @@ async def test_a_long_output_is_fetched_part_by_part(sample: Sample, toolsets: t
     assert "".join(parts) == "\n".join(f"line {number} é" for number in range(5000))
 
 
-async def test_an_exit_code_that_the_manifest_calls_fine_is_no_error(sample: Sample) -> None:
+async def test_an_exit_code_allowed_by_the_manifest_is_not_an_error(sample: Sample) -> None:
     fine = await sample.run("fail", {"code": 1})
     failed = await sample.run("fail", {"code": 2})
 
@@ -263,7 +261,7 @@ async def test_a_switch_need_not_be_sent(sample: Sample) -> None:
     assert schema["required"] == ["record"]
 
 
-async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
+async def test_an_unknown_chunk_is_reported_as_expired(sample: Sample) -> None:
     result = await sample.run("fetch_chunk", {"cacheKey": "made-up", "chunkIndex": 2})
 
     assert result["isError"] is True
@@ -285,7 +283,7 @@ async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
         ),
     ],
 )
-async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callable(
+async def test_a_tool_disabled_by_policy_is_not_listed_found_counted_or_callable(
     sample: Sample, sent_arguments: Policy, left: set[str]
 ) -> None:
     commands = ProgramSettings(sent_arguments)
@@ -313,7 +311,7 @@ async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callabl
         pytest.param("commit = { enum = ['main'] }", {"commit": "HEAD"}, "must be one of: main", id="no choice of it"),
     ],
 )
-async def test_a_policy_is_held_against_what_is_finally_run(
+async def test_a_policy_checks_the_effective_arguments(
     sample: Sample, policy: Write, rule: str, args: dict[str, Any], told: str
 ) -> None:
     commands = load_program_settings(sample.catalogue, policy(f"[tools.git_show.args]\n{rule}\n"))
@@ -343,7 +341,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("folder", ["", ".", "drawer", "same", "nowhere/../drawer", "out/desk", "{desk}/drawer"])
-async def test_a_folder_that_is_what_the_policy_asks_for_is_taken_however_it_is_named(
+async def test_a_directory_allowed_by_policy_is_accepted_in_every_spelling(
     sample: Sample, policy: Write, desk: Path, folder: str
 ) -> None:
     commands = load_program_settings(
@@ -356,7 +354,7 @@ async def test_a_folder_that_is_what_the_policy_asks_for_is_taken_however_it_is_
 
 
 @pytest.mark.parametrize("folder", ["..", "out", "drawer/../..", "{desk}/../../..", "/etc"])
-async def test_no_folder_leads_out_of_what_the_policy_asks_for(
+async def test_a_directory_outside_the_policy_is_refused_in_every_spelling(
     sample: Sample, policy: Write, desk: Path, folder: str
 ) -> None:
     commands = load_program_settings(
@@ -416,9 +414,7 @@ async def test_the_environment_names_the_policy_where_no_flag_does(
     assert await sample.listed(sample.dispatcher("classic")) == ["git_log"]
 
 
-def test_a_policy_file_narrows_what_the_command_lists(
-    command: Run, policy: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_policy_file_restricts_list_tools(command: Run, policy: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = policy('default = "disabled"\n[tools.echo_hello]\n')
 
     assert command("--classic", "--list-tools", "--policy", path) == 0

@@ -24,7 +24,7 @@ def test_capture_decodes_alike_however_it_was_fed(data: bytes, max_memory_bytes:
     assert capture.is_blank is not bool(data.strip())
 
 
-def test_capture_counts_what_it_drops_and_splits_no_character_where_it_begins_to() -> None:
+def test_capture_counts_dropped_bytes_and_splits_no_character() -> None:
     capture = Capture(max_memory_bytes=4, max_file_bytes=4)
     capture.write("\u20ac\u20ac\u20ac\u20ac".encode())
     text = "".join(capture.texts())
@@ -35,7 +35,7 @@ def test_capture_counts_what_it_drops_and_splits_no_character_where_it_begins_to
     assert capture.dropped_bytes == 4
 
 
-def test_capture_without_a_place_for_files_keeps_what_is_in_memory(
+def test_capture_without_a_temporary_directory_keeps_the_bytes_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))

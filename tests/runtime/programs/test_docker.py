@@ -91,7 +91,7 @@ async def test_input_that_is_not_given_is_empty(engine: Engine) -> None:
     assert await engine.ran(Invocation(argv=("/bin/cat",))) == ("", "", 0)
 
 
-async def test_what_the_policy_says_of_the_container_reaches_it(engine: Engine) -> None:
+async def test_docker_settings_of_the_policy_become_options(engine: Engine) -> None:
     docker = Docker(image="img", volumes=("/data:/data:ro", "/out:/out"), network="bridge", working_dir="/work")
     await engine.ran(Invocation(argv=("/bin/echo",)), docker)
 
@@ -124,7 +124,7 @@ async def test_relative_program_is_not_looked_for_in_the_folder_of_a_call(engine
     assert engine.calls == []
 
 
-async def test_container_sees_what_is_declared_and_no_value_stands_on_the_command_line(engine: Engine) -> None:
+async def test_container_gets_declared_variables_without_values_on_the_command_line(engine: Engine) -> None:
     invocation = Invocation(argv=("/usr/bin/env",), env={"MODE": "two\nlines"}, pass_env=("TOKEN", "UNSET"))
     stdout, _, _ = await engine.ran(invocation, environ={"TOKEN": "hidden", "SECRET": "of the server"})
 
@@ -240,6 +240,6 @@ async def test_container_that_ended_by_itself_is_left_alone(engine: Engine) -> N
     assert [call["argv"][0] for call in engine.calls] == ["run"]
 
 
-async def test_missing_docker_is_told_as_such(tmp_path: Path) -> None:
+async def test_missing_docker_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match='the program "docker" is not installed on this server'):
         await run(Invocation(argv=("echo",)), executor=in_container(IMAGE), environ={"PATH": str(tmp_path)})

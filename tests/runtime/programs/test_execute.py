@@ -62,7 +62,7 @@ def pids(place: Path) -> list[int]:
     return [int(each) for each in place.read_text(encoding="ascii").split()]
 
 
-async def test_streams_and_exit_code_are_told_apart() -> None:
+async def test_streams_and_exit_code_are_returned_separately() -> None:
     assert await ran(("sh", "-c", "echo out; echo err >&2; exit 3")) == ("out\n", "err\n", 3)
 
 
@@ -169,7 +169,7 @@ async def test_much_on_both_streams_is_kept_apart_and_whole(program: Program) ->
     assert stdout.startswith("000000000 \u00e9\u20ac\U0001f600\n000000001 ")
 
 
-async def test_what_is_not_utf8_is_replaced_and_characters_split_between_reads_are_not(
+async def test_invalid_utf_8_is_replaced_and_characters_split_between_reads_are_kept(
     python: tuple[str, ...],
 ) -> None:
     script = r"""
@@ -207,7 +207,7 @@ async def test_fifty_megabytes_are_held_in_little_memory_and_can_be_fetched_whol
     assert (fetched, digest.digest()) == (size, hashlib.sha256(written).digest())
 
 
-async def test_what_comes_after_the_limits_is_dropped_and_the_program_goes_on(program: Program) -> None:
+async def test_output_beyond_the_limits_is_dropped_and_the_program_continues(program: Program) -> None:
     invocation = Invocation(argv=program("flood", 1_000_000, 1))
     outcome = await run(invocation, environ=PLACES, max_memory_bytes=1000, max_file_bytes=10_000)
     kept = "".join(outcome.stdout.texts())
@@ -235,7 +235,7 @@ os._exit(7)
     assert (tmp_path / "done").exists()
 
 
-async def test_what_a_program_leaves_behind_ends_with_it(is_running: IsRunning) -> None:
+async def test_a_background_process_with_open_output_ends_with_its_program(is_running: IsRunning) -> None:
     begun = time.monotonic()
     stdout, _, code = await ran(("sh", "-c", "sleep 300 & echo $!"))
 
@@ -244,7 +244,7 @@ async def test_what_a_program_leaves_behind_ends_with_it(is_running: IsRunning) 
     assert time.monotonic() - begun < 20
 
 
-async def test_what_a_program_leaves_behind_silently_ends_with_it(is_running: IsRunning) -> None:
+async def test_a_background_process_with_closed_output_ends_with_its_program(is_running: IsRunning) -> None:
     stdout, _, code = await ran(("sh", "-c", "sleep 300 >/dev/null 2>&1 </dev/null & echo $!; exit 5"))
 
     assert code == 5
@@ -356,7 +356,7 @@ async def refusal(*argv: str, **rest: Any) -> ToolError:
     return raised.value
 
 
-async def test_missing_program_is_told_as_such() -> None:
+async def test_missing_program_is_reported() -> None:
     error = await refusal("no-such-program", "x")
 
     assert (
@@ -366,14 +366,14 @@ async def test_missing_program_is_told_as_such() -> None:
     assert error.code == "NOT_INSTALLED"
 
 
-async def test_missing_file_is_told_as_such(tmp_path: Path) -> None:
+async def test_missing_file_as_program_is_reported(tmp_path: Path) -> None:
     error = await refusal("./missing", cwd=str(tmp_path))
 
     assert error.message == 'the program "./missing" is not installed on this server: no such file'
 
 
 @pytest.mark.parametrize("name", ["tool", "./tool"])
-async def test_file_that_is_not_executable_is_told_as_such(
+async def test_file_that_is_not_executable_is_reported(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n", encoding="ascii")
@@ -385,7 +385,7 @@ async def test_file_that_is_not_executable_is_told_as_such(
     assert error.code == "NOT_EXECUTABLE"
 
 
-async def test_directory_as_program_is_told_as_such(tmp_path: Path) -> None:
+async def test_directory_as_program_is_reported(tmp_path: Path) -> None:
     assert (await refusal(str(tmp_path))).message == f'"{tmp_path}" is a directory, not a program'
 
 
@@ -396,7 +396,7 @@ async def test_directory_as_program_is_told_as_such(tmp_path: Path) -> None:
         ("echo no first line\n", '"./tool" is neither a program for this system nor a script that starts with #!'),
     ],
 )
-async def test_script_that_the_system_cannot_start_is_told_as_such(
+async def test_script_without_a_valid_first_line_is_reported(
     text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tool").write_text(text, encoding="ascii")
@@ -406,7 +406,7 @@ async def test_script_that_the_system_cannot_start_is_told_as_such(
     assert (await refusal("./tool", stdin="x")).message == said
 
 
-async def test_command_line_that_is_too_long_is_told_as_such() -> None:
+async def test_command_line_above_the_limit_is_reported() -> None:
     error = await refusal("echo", "x" * 50_000_000, stdin="x")
 
     assert error.code == "TOO_LARGE"
@@ -418,28 +418,28 @@ async def test_command_line_that_is_too_long_is_told_as_such() -> None:
     assert error.__cause__.errno == errno.E2BIG
 
 
-async def test_missing_working_directory_is_told_as_such(tmp_path: Path) -> None:
+async def test_missing_working_directory_is_reported(tmp_path: Path) -> None:
     error = await refusal("echo", cwd=str(tmp_path / "missing"))
 
     assert error.message == f'the working directory "{tmp_path / "missing"}" does not exist; use an existing directory'
     assert error.code == "NOT_FOUND"
 
 
-async def test_working_directory_that_is_a_file_is_told_as_such() -> None:
+async def test_working_directory_that_is_a_file_is_reported() -> None:
     error = await refusal("echo", cwd=__file__)
 
     assert error.message == f'the working directory "{__file__}" is not a directory; use an existing directory'
     assert error.code == "NOT_A_DIRECTORY"
 
 
-async def test_working_directory_with_a_name_too_long_is_told_as_such() -> None:
+async def test_working_directory_with_a_long_name_is_reported_shortened() -> None:
     error = await refusal("echo", cwd="x" * 10_000)
 
     assert 'xx..." does not exist' in error.message
     assert len(error.message) < 400
 
 
-async def test_program_with_a_name_too_long_is_told_as_such() -> None:
+async def test_program_with_a_long_name_is_reported_shortened() -> None:
     for name in ("x" * 10_000, "./" + "x" * 10_000):
         error = await refusal(name)
         assert 'xx..." is not installed on this server' in error.message
@@ -491,7 +491,7 @@ async def test_directory_of_path_inside_a_project_is_skipped(
     assert written == f"{os.environ['PATH']}\n"
 
 
-async def test_program_that_only_a_project_has_is_told_with_the_way_out(tmp_path: Path) -> None:
+async def test_program_found_only_in_a_project_is_refused_with_a_fix(tmp_path: Path) -> None:
     (tmp_path / "tool").symlink_to("/bin/echo")
     environ = {"PATH": f"{os.environ['PATH']}:{tmp_path}"}
     error = await refusal("tool", environ=environ, projects=(str(tmp_path),))
@@ -508,7 +508,7 @@ async def test_program_that_only_a_project_has_is_told_with_the_way_out(tmp_path
     )
 
 
-async def test_home_is_no_project_and_nor_is_the_servers_own_environment(
+async def test_programs_in_home_and_in_the_environment_of_the_server_are_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -99,7 +99,7 @@ def test_programs_that_a_project_plants_on_path_do_not_run(workbench: Peer, proj
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_word_count_refuses_what_may_never_end(kind: str, workbench: Peer, project: Path) -> None:
+def test_word_count_refuses_pipes_and_devices(kind: str, workbench: Peer, project: Path) -> None:
     os.mkfifo(project / "pipe") if kind == "pipe" else os.mknod(project / "device", 0o20666, os.makedev(1, 5))
     answer = workbench.call("word_count", {"paths": [kind]})
 
@@ -298,7 +298,7 @@ main()
 @pytest.mark.parametrize(
     ("flags", "expected"), [([], "True"), (["--engine", "lean"], "True"), (["--debuggable"], "False")]
 )
-def test_a_server_protects_its_memory_unless_it_is_told_not_to(flags: list[str], expected: str) -> None:
+def test_a_server_protects_its_memory_unless_debuggable_is_set(flags: list[str], expected: str) -> None:
     argv = [sys.executable, "-c", SERVE, *flags]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 

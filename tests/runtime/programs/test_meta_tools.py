@@ -118,7 +118,7 @@ async def test_fr_003_limit_bounds_the_summary(sample: Sample) -> None:
     assert [each["name"] for each in found["summary"]] == ["git-tools"]
 
 
-async def test_fr_004_an_answer_says_its_mode(sample: Sample) -> None:
+async def test_fr_004_an_answer_has_its_mode(sample: Sample) -> None:
     searched, summary = await sample.search(query="commit"), await sample.search()
 
     assert (searched["mode"], isinstance(searched["results"], list)) == ("search", True)
@@ -179,7 +179,7 @@ async def test_fr_006_a_tool_is_run_by_its_name_and_no_other(
         pytest.param("say", {"text": "a", "format": "xml"}, "Argument 'format' must be one of", id="no choice"),
     ],
 )
-async def test_fr_007_fr_008_sc_005_what_does_not_fit_is_told_with_what_would(
+async def test_fr_007_fr_008_sc_005_invalid_arguments_are_reported_with_the_expected_form(
     sample: Sample, tool: str, args: dict[str, Any], told: str
 ) -> None:
     result = await sample.run(tool, args)
@@ -188,7 +188,7 @@ async def test_fr_007_fr_008_sc_005_what_does_not_fit_is_told_with_what_would(
     assert told in text_of(result)
 
 
-async def test_fr_008_sc_005_a_wrong_choice_is_told_all_choices_and_a_call_that_works(sample: Sample) -> None:
+async def test_fr_008_sc_005_an_invalid_choice_is_answered_with_choices_and_an_example(sample: Sample) -> None:
     text = text_of(await sample.run("say", {"text": "a", "format": "xml"}))
 
     assert all(choice in text for choice in ("json", "text", "csv"))
@@ -260,7 +260,7 @@ async def test_fr_009_a_command_that_takes_too_long_is_ended(sample: Sample) -> 
     assert text_of(result) == "Command timed out after 0.5s\nbegun"
 
 
-async def test_fr_010_sc_004_streams_and_exit_code_stand_in_the_text(sample: Sample) -> None:
+async def test_fr_010_sc_004_streams_and_exit_code_are_in_the_text(sample: Sample) -> None:
     result = await sample.run("fail", {"code": 3})
 
     assert result == {
@@ -269,7 +269,7 @@ async def test_fr_010_sc_004_streams_and_exit_code_stand_in_the_text(sample: Sam
     }
 
 
-async def test_fr_010_a_command_that_says_nothing_is_told_as_such(sample: Sample) -> None:
+async def test_fr_010_a_command_without_output_is_reported(sample: Sample) -> None:
     assert text_of(await sample.run("git_status", {})) == "(no output)"
 
 
@@ -298,7 +298,7 @@ async def test_fr_016_every_kind_of_argument_reaches_the_program(
     assert told["cwd"] == str(tmp_path)
 
 
-async def test_fr_016_what_is_not_given_is_not_written(sample: Sample) -> None:
+async def test_fr_016_absent_arguments_are_not_on_the_command_line(sample: Sample) -> None:
     told = json.loads(text_of(await sample.run("say", {"text": "a", "loud": False, "pitch": None})))
 
     assert told["argv"] == ["a", "--format", "json", "--tempo=3"]
@@ -421,7 +421,7 @@ async def test_fr_014_the_index_of_classic_finds_tools_and_is_not_offered(sample
         await sample.call(sample.dispatcher("classic"), "climax_search", query=query)
 
 
-def test_fr_017_sc_003_a_server_without_programs_is_what_it_was() -> None:
+def test_fr_017_sc_003_a_server_without_programs_has_no_program_settings() -> None:
     from sample_server.catalogue import CATALOGUE
 
     # No tools of programs, no way to set them up: `clis` is what both go by.

@@ -58,7 +58,7 @@ def outcome(
         ),
     ],
 )
-async def test_text_is_what_was_written_and_how_it_ended(run: Outcome, text: str, store: ChunkStore) -> None:
+async def test_text_contains_output_and_exit_code(run: Outcome, text: str, store: ChunkStore) -> None:
     answer = await reply(run, store)
 
     assert answer.content == text
@@ -70,7 +70,7 @@ async def test_any_end_but_success_is_an_error(exit_code: int | None, is_error: 
 
 
 @pytest.mark.parametrize(("exit_code", "is_error"), [(0, False), (1, False), (2, True), (-1, True), (None, True)])
-async def test_an_exit_code_that_the_tool_calls_fine_is_no_error_and_is_still_shown(
+async def test_an_allowed_exit_code_is_not_an_error_and_is_shown(
     exit_code: int | None, is_error: bool, store: ChunkStore
 ) -> None:
     answer = await reply(outcome(b"x", b"", exit_code), store, ok_exit_codes=(0, 1))
@@ -79,7 +79,7 @@ async def test_an_exit_code_that_the_tool_calls_fine_is_no_error_and_is_still_sh
     assert exit_code != 1 or answer.content == "x\n[exit code: 1]"
 
 
-async def test_warnings_alone_are_no_error(store: ChunkStore) -> None:
+async def test_warnings_alone_are_not_an_error(store: ChunkStore) -> None:
     assert not (await reply(outcome(b"x", b"warned"), store)).is_error
 
 
@@ -96,7 +96,7 @@ async def test_many_bytes_of_few_characters_are_whole(stdout: str, text: str, st
     assert (await reply(outcome(stdout.encode()), store)).content == text
 
 
-async def test_longer_text_is_cut_and_its_first_line_says_how_to_go_on(store: ChunkStore) -> None:
+async def test_longer_text_is_cut_and_its_first_line_names_fetch_chunk(store: ChunkStore) -> None:
     answer = await reply(outcome(b"x" * 101, b"why", 3), store)
 
     assert isinstance(answer.content, str)
@@ -109,7 +109,7 @@ async def test_longer_text_is_cut_and_its_first_line_says_how_to_go_on(store: Ch
     )
 
 
-async def test_text_that_was_not_kept_whole_says_so_at_once(store: ChunkStore) -> None:
+async def test_text_that_was_not_stored_whole_is_reported_in_the_first_line(store: ChunkStore) -> None:
     answer = await reply(outcome(b"x" * 1500, b"y" * 1020, most=990), store)
 
     first = str(answer.content).partition("\n")[0]
@@ -129,7 +129,7 @@ async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
     assert read == whole
 
 
-async def test_a_warning_of_the_store_stands_above_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_warning_of_the_store_is_above_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMPLE_STORE", "nowhere")
     store = ChunkStore("SAMPLE_STORE", part_size=100)
     answer = await reply(outcome(b"x" * 101), store)

@@ -129,7 +129,7 @@ def test_docker_has_no_network_unless_it_is_named(load: Load) -> None:
     assert policy.docker == Docker(image="x", network="none", volumes=(), working_dir="")
 
 
-def test_local_executor_can_be_said(load: Load) -> None:
+def test_local_executor_can_be_set(load: Load) -> None:
     assert load('default = "enabled"\nexecutor = "local"').docker is None
 
 
@@ -259,7 +259,7 @@ def test_tool_can_be_left_out_of_approval(approval: Approval) -> None:
     assert not any(policy.needs_approval("never", risk) for risk in Risk)
 
 
-def test_without_a_file_everything_runs_here_and_what_writes_is_asked_about() -> None:
+def test_the_default_policy_runs_locally_and_asks_about_writes() -> None:
     policy = Policy()
     assert (policy.approval, policy.headless, policy.docker) == (Approval.WRITE, HeadlessMode.DENY, None)
     assert {each.value for each in ExecutorName} == {"local", "docker"}
@@ -352,12 +352,12 @@ def test_value_that_does_not_fit_its_rule_is_refused_by_name(rule: ArgumentRule,
     assert reason in problem
 
 
-def test_refusal_says_whose_rule_it_is_and_what_was_got() -> None:
+def test_refusal_names_the_policy_and_the_value() -> None:
     """SC-005."""
     assert problems(FEW, 9) == ["Argument 'x' must be a number from 1 to 5, by the policy of this server; got 9"]
 
 
-def test_all_that_is_refused_is_told_at_once() -> None:
+def test_all_refused_arguments_are_reported_at_once() -> None:
     policy = guarded(a=FEW, b=WORD, c=CHOICE)
     found = policy.check(log(flag("a"), flag("b"), flag("c")), {"a": [0, 3, 9], "b": "X", "c": "short"}, environ={})
     assert [each.split("'")[1] for each in found] == ["a[0]", "a[2]", "b"]

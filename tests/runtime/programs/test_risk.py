@@ -75,7 +75,7 @@ def test_value_that_is_left_to_the_program_is_not_listed(arguments: dict[str, An
     assert risk_of(request(verb=METHODS), arguments, environ={}) is expected
 
 
-def test_what_the_program_does_by_itself_can_be_listed() -> None:
+def test_the_risk_of_an_absent_argument_can_be_listed() -> None:
     which = request(verb=METHODS | {"": Risk.READ})
 
     assert risk_of(which, {}, environ={}) is Risk.READ
@@ -137,7 +137,7 @@ def test_two_values_that_differ_in_case_alone_have_a_risk_each() -> None:
     st.sampled_from(list(Risk)),
     st.one_of(st.sampled_from([*METHODS, "get", "", None]), st.text(), st.integers(), st.lists(st.text(), max_size=3)),
 )
-def test_risk_is_never_less_than_the_tools_own_and_never_small_for_what_nobody_listed(own: Risk, value: Any) -> None:
+def test_risk_is_at_least_that_of_the_tool_and_destructive_for_unlisted_values(own: Risk, value: Any) -> None:
     found = risk_of(request(own, verb=METHODS), {"verb": value}, environ={})
 
     assert found.rank >= own.rank

@@ -93,7 +93,7 @@ async def test_a_program_writes_where_it_declares_in_calls_that_write(project: P
     assert (project.parent / "copy").exists() == (mode == "off")
 
 
-async def test_a_program_starts_only_what_it_declares(project: Path, mode: str) -> None:
+async def test_a_program_starts_only_declared_programs(project: Path, mode: str) -> None:
     argv = ("env", "sh", "-c", "echo started")
 
     refused = await ran(argv, ROOTS, cwd=project)
@@ -145,7 +145,7 @@ attempt("utime", lambda: os.utime(path, (1, 1)))
 """
 
 
-async def test_what_landlock_leaves_open_is_what_it_reports(project: Path, mode: str) -> None:
+async def test_the_isolation_report_names_the_gaps_of_landlock(project: Path, mode: str) -> None:
     outside = project.parent / "outside.txt"
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         argv = (sys.executable, "-IS", "-c", SEND, str(server.getsockname()[1]), str(outside))
@@ -193,7 +193,7 @@ if libc.unshare(0x10000000 | 0x20000) == 0:  # CLONE_NEWUSER | CLONE_NEWNS: all 
 
 
 @pytest.mark.skipif(not sandbox.can_use_bwrap(), reason="bwrap does not work here")
-async def test_bwrap_keeps_root_from_changing_what_it_may_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bwrap_keeps_root_from_changing_readable_files(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SANDBOX, "bwrap")
 
     said = await ran((sys.executable, "-IS", "-c", ESCAPE.format(project=str(project))), ROOTS, cwd=project)

@@ -55,7 +55,7 @@ async def test_prompts_are_listed_in_pages_and_commands_come_last(talking: Talki
     assert arguments == {"topic": True, "style": False}
 
 
-async def test_commands_are_no_prompts_for_clients_that_have_their_files(talking: Talking) -> None:
+async def test_commands_are_not_prompts_for_clients_with_command_files(talking: Talking) -> None:
     async with talking(Selection("classic", command_prompts=False)) as client:
         names = [prompt.name for prompt in await listed(client)]
         with pytest.raises(MCPError, match="Unknown prompt: book-tidy"):

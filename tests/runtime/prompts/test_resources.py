@@ -163,7 +163,7 @@ async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(notes_se
     assert (capabilities.resources.subscribe, capabilities.resources.list_changed) == (True, False)
 
 
-async def test_a_stream_acknowledges_only_what_the_server_announces(notes_server: Any) -> None:
+async def test_a_stream_acknowledges_only_announced_subscriptions(notes_server: Any) -> None:
     page = "notes://pages/2027-02-01"
     async with (
         Client(notes_server, mode="auto") as client,

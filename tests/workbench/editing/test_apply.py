@@ -158,7 +158,7 @@ def test_a_unique_match_with_other_typography_is_used_and_reported(
         ("a  b", Edit("a b", "x")),
     ],
 )
-def test_other_typography_is_no_match_where_it_is_ambiguous_or_partial(current: str, edit: Edit) -> None:
+def test_ambiguous_or_partial_typography_does_not_match(current: str, edit: Edit) -> None:
     with pytest.raises(ToolError) as error:
         edited(current.encode(), edit)
 

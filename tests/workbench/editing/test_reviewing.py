@@ -257,7 +257,7 @@ def test_a_commit_needs_the_path_of_its_review(place: Place, file: Path) -> None
     assert file.read_bytes() == b"one\ntwo\nthree\n"
 
 
-def test_an_expired_review_is_reported_and_a_new_one_says_so(place: Place) -> None:
+def test_an_expired_review_is_reported_and_noted_in_the_next_one(place: Place) -> None:
     with place.server(LEGACY, "--review-ttl", "1s") as client:
         session = propose_two(client)["session_path"]
         status = client.call("review_status", session_path=session, wait_s=30)["review"]
@@ -465,7 +465,7 @@ def test_of_two_servers_with_one_file_the_second_review_is_a_conflict_and_never_
     assert file.read_bytes() == b"1\ntwo\nthree\n"
 
 
-def test_the_reviews_of_other_projects_are_neither_listed_nor_found(place: Place, tmp_path: Path) -> None:
+def test_reviews_of_other_projects_are_not_listed_or_found(place: Place, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     with place.server(LEGACY) as client:

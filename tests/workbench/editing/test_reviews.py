@@ -199,7 +199,7 @@ def test_a_link_in_the_place_of_the_directory_is_refused(store: ReviewStore, tmp
         add(store)
 
 
-def test_a_directory_that_cannot_be_made_says_which_and_what_to_set(store: ReviewStore) -> None:
+def test_a_state_directory_that_cannot_be_created_names_its_variable(store: ReviewStore) -> None:
     store.directory.parent.write_text("a file", encoding="utf-8")
 
     with pytest.raises(ToolError, match="WORKBENCH_STATE"):
@@ -361,7 +361,7 @@ def test_the_first_outcome_is_final(store: ReviewStore) -> None:
     assert store.status(review) == "CONFLICT"
 
 
-def test_the_file_for_editors_has_the_name_of_the_file_and_keeps_what_was_saved(store: ReviewStore) -> None:
+def test_the_editor_file_has_the_name_of_the_original_and_keeps_saved_text(store: ReviewStore) -> None:
     review = add(store)
     path = store.editor_file(review)
     assert (path.name, path.read_bytes()) == ("app.py", b"new")

@@ -241,7 +241,7 @@ def test_a_file_that_changes_while_the_user_decides_keeps_that_change(room: Any,
         ("list_directory", {"path": "a.txt"}, "`a.txt` is a file, not a directory"),
     ],
 )  # fmt: skip
-def test_an_error_says_what_to_send_instead_and_asks_nobody(
+def test_an_error_is_reported_without_a_question(
     room: Any, person: Any, tool: str, arguments: dict[str, str], text: str
 ) -> None:
     room.write("a.txt", "old")
@@ -317,7 +317,7 @@ def test_names_are_listed_with_their_kind_and_directories_first(room: Any) -> No
     assert room.run("list_directory", path="empty").text == "[empty]"
 
 
-def test_a_long_list_of_names_says_how_many_are_missing(room: Any) -> None:
+def test_a_long_directory_list_counts_the_omitted_entries(room: Any) -> None:
     for number in range(1_100):
         room.write(f"{number:04}", "")
     lines = room.run("list_directory", path=".").text.splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "research" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "research" / "support"))
 
 from fake_cli import GEMINI_HELP, Fake, Script, make
 from served import environment, settle

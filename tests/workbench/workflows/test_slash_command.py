@@ -97,7 +97,7 @@ def test_absolute_directory_of_the_owner_receives_commands(
         ({"save_to": "mine.md"}, "exists; nothing was written: choose another name, or set overwrite"),
     ],
 )
-def test_refused_command_writes_nothing_and_says_what_to_send(
+def test_refused_command_writes_nothing_and_reports_a_fix(
     room: Any, person: Any, arguments: dict[str, Any], advice: str
 ) -> None:
     mine = room.write("mine.md", "mine\n")

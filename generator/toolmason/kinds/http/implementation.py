@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toolmason_runtime.apis.spec import Api, HttpTool
+from toolmason_runtime.extras import APIS
 
 from toolmason.kinds.http.tables import ApiTable
 from toolmason.model.implementation import Group, Implementation
@@ -30,6 +31,11 @@ class HttpImplementation(Implementation):
     def group(self) -> tuple[Identifier, Api]:
         """The API."""
         return self.api_constant, self.tool.api
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The HTTP client, and jq for `select`."""
+        return (APIS, "jq") if self.tool.select else (APIS,)
 
     @property
     def timeout_s(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from toolmason_runtime.extras import HTTP
 from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
 
 from toolmason.kinds.upstream.tables import UpstreamTable
@@ -31,6 +32,11 @@ class UpstreamImplementation(Implementation):
     def group(self) -> tuple[Identifier, Upstream]:
         """The upstream."""
         return self.upstream_constant, self.tool.upstream
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The MCP client."""
+        return (HTTP,)
 
     @property
     def timeout_s(self) -> float:

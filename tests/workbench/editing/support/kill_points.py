@@ -1,8 +1,7 @@
 """Run one write in child processes that are killed before its first, second, ... line; print the states of the file.
 
-Usage: kill_points.py DIRECTORY (replace | create). Each line is a JSON list: whether the child finished, the content of
-the file (`missing`, `old`, `new`, `damaged`), its number of links, and whether it could be written
-afterwards.
+Usage: `kill_points.py DIRECTORY (replace | create)`. Each line is a JSON list: whether the child finished, the content
+of the file (`missing`, `old`, `new`, `damaged`), its number of links, and whether it could be written afterwards.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ async def test_the_current_side_is_read_only_and_both_sides_have_the_name_of_the
     assert modes == ["0o400", "0o600"]
 
 
-async def test_a_decision_made_elsewhere_stands(desk: Desk, editor: tuple[str, str]) -> None:
+async def test_an_earlier_decision_on_another_surface_is_kept(desk: Desk, editor: tuple[str, str]) -> None:
     review = desk.propose("a.txt", OLD, NEW)
     assert desk.store.decide(review, Decision("reject", "terminal"))
 

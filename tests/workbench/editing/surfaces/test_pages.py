@@ -226,7 +226,7 @@ async def test_a_decision_is_carried_out_and_the_next_review_is_offered(
         pytest.param({"action": "edit"}, id="no-text"),
     ],
 )
-async def test_a_wrong_decision_says_so_and_decides_nothing(desk: Desk, browser: Browser, sent: Any) -> None:
+async def test_an_invalid_decision_is_reported_and_decides_nothing(desk: Desk, browser: Browser, sent: Any) -> None:
     review = desk.propose("a.txt", OLD, NEW)
 
     answer = await browser.decide(review.id, sent)
@@ -247,7 +247,7 @@ async def test_text_that_a_form_would_change_cannot_be_edited_there(desk: Desk, 
     assert (answer.status, desk.store.is_decided(review)) == (400, False)
 
 
-async def test_the_first_of_many_decisions_stands(desk: Desk, browser: Browser) -> None:
+async def test_the_first_of_many_decisions_is_kept(desk: Desk, browser: Browser) -> None:
     review = desk.propose("a.txt", OLD, NEW)
     decisions = [{"action": "reject"}, *({"action": "edit", "text": f"{number}"} for number in range(9))]
 
@@ -271,7 +271,7 @@ async def test_a_page_shows_that_its_review_was_decided_elsewhere(desk: Desk, br
     assert after["text"] in page.text
 
 
-async def test_an_approval_that_cannot_be_written_says_why_and_is_tried_again(desk: Desk, browser: Browser) -> None:
+async def test_an_approval_with_a_write_error_is_reported_and_can_be_retried(desk: Desk, browser: Browser) -> None:
     review = desk.propose("a.txt", OLD, NEW)
     path = desk.project / "a.txt"
     path.unlink()

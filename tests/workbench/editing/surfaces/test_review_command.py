@@ -265,7 +265,7 @@ def test_without_a_terminal_the_pending_reviews_are_listed(desk: Desk, run: Run)
         pytest.param(["--web", "--port", "{used}"], 1, "is not available", id="port-in-use"),
     ],
 )
-def test_a_wrong_command_says_what_is_wrong(run: Run, arguments: list[str], code: int, message: str) -> None:
+def test_an_invalid_command_line_is_reported(run: Run, arguments: list[str], code: int, message: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         result = run(*(argument.replace("{used}", str(other.getsockname()[1])) for argument in arguments))
 

@@ -11,6 +11,7 @@ import anyio
 
 from workbench_handlers.editing.reviews.store import ReviewStore
 from workbench_handlers.editing.surfaces.pages.address import HOST, ReviewPages
+from workbench_handlers.workspace.packages import FOR_PAGES, require
 
 __all__ = ["ReviewPages", "serve_pages"]
 
@@ -20,8 +21,11 @@ async def serve_pages(store: ReviewStore, *, port: int = 0) -> AsyncIterator[Rev
     """Serve the pages until the context ends; port 0 selects a free one.
 
     Raises:
+        NotInstalledError: a package is missing.
         OSError: the port is not available.
     """
+    for package in FOR_PAGES:
+        require(package)
     from workbench_handlers.editing.surfaces.pages.app import page_server
 
     with socket.create_server((HOST, port)) as listener:

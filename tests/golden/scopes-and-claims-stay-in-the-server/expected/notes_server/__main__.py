@@ -9,11 +9,14 @@ import sys
 
 from toolmason_runtime.boot import Opened, open_session
 
+EXTRA = "apis"
+"""Extra of toolmason that tools need."""
+
 
 def main() -> int:
     """Serve until the client disconnects. Return the exit status."""
     # The first requests are answered before the server is imported.
-    return _serve(open_session(__file__))
+    return _serve(open_session(__file__, extra=EXTRA))
 
 
 def _serve(opened: Opened | None) -> int:
@@ -25,6 +28,7 @@ def _serve(opened: Opened | None) -> int:
     command = serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
+        extra=EXTRA,
         package="notes_server",
         prog="notes",
         version=CATALOGUE["server"]["version"],
@@ -36,4 +40,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 2b0babd9028d29dce81868c5caaf2a84
+# toolmason: sha256 34dce0b9ee87adc0b160bde043304612

@@ -1,0 +1,194 @@
+"""The result of `health_check`: whether research tools work, and which problems they have."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+import anyio.to_thread
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs import describe_isolation, isolation_warnings
+
+from workbench_research.doctor.checks import Setup, git_ignore_check, inspect_setup
+from workbench_research.model_backends.selection import PROGRAM, find_executable
+from workbench_research.model_backends.user_settings import Environ
+from workbench_research.packages import require_for_questions
+
+if TYPE_CHECKING:
+    from workbench_research.model_backends.adapter import Program
+
+_log = logging.getLogger(__name__)
+
+CHECK_TIMEOUT_S: Final = 10.0
+"""Seconds that one check may take."""
+PROBE_TIMEOUT_S: Final = 45.0
+"""Seconds for asking the programs for their versions; each answer has its own, shorter timeout."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreHealth:
+    """The store of long answers: `memory` or `redis`, whether it answers, and the problem if not."""
+
+    kind: str
+    is_reachable: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlyStatus:
+    """Whether the program is restricted to reading, and remarks."""
+
+    is_read_only: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthParts:
+    """The parts of a server that `health` checks. Functions are called only for diagnostics, except `retry`.
+
+    `find` runs the program for its version, `read_only` checks its restriction to reading, `store` asks the store for a
+    sign of life, and `retry` reads the retry settings. `models` are the names to try in order for each kind of tool,
+    `operations` the running ones as JSON, and `unconfined` the programs that declare no access. `upstreams` are
+    warnings about MCP servers whose tools changed.
+    """
+
+    server_name: str
+    server_version: str
+    project_root: Path
+    environ: Environ
+    find: Callable[[], Awaitable[Program]]
+    read_only: Callable[[Program], Awaitable[ReadOnlyStatus]]
+    retry: Callable[[], object]
+    retry_statistics: Callable[[], Mapping[str, Any]]
+    store: Callable[[], Awaitable[StoreHealth]]
+    models: Mapping[str, Sequence[str]]
+    operations: Sequence[Mapping[str, Any]] = ()
+    unconfined: Sequence[str] = ()
+    upstreams: Sequence[str] = ()
+    check_timeout_s: float = CHECK_TIMEOUT_S
+    probe_timeout_s: float = PROBE_TIMEOUT_S
+
+
+@dataclass(slots=True)
+class _Findings:
+    """`problems` make research tools fail; `incomplete` are checks that could not be completed."""
+
+    problems: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+
+    def require(self, check: Callable[[], object]) -> None:
+        """Run a check that raises `ToolError` if research tools cannot answer."""
+        try:
+            check()
+        except ToolError as error:
+            self.problems.append(f"research tools cannot answer: {error.message}")
+
+    async def run(
+        self, name: str, check: Callable[[], Awaitable[Value]], timeout_s: float, *, is_refusal_a_problem: bool = False
+    ) -> Value | None:
+        """Run a check; return None if it fails or takes too long. Unexpected errors are in the log only."""
+        try:
+            with anyio.move_on_after(timeout_s):
+                return await check()
+            self.incomplete.append(f"{name} took longer than {timeout_s:g} s")
+        except ToolError as error:
+            if is_refusal_a_problem:
+                self.problems.append(error.message)
+            else:
+                self.incomplete.append(f"{name} failed: {error.message}")
+        except Exception:  # noqa: BLE001  the other checks are still worth their result
+            _log.exception("%s failed", name)
+            self.incomplete.append(f"{name} failed; the server's log has the reason")
+        return None
+
+
+async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, Any]:
+    """Return `ok`, `degraded` if research tools will fail, or `error` if a check could not be completed.
+
+    The model is not asked, so nothing is billed.
+    """
+    answer: dict[str, Any] = {
+        "tool": "health_check",
+        "status": "ok",
+        "server": {"name": parts.server_name, "version": parts.server_version},
+    }
+    findings = _Findings()
+    setup = await findings.run("the check of the installation", partial(_inspect, parts), parts.check_timeout_s)
+    if setup is None:
+        return answer | {"status": "error", "problems": findings.incomplete}
+    findings.require(require_for_questions)
+    findings.require(parts.retry)
+    program = None
+    if include_diagnostics and setup.program:
+        program = await findings.run("the version check", parts.find, parts.probe_timeout_s, is_refusal_a_problem=True)
+    if setup.problem:
+        findings.problems.insert(0, str(setup.problem))
+    if include_diagnostics:
+        answer["diagnostics"] = await _diagnostics(setup, program, parts, findings)
+    if findings.problems or findings.incomplete:
+        status = "error" if findings.incomplete else "degraded"
+        answer |= {"status": status, "problems": [*findings.problems, *findings.incomplete]}
+    return answer
+
+
+async def _inspect(parts: HealthParts) -> Setup:
+    inspect = partial(inspect_setup, parts.environ, parts.project_root)
+    return await anyio.to_thread.run_sync(inspect, abandon_on_cancel=True)
+
+
+async def _diagnostics(
+    setup: Setup, program: Program | None, parts: HealthParts, findings: _Findings
+) -> dict[str, Any]:
+    """Return the known details, and add the problems that they show to `findings`."""
+    read_only = None
+    if program:
+        read_only = await findings.run(
+            "the check of read-only mode", partial(parts.read_only, program), parts.check_timeout_s
+        )
+    if read_only and not read_only.is_read_only:
+        findings.problems.append("read-only mode cannot be enforced with this program")
+    store = await findings.run("the check of the store", parts.store, parts.check_timeout_s)
+    if store and not store.is_reachable:
+        default = f"the {store.kind} store of long answers, which WORKBENCH_STORE names, does not answer"
+        findings.problems.append(store.problem or default)
+    path, auth = setup.program, setup.auth
+    git_ignore = git_ignore_check(parts.environ) if path else None
+    backend = {"name": PROGRAM, "program": path, "version": program and program.version}
+    remark = ""
+    if auth.configured is not False and auth.hint:
+        remark = f"{auth.detail}; {auth.hint}" if auth.configured is None and auth.detail else auth.hint
+    return _without_none(
+        {
+            "projectRoot": str(parts.project_root),
+            "geminiOnPath": find_executable(PROGRAM, parts.environ) is not None,
+            "geminiVersion": program.version if program else None,
+            "backend": _without_none(backend) if path else None,
+            "authConfigured": auth.configured,
+            "authMethod": auth.method,
+            "readOnlyModeEnforced": read_only and read_only.is_read_only,
+            "gitIgnoreRespected": git_ignore is not None if path else None,
+            "models": {kind: [name or "auto" for name in names] for kind, names in parts.models.items()},
+            "retry": dict(parts.retry_statistics()),
+            "store": {"kind": store.kind, "reachable": store.is_reachable} if store else None,
+            "operations": [dict(operation) for operation in parts.operations],
+            "isolation": describe_isolation(),
+            "warnings": [
+                *([git_ignore.message] if git_ignore else ()),
+                *([f"{remark[0].upper()}{remark[1:]}."] if remark else ()),
+                *isolation_warnings(parts.unconfined),
+                *parts.upstreams,
+                *(read_only.notes if read_only else ()),
+            ],
+        }
+    )
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

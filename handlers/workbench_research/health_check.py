@@ -1,0 +1,91 @@
+"""`health_check`: whether research tools work, from the state of this server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError, upstream_warnings
+from toolmason_runtime.programs import ProgramSettings
+
+from workbench_handlers.editing.reviews.state_files import state_problem
+from workbench_handlers.state import Workspace, roots_for
+from workbench_research.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
+from workbench_research.error_codes import with_specified_codes
+from workbench_research.model_backends.detect import find_program
+from workbench_research.model_backends.read_only import can_search, read_only_enforced
+from workbench_research.model_backends.selection import MODELS, models, without_project_paths
+from workbench_research.operations import Operation
+from workbench_research.state import Research
+from workbench_server.research.models import HealthCheckParams, HealthCheckResult
+
+if TYPE_CHECKING:
+    from workbench_research.model_backends.adapter import Program
+
+
+@with_specified_codes
+async def health_check(params: HealthCheckParams, call: ToolCall) -> HealthCheckResult:
+    """Return whether research tools work, and the problems to solve."""
+    shared = call.state(Research)
+    server = call.state(ServerInfo)
+    problems: list[str] = []
+    try:
+        projects = [root.path for root in await roots_for(call)]
+    except ToolError as error:  # the other checks still apply
+        projects = [call.state(Workspace).working_directory]
+        problems.append(f"research tools cannot answer: {error.message}")
+    if problem := await asyncio.to_thread(state_problem, os.environ, projects):
+        problems.append(f"propose_and_review cannot answer: {problem}")
+    environ = without_project_paths(os.environ, projects)
+    parts = HealthParts(
+        server_name=server.name,
+        server_version=server.version,
+        project_root=projects[0],
+        environ=environ,
+        find=lambda: find_program(environ),
+        read_only=_read_only_status,
+        retry=lambda: shared.retry,
+        retry_statistics=shared.statistics.to_dict,
+        store=partial(_store_health, call.state(ChunkStore)),
+        models={kind: models(kind, environ) for kind in MODELS},
+        operations=[_operation_data(running, has_progress=call.is_local) for running in shared.operations.running()],
+        unconfined=call.state(ProgramSettings).unconfined,
+        upstreams=upstream_warnings(call),
+    )
+    report = await health(include_diagnostics=bool(params.includeDiagnostics), parts=parts)
+    if problems:
+        status = "degraded" if report["status"] == "ok" else report["status"]
+        report |= {"status": status, "problems": [*problems, *report.get("problems", ())]}
+    return HealthCheckResult.model_validate(report)
+
+
+async def _store_health(store: ChunkStore) -> StoreHealth:
+    problem = await store.check()
+    return StoreHealth(kind=store.kind, is_reachable=not problem, problem=problem)
+
+
+async def _read_only_status(program: Program) -> ReadOnlyStatus:
+    return await asyncio.to_thread(_read_only_status_now, program)
+
+
+def _read_only_status_now(program: Program) -> ReadOnlyStatus:
+    is_enforced, reasons = read_only_enforced(program, os.environ)
+    if not can_search(program):
+        note = (
+            "the model cannot search files, since neither a sandbox nor a trusted ripgrep is available: install ripgrep"
+        )
+        reasons = (*reasons, f"{note} for the whole system")
+    return ReadOnlyStatus(is_enforced, reasons)
+
+
+def _operation_data(operation: Operation, *, has_progress: bool) -> dict[str, Any]:
+    """Return an operation as JSON. Over HTTP it may belong to another client, and its progress contains file names."""
+    return {
+        "id": operation.id,
+        "tool": operation.tool,
+        "seconds": round(operation.age_s, 1),
+        "progress": operation.last_progress if has_progress else "",
+        "waiting": len(operation.listeners),
+    }

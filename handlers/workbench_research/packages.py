@@ -1,0 +1,25 @@
+"""Packages of the extra `research`. Without them, only questions to the model fail."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolmason_runtime import ToolError
+
+from workbench_handlers.workspace.packages import NotInstalledError, require
+
+EXTRA: Final = "research"
+PACKAGES: Final = ("tenacity",)
+
+
+def require_for_questions() -> None:
+    """Check the packages of the research tools, before a model request costs money.
+
+    Raises:
+        ToolError: a package is missing. The code is INTERNAL: research tools have no code for it.
+    """
+    try:
+        for package in PACKAGES:
+            require(package, extra=EXTRA)
+    except NotInstalledError as error:
+        raise ToolError(error.message, code="INTERNAL", details={"reason": error.code}) from None

@@ -1,0 +1,57 @@
+"""The names with which other rooms of Workbench ask the model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from toolmason_runtime import ToolCall
+
+from workbench_research.analysis.answer_json import find_object, parse_int, parse_text, parse_texts
+from workbench_research.analysis.prompts import CALLERS_TEXT, JSON_ONLY, prompt, quoted
+from workbench_research.at_references import escape_at_signs
+from workbench_research.model_backends.question import Answer, Ask, Report
+from workbench_research.model_backends.redaction import redact_known_in_json
+from workbench_research.state import Research
+
+__all__ = [
+    "CALLERS_TEXT",
+    "JSON_ONLY",
+    "Answer",
+    "ask_shared",
+    "find_object",
+    "parse_int",
+    "parse_text",
+    "parse_texts",
+    "prompt",
+    "quoted",
+]
+
+
+async def ask_shared(
+    call: ToolCall,
+    params: Any,
+    directory: Path,
+    question: str,
+    parse: Callable[[Answer], dict[str, Any]],
+    *,
+    kind: str,
+    projects: Iterable[Path],
+) -> dict[str, Any]:
+    """Ask once for all identical simultaneous calls, and return the result of `parse` without secrets.
+
+    The text of `question` cannot refer to files. `parse` may block. For the other arguments, see `Research.run_shared`.
+
+    Raises:
+        ToolError: as `Research.run_shared` and `parse`.
+    """
+
+    async def do(ask: Ask, _report: Report) -> dict[str, Any]:
+        return await asyncio.to_thread(parse, await ask(escape_at_signs(question)))
+
+    result, _ = await call.state(Research).run_shared(call, params, directory, do, kind=kind, projects=projects)
+    redacted: dict[str, Any] = redact_known_in_json(result, os.environ)
+    return redacted

@@ -1,0 +1,240 @@
+"""State that the research tools of one server share: running operations, retries and statistics."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from toolmason_runtime import ToolCall, ToolError
+
+from workbench_research.model_backends.logs import record
+from workbench_research.model_backends.question import Answer, Ask, Question, Report
+from workbench_research.model_backends.selection import models
+from workbench_research.operations import (
+    HANDOVER_S,
+    LINGER_S,
+    WAIT_S,
+    Operation,
+    Operations,
+    StillRunningError,
+)
+from workbench_research.packages import require_for_questions
+from workbench_research.progress import HEARTBEAT_INTERVAL_S, progress_reporter
+from workbench_research.slots import MAX_PROGRAMS
+
+if TYPE_CHECKING:
+    from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
+
+LINGER_VARIABLE: Final = "WORKBENCH_LINGER_SECONDS"
+"""Seconds that an operation continues after its last caller left."""
+WAIT_VARIABLE: Final = "WORKBENCH_WAIT_SECONDS"
+"""Seconds after which a call returns STILL_RUNNING; 0: it waits for the answer."""
+MAX_PROGRAMS_VARIABLE: Final = "WORKBENCH_MAX_PROGRAMS"
+"""Number of programs that may run at the same time."""
+MAX_SECONDS: Final = 3600.0
+PROGRAM_LIMIT: Final = 1000
+"""Maximum value of `WORKBENCH_MAX_PROGRAMS`."""
+
+_LOGGED_ARGUMENTS: Final = frozenset(
+    (
+        "citationMode",
+        "directory",
+        "focus",
+        "group_by",
+        "path",
+        "pattern_type",
+        "responseStyle",
+        "return_format",
+        "scope",
+    )
+) | {"prompt"}
+"""Arguments that are logged as they are: choices, and paths in the project. The log replaces a `prompt` by its length.
+"""
+
+_log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Research:
+    """The state of the research tools of one server."""
+
+    operations: Operations = field(
+        default_factory=lambda: Operations(
+            linger_s=seconds_setting(LINGER_VARIABLE, LINGER_S),
+            max_programs=max_programs(),
+            wait_s=seconds_setting(WAIT_VARIABLE, WAIT_S),
+        )
+    )
+    heartbeat_s: float = HEARTBEAT_INTERVAL_S
+    """Seconds without progress after which a client receives a heartbeat."""
+
+    @cached_property
+    def retry(self) -> RetryConfig:
+        """The retry settings."""
+        from workbench_research.model_backends.retry import RetryConfig
+
+        return RetryConfig.from_environ(os.environ)
+
+    @cached_property
+    def statistics(self) -> RetryStatistics:
+        """Results of all questions since the server started."""
+        from workbench_research.model_backends.retry import RetryStatistics
+
+        return RetryStatistics()
+
+    async def ask(self, question: Question, operation: Operation, projects: Iterable[Path]) -> Answer:
+        """Ask a program, with retries and fallback. No directory of `projects` can choose the program.
+
+        Raises:
+            ToolError: there is no program, or no answer.
+        """
+        from workbench_research.model_backends.ask import ask_model
+        from workbench_research.model_backends.detect import find_program
+        from workbench_research.model_backends.gemini import GeminiAdapter
+        from workbench_research.model_backends.selection import without_project_paths
+
+        program = await find_program(without_project_paths(os.environ, projects))
+        answer = await ask_model(
+            question,
+            adapter=GeminiAdapter(),
+            program=program,
+            retry=self.retry,
+            statistics=self.statistics,
+            report=operation.report,
+            slot=lambda: self.operations.acquire_slot(operation),
+        )
+        return _without_secrets(answer)
+
+    async def _ask_once(
+        self, call: ToolCall, question: Question, operation: Operation, projects: Iterable[Path]
+    ) -> Answer:
+        """Ask in one of the processes that are one server. Its answer survives it, for calls that are repeated."""
+        from pydantic import TypeAdapter, ValidationError
+
+        asked: list[Answer] = []
+
+        async def work() -> str:
+            asked.append(await self.ask(question, operation, projects))
+            return json.dumps(asdict(asked[0]))
+
+        key = json.dumps([question.prompt, str(question.directory), question.models, question.searches_web])
+        text = await call.once(key, work, keep_s=HANDOVER_S, on_wanted=operation.want)
+        if asked:
+            return asked[0]
+        try:
+            return TypeAdapter(Answer).validate_json(text)
+        except ValidationError:  # another program has written to this Redis, or another version of this one
+            return await self.ask(question, operation, projects)
+
+    async def run_shared(
+        self,
+        call: ToolCall,
+        params: Any,
+        directory: Path,
+        do: Callable[[Ask, Report], Awaitable[Result]],
+        *,
+        kind: str,
+        projects: Iterable[Path],
+        searches_web: bool = False,
+    ) -> tuple[Result, Operation]:
+        """Run `do` once for all identical simultaneous calls; return its result and the operation.
+
+        `projects` are the readable directories, including `directory`. With `searches_web` the model may search the web
+        and reads no file.
+
+        Raises:
+            ToolError: as `do`, a required package is missing, or the operation exceeds the time of one call.
+        """
+        require_for_questions()
+
+        record(_log, logging.INFO, "called", tool=call.tool, directory=str(directory), arguments=_loggable(params))
+
+        async def begin(operation: Operation) -> tuple[Result, Operation]:
+            record(_log, logging.INFO, "started", tool=call.tool, operation=operation.id)
+
+            async def ask(prompt: str) -> Answer:
+                question = Question(
+                    prompt=prompt, directory=directory, models=models(kind, os.environ), searches_web=searches_web
+                )
+                return await self._ask_once(call, question, operation, projects)
+
+            return await do(ask, operation.report), operation
+
+        async with progress_reporter(call, interval_s=self.heartbeat_s) as report:
+            try:
+                return await self.operations.join_or_start(_key(call.tool, params, directory), call.tool, begin, report)
+            except StillRunningError as error:
+                raise _still_running_error(error.operation) from None
+
+    async def aclose(self) -> None:
+        """End all operations."""
+        await self.operations.aclose()
+
+
+def _without_secrets(answer: Answer) -> Answer:
+    """Redact the server's own keys: a model can quote a project's `.env` file that contains them."""
+    from workbench_research.model_backends.redaction import redact_known
+
+    text, model = redact_known((answer.text, answer.model), os.environ)
+    files, refused, ignored = (
+        tuple(redact_known(paths, os.environ)) for paths in (answer.files, answer.refused, answer.ignored)
+    )
+    return replace(answer, text=text, model=model, files=files, refused=refused, ignored=ignored)
+
+
+def _loggable(params: Any) -> dict[str, Any]:
+    """Return the arguments of a call for the log: choices as they are, texts as their length."""
+    arguments: dict[str, Any] = {}
+    for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items():
+        if isinstance(value, str) and name not in _LOGGED_ARGUMENTS:
+            arguments[name] = f"{len(value):,} characters"
+        else:
+            arguments[name] = f"{len(value):,} items" if isinstance(value, list) else value
+    return arguments
+
+
+def _key(tool: str, params: Any, directory: Path) -> str:
+    arguments = params.model_dump(mode="json", by_alias=True)
+    text = json.dumps([tool, str(directory), arguments], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _still_running_error(operation: Operation) -> ToolError:
+    message = (
+        f"No answer yet after {operation.age_s:.0f} s; the operation continues. Repeat the call with the same "
+        "arguments now: it joins the running operation at no extra cost"
+    )
+    details = {"operationId": operation.id, "progress": operation.last_progress}
+    return ToolError(message, code="STILL_RUNNING", details=details)
+
+
+def seconds_setting(variable: str, default: float) -> float:
+    """Return the seconds in an environment variable; an invalid value is logged, and replaced by `default`."""
+    try:
+        seconds = float(os.environ.get(variable, "").strip() or default)
+    except ValueError:
+        seconds = math.nan
+    if 0 <= seconds <= MAX_SECONDS:
+        return seconds
+    _log.warning("%s must be a number of seconds from 0 to %.0f; using %.0f", variable, MAX_SECONDS, default)
+    return default
+
+
+def max_programs() -> int:
+    """Return the value of `WORKBENCH_MAX_PROGRAMS`; an invalid value is logged, and replaced by the default."""
+    text = os.environ.get(MAX_PROGRAMS_VARIABLE, "").strip() or str(MAX_PROGRAMS)
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(PROGRAM_LIMIT)) else 0
+    if 1 <= number <= PROGRAM_LIMIT:
+        return number
+    _log.warning("%s must be a number from 1 to %d; using %d", MAX_PROGRAMS_VARIABLE, PROGRAM_LIMIT, MAX_PROGRAMS)
+    return MAX_PROGRAMS

@@ -1,0 +1,256 @@
+"""The handlers of the research tools: identical simultaneous calls share one question to the model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from toolmason_runtime import ToolCall, ToolError
+
+from workbench_handlers.state import roots_for
+from workbench_handlers.workspace.roots import Root
+from workbench_research import analyze_directory as directory_tool
+from workbench_research import paths
+from workbench_research.analysis.analyze_codebase import run as run_analyze_codebase
+from workbench_research.analysis.ask_gemini import run as run_ask_gemini
+from workbench_research.analysis.check_consistency import run as run_check_consistency
+from workbench_research.analysis.citations import access_warnings
+from workbench_research.analysis.find_code_by_intent import run as run_find_code_by_intent
+from workbench_research.analysis.list_error_patterns import run as run_list_error_patterns
+from workbench_research.analysis.query_codebase import run as run_query_codebase
+from workbench_research.analysis.result import LONG_TEXT
+from workbench_research.analysis.trace_feature import run as run_trace_feature
+from workbench_research.analysis.validate_against_codebase import run as run_validate_against_codebase
+from workbench_research.at_references import References, escape_at_signs, resolve_references
+from workbench_research.delivery import deliver
+from workbench_research.error_codes import with_specified_codes
+from workbench_research.model_backends.question import Answer, Ask, Report
+from workbench_research.model_backends.redaction import redact_known_in_json
+from workbench_research.model_backends.user_settings import is_git_ignore_respected
+from workbench_research.prompts import free_question, task
+from workbench_research.state import Research
+from workbench_server.research import models as research
+from workbench_server.validation import models as validation
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Params = TypeVar("Params")
+ResultModel = TypeVar("ResultModel", bound="BaseModel")
+
+Analysis = Callable[[Params, Ask, Path], Awaitable[dict[str, Any]]]
+"""An analysis tool: parameters, the model and the project root to the result."""
+Work = Callable[[Ask, Report], Awaitable[dict[str, Any]]]
+"""Any research tool: the model and the progress to the result."""
+Prepare = Callable[[Params, ToolCall], Awaitable[tuple[Root, Work]]]
+"""Checks the arguments of a call, and returns its project root and its work."""
+Handler = Callable[[Params, ToolCall], Coroutine[Any, Any, ResultModel]]
+
+FLASH: Final = "flash"
+PRO: Final = "pro"
+
+
+@with_specified_codes
+async def validate_paths(params: research.ValidatePathsParams, call: ToolCall) -> research.ValidatePathsResult:
+    """Return where each path leads, whether it exists and whether it may be read."""
+    return research.ValidatePathsResult.model_validate(await paths.validate_paths(params, call))
+
+
+def _handler(
+    name: str, result: type[ResultModel], prepare: Prepare[Params], *, kind: str
+) -> Handler[Params, ResultModel]:
+    """Return the handler of the tool `name`. `kind` selects the models that are asked."""
+
+    async def run(params: Params, call: ToolCall) -> ResultModel:
+        root, work = await prepare(params, call)
+        return result.model_validate(await _run_shared(params, call, root, work, kind=kind))
+
+    run.__name__ = run.__qualname__ = name  # in logs
+    return with_specified_codes(run)
+
+
+def _question(tool: str, option: str) -> Prepare[Any]:
+    """Return the work of a tool that answers a question. The argument `option` selects the form of the answer."""
+
+    async def prepare(params: Any, call: ToolCall) -> tuple[Root, Work]:
+        if not params.prompt.strip():
+            raise ToolError("`prompt` must not be blank", code="INVALID_ARGUMENT", details={"argument": "prompt"})
+        root = await paths.project_root(call)
+        checked = await _resolve_references(params.prompt, root)
+        form = getattr(params, option)
+        prompt = free_question(checked.prompt, focus=params.focus or "", form=form)
+
+        async def work(ask: Ask, _report: Report) -> dict[str, Any]:
+            envelope = await asyncio.to_thread(_envelope, await ask(prompt), root)
+            result = {"tool": tool, "focus": params.focus, option: form, **envelope}
+            return _add_attached_files(await _chunk_result(call, result), checked)
+
+        return root, work
+
+    return prepare
+
+
+def _analysis(run: Analysis[Params], scope: Callable[[Params], str | None] = lambda _: None) -> Prepare[Params]:
+    """Return the work of an analysis. `scope` returns the directory that selects the project root of a call."""
+
+    async def prepare(params: Params, call: ToolCall) -> tuple[Root, Work]:
+        root = await paths.project_root(call, scope(params) or "")
+
+        async def work(ask: Ask, _report: Report) -> dict[str, Any]:
+            return await _chunk_result(call, await run(params, _with_escaped_at_signs(_with_preamble(ask)), root.path))
+
+        return root, work
+
+    return prepare
+
+
+async def _directory_summaries(params: research.AnalyzeDirectoryParams, call: ToolCall) -> tuple[Root, Work]:
+    root = await paths.project_root(call, params.path)
+
+    async def work(ask: Ask, report: Report) -> dict[str, Any]:
+        return await directory_tool.analyze_directory(params, ask, root, report)
+
+    return root, work
+
+
+async def _prompt_with_files(params: research.AskGeminiParams, call: ToolCall) -> tuple[Root, Work]:
+    root = await paths.project_root(call)
+    checked = await _resolve_references(params.prompt, root)
+    rewritten = params.model_copy(update={"prompt": checked.prompt})
+
+    async def work(ask: Ask, _report: Report) -> dict[str, Any]:
+        result = await run_ask_gemini(rewritten, _with_preamble(ask), root.path)
+        return _add_attached_files(await _chunk_result(call, result), checked)
+
+    return root, work
+
+
+async def _run_shared(params: Any, call: ToolCall, root: Root, do: Work, *, kind: str) -> dict[str, Any]:
+    projects = [root.path for root in await roots_for(call)]
+    run = call.state(Research).run_shared(call, params, root.path, do, kind=kind, projects=projects)
+    result, operation = await run
+    # Redacted again: secrets in JSON may have been escaped before it was parsed.
+    redacted: dict[str, Any] = redact_known_in_json(result, os.environ)
+    return {**redacted, "meta": {**redacted["meta"], "operationId": operation.id}}
+
+
+async def _resolve_references(prompt: str, root: Root) -> References:
+    return await asyncio.to_thread(_resolve_now, prompt, root)
+
+
+def _resolve_now(prompt: str, root: Root) -> References:
+    return resolve_references(prompt, root, obeys_git=is_git_ignore_respected(os.environ))
+
+
+def _with_preamble(ask: Ask) -> Ask:
+    async def ask_task(prompt: str) -> Answer:
+        return await ask(task(prompt))
+
+    return ask_task
+
+
+def _with_escaped_at_signs(ask: Ask) -> Ask:
+    """Return a function that asks prompts without references."""
+
+    async def ask_escaped(prompt: str) -> Answer:
+        return await ask(escape_at_signs(prompt))
+
+    return ask_escaped
+
+
+def _envelope(answer: Answer, root: Root) -> dict[str, Any]:
+    return {
+        "model": answer.model,
+        "answer": answer.text,
+        "filesAccessed": list(answer.files),
+        "stats": {"tokensUsed": answer.tokens, "toolCalls": answer.tool_calls, "latencyMs": answer.latency_ms},
+        "meta": {
+            "projectRoot": str(root.path),
+            "truncated": answer.is_cut,
+            "warnings": [*answer.warnings, *access_warnings(answer, root.path)],
+        },
+    }
+
+
+def _add_attached_files(result: dict[str, Any], checked: References) -> dict[str, Any]:
+    """Add the files that the prompt refers to: the program reads them without a tool call.
+
+    A directory, with a slash at its end, represents the files in it.
+    """
+    attached = [f"{reference.path}/" if reference.is_directory else reference.path for reference in checked.found]
+    meta = result["meta"]
+    return {
+        **result,
+        "filesAccessed": list(dict.fromkeys([*attached, *result["filesAccessed"]])),
+        "meta": {**meta, "warnings": [*checked.warnings, *meta["warnings"]]},
+    }
+
+
+async def _chunk_result(call: ToolCall, result: dict[str, Any]) -> dict[str, Any]:
+    """Limit the member of a result that can be of any length, and store the rest of it as chunks."""
+    member = LONG_TEXT.get(result["tool"], "answer")
+    if member not in result:
+        return result
+    text = await deliver(result[member], call)
+    meta = result["meta"]
+    return {
+        **result,
+        member: text.answer,
+        **({"chunks": text.chunks} if text.chunks else {}),
+        "meta": {
+            **meta,
+            "truncated": meta["truncated"] or text.is_truncated,
+            "warnings": [*meta["warnings"], *text.warnings],
+        },
+    }
+
+
+# The tools that ask a model
+
+quick_query: Final = _handler(
+    "quick_query", research.QuickQueryResult, _question("quick_query", "responseStyle"), kind=FLASH
+)
+deep_research: Final = _handler(
+    "deep_research", research.DeepResearchResult, _question("deep_research", "citationMode"), kind=PRO
+)
+analyze_directory: Final = _handler(
+    "analyze_directory", research.AnalyzeDirectoryResult, _directory_summaries, kind=FLASH
+)
+ask_gemini: Final = _handler("ask_gemini", research.AskGeminiResult, _prompt_with_files, kind=FLASH)
+analyze_codebase: Final = _handler(
+    "analyze_codebase", research.AnalyzeCodebaseResult, _analysis(run_analyze_codebase), kind=PRO
+)
+query_codebase: Final = _handler(
+    "query_codebase",
+    research.QueryCodebaseResult,
+    _analysis(run_query_codebase, lambda params: params.scope),
+    kind=FLASH,
+)
+find_code_by_intent: Final = _handler(
+    "find_code_by_intent",
+    research.FindCodeByIntentResult,
+    _analysis(run_find_code_by_intent, lambda params: params.scope),
+    kind=FLASH,
+)
+trace_feature: Final = _handler("trace_feature", research.TraceFeatureResult, _analysis(run_trace_feature), kind=PRO)
+list_error_patterns: Final = _handler(
+    "list_error_patterns",
+    research.ListErrorPatternsResult,
+    _analysis(run_list_error_patterns, lambda params: params.directory),
+    kind=FLASH,
+)
+validate_against_codebase: Final = _handler(
+    "validate_against_codebase",
+    validation.ValidateAgainstCodebaseResult,
+    _analysis(run_validate_against_codebase),
+    kind=PRO,
+)
+check_consistency: Final = _handler(
+    "check_consistency",
+    validation.CheckConsistencyResult,
+    _analysis(run_check_consistency, lambda params: params.scope),
+    kind=PRO,
+)

@@ -1,0 +1,40 @@
+"""Optional dependencies of servers: the modules of each extra, and the message for a missing one."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
+
+APIS: Final = "apis"
+HTTP: Final = "http"
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    APIS: ("httpcore2",),
+    HTTP: ("h11", "httpcore2", "httpx2", "jwt", "mcp", "opentelemetry", "starlette", "uvicorn"),
+}
+"""Extra of toolmason -> the modules of its packages that the runtime imports."""
+USERS: Final[Mapping[str, str]] = {APIS: "a tool with `api`", HTTP: "a tool with `upstream`"}
+"""Extra -> the tools that need it on every transport."""
+
+
+def missing_extra(feature: str, extra: str) -> str:
+    """Return an error line if a package of `extra` is not installed; empty otherwise.
+
+    Example: `--http needs an extra: pip install 'toolmason[http]'; a project requires it in pyproject.toml`.
+    """
+    from importlib.util import find_spec
+
+    if all(find_spec(module) for module in MODULES[extra]):
+        return ""
+    return f"{feature} needs an extra: pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+
+
+def require_extra(feature: str, extra: str) -> None:
+    """Check that the packages of `extra` are installed.
+
+    Raises:
+        ImportError: one is missing.
+    """
+    if problem := missing_extra(feature, extra):
+        raise ImportError(problem)
