@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines, refuse_existing, write_all
+from toolmason.commands.import_output import (
+    FILE,
+    fail_import,
+    force_option,
+    print_lines,
+    refuse_existing,
+    require_extra,
+    write_all,
+)
 
 
 @click.command("sql")
@@ -34,6 +42,8 @@ def sql(url: str, *, output: Path | None, force: bool, **options: Any) -> None:
 
     Exit codes: 0 success, 1 the database cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
+    from toolmason_runtime.sql.packages import EXTRAS
+
     from toolmason.importers.notes import ImporterError, Notes
     from toolmason.importers.sql.manifest import SqlImportOptions, import_sql
 
@@ -50,6 +60,7 @@ def sql(url: str, *, output: Path | None, force: bool, **options: Any) -> None:
         fail_import(error, notes, is_json=False)
     if output:
         write_all({output: imported.text}, force=force)
+        require_extra(output, EXTRAS[imported.dialect])
     print_lines(str(note) for note in notes)
     click.echo(f"{imported.tools} tools proposed; review the statement of each before you serve it.", err=True)
     if not output:

@@ -16,7 +16,7 @@ from toolmason.commands import toolmason
 from toolmason.importers.sql.column_types import manifest_type
 from toolmason.importers.sql.queries import read_queries
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "runtime"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "runtime" / "support"))
 from sql_servers import PASSWORD, mysql_url, postgresql_url
 
 __all__ = ["mysql_url", "postgresql_url"]

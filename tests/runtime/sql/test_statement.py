@@ -13,7 +13,7 @@ from toolmason_runtime.sql.statement import StatementError, render, split_statem
 
 def names(sql: str, dialect: Dialect) -> list[str]:
     statement = split_statement(sql, dialect)
-    return [part.name for part in (*statement.values, *statement.identifiers)]
+    return [*(part.name for part in statement.values), *(part.name for part in statement.identifiers)]
 
 
 @pytest.mark.parametrize(

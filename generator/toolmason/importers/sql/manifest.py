@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from toolmason_runtime.sql.settings import url_secrets
+from toolmason_runtime.sql.spec import Dialect
 from toolmason_runtime.toml.positions import Position, dotted
 
 from toolmason.importers.inline_toml import inline_key, inline_value
@@ -43,6 +44,7 @@ class ImportedDatabase:
 
     text: str
     tools: int
+    dialect: Dialect
 
 
 def import_sql(url: str, notes: Notes, *, options: SqlImportOptions) -> ImportedDatabase:
@@ -68,7 +70,7 @@ def import_sql(url: str, notes: Notes, *, options: SqlImportOptions) -> Imported
     used = {str(tool.get("returns", "")).removesuffix("[]") for tool in data["tools"].values()}
     data["types"] = {key: value for key, value in data["types"].items() if key in used}
     text = _manifest_text(data, f"Imported from the {described.dialect} database {name}. Review each tool.")
-    return ImportedDatabase(text=text, tools=len(data["tools"]))
+    return ImportedDatabase(text=text, tools=len(data["tools"]), dialect=described.dialect)
 
 
 def _is_selected(name: str, options: SqlImportOptions) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from toolmason_runtime.sql.packages import EXTRAS
 from toolmason_runtime.sql.spec import Database, SqlTool
 
 from toolmason.kinds.sql.tables import DatabaseTable
@@ -27,6 +28,11 @@ class SqlImplementation(Implementation):
     def group(self) -> tuple[Identifier, Database]:
         """The database."""
         return self.database_constant, self.tool.database
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The extra with the driver of its database."""
+        return (EXTRAS[self.tool.database.dialect],)
 
     @property
     def timeout_s(self) -> float:

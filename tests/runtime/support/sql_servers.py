@@ -1,7 +1,7 @@
 """Real PostgreSQL and MariaDB servers, as fixtures for the `conftest.py` of a folder.
 
-postgresql_url   the URL of a database of a server that all tests of a process share
-mysql_url        the same for MariaDB; its tests are skipped where it is not installed
+`postgresql_url`  the URL of a database of a server that all tests of a process share
+`mysql_url`       the same for MariaDB; its tests are skipped where it is not installed
 """
 
 from __future__ import annotations
