@@ -88,6 +88,7 @@ def test_case_gives_its_expected_files(case: Path, file_regression: FileRegressi
         *(case / "templates").rglob("*"),
         *(case / "tools").rglob("*.toml"),
         *case.glob("*.json"),
+        *case.glob("*.sql"),
         *case.glob("pyproject.toml"),
         *case.glob("semantic.postings"),
     }

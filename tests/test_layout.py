@@ -50,6 +50,7 @@ STAGES = (
         "kinds.command",
         "kinds.http",
         "kinds.upstream",
+        "kinds.sql",
         "catalogue",
         "semantic",
         "lint",
@@ -61,7 +62,7 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("shared", "_lazy", "wire", "calls", "audit", "remote", "discovery", "chunks", "transports", "programs", "apis"),
-    *("upstreams", "kinds", "install", "server", "boot", "serving", "toolkit", "testing"),
+    *("upstreams", "sql", "kinds", "install", "server", "boot", "serving", "toolkit", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {

@@ -25,6 +25,8 @@ _BUILT_IN: Final = {
     "upstreams": "toolmason_runtime.upstreams.registry",
 }
 """Key of the catalogue -> the module with `open_state` of a built-in kind. Handlers and programs have no state."""
+_SHARED_SECTION: Final = {"sql": "toolmason_runtime.sql.registry"}
+"""Name -> the module with `open_state` of a built-in kind whose groups are in `kinds` of the catalogue."""
 
 
 class KindState(Protocol):
@@ -71,7 +73,8 @@ def open_states(catalogue: Catalogue) -> Iterator[KindState]:
         if section in catalogue:
             yield import_module(module).open_state(catalogue)
     for name in catalogue.get("kinds", ()):
-        yield find_kind(name).open_state(catalogue)
+        kind = import_module(_SHARED_SECTION[name]) if name in _SHARED_SECTION else find_kind(name)
+        yield kind.open_state(catalogue)
 
 
 def find_kind(name: str) -> RuntimeKind:

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     from toolmason_runtime.server.command import BUILT_IN as BUILT_IN
     from toolmason_runtime.server.dispatch import Dispatcher as Dispatcher
     from toolmason_runtime.server.flags import own_flags as own_flags
+    from toolmason_runtime.sql.connections import Connections as Connections
+    from toolmason_runtime.sql.failures import ERRORS as ERRORS
+    from toolmason_runtime.sql.failures import unavailable as unavailable
+    from toolmason_runtime.sql.open import open_connections as open_connections
+    from toolmason_runtime.sql.packages import EXTRAS as EXTRAS
+    from toolmason_runtime.sql.packages import missing_package as missing_package
+    from toolmason_runtime.sql.settings import url_secrets as url_secrets
     from toolmason_runtime.transports.framing import error_message as error_message
     from toolmason_runtime.transports.messages import MalformedError as MalformedError
     from toolmason_runtime.upstreams.confinement import Confinement as Confinement
@@ -55,6 +62,11 @@ if TYPE_CHECKING:
     from toolmason_runtime.wire.results import compact_json as compact_json
 
 EXPORTS: Final = {
+    "toolmason_runtime.sql.connections": ("Connections",),
+    "toolmason_runtime.sql.failures": ("ERRORS", "unavailable"),
+    "toolmason_runtime.sql.open": ("open_connections",),
+    "toolmason_runtime.sql.packages": ("EXTRAS", "missing_package"),
+    "toolmason_runtime.sql.settings": ("url_secrets",),
     "toolmason_runtime.apis.select_check": ("UnfinishedProgramError", "compile_errors", "is_installed"),
     "toolmason_runtime.audit.command": ("audit_command",),
     "toolmason_runtime.discovery": ("style_for",),

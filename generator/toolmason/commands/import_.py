@@ -22,6 +22,7 @@ BUILT_IN: Final = {
     "openapi": "toolmason.commands.import_openapi:openapi",
     "python": "toolmason.commands.import_python:python",
     "server": "toolmason.commands.import_server:server",
+    "sql": "toolmason.commands.import_sql:sql",
 }
 GROUP: Final = "toolmason.importers"
 """Group of the entry points of further importers."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from toolmason.kinds.kind import Kind
 
-BUILT_IN: Final = ("handler", "command", "http", "upstream")
+BUILT_IN: Final = ("handler", "command", "http", "upstream", "sql")
 """The packages of the built-in kinds, in the order of their keys in messages and in the reference."""
 GROUP: Final = "toolmason.kinds"
 """Group of the entry points of further kinds."""

@@ -43,7 +43,7 @@ _LIBRARIES = tuple(
     f"{name}-"
     for name in (
         *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "snowballstemmer", "tomli_w"),
-        *("jsonschema", "jsonschema_specifications", "referencing", "regex"),
+        *("jsonschema", "jsonschema_specifications", "referencing", "regex", "sqlglot"),
     )
 )
 """Prefixes of the metadata directories of libraries that affect the output or its checks: `jinja2-3.1.6.dist-info`."""
@@ -154,12 +154,14 @@ def is_toolkit_unchanged() -> bool:
 
 
 def schema_files(manifest: bytes, root: Path) -> list[str]:
-    """Return the files that the tools of a manifest name as their `input_schema`, and those that they refer to."""
+    """Return the files that a manifest names as `input_schema` and `schema`, and those that JSON files refer to."""
     # Most manifests name none. Parsing a large one takes longer than the rest of a run without changes.
-    if b"input_schema" not in manifest:
+    if b"schema" not in manifest:
         return []
-    tools = tomllib.loads(manifest.decode()).get("tools", {}).values()
-    names = [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
+    tables = tomllib.loads(manifest.decode())
+    tools, databases = tables.get("tools", {}).values(), tables.get("databases", {}).values()
+    names = [table["schema"] for table in databases if isinstance(table.get("schema"), str)]
+    names += [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
     for name in names:  # It grows.
         with suppress(OSError, ValueError):
             others = _FILE_REFERENCE.findall(read_input(root / name, root).decode())

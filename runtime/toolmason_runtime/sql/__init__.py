@@ -1,0 +1,1 @@
+"""SQL tools: statements with bound parameters as typed tools, without handlers."""

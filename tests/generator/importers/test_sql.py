@@ -1,0 +1,198 @@
+"""`toolmason import sql` on real databases: tables, views, saved queries, and the server of the result."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from toolmason.commands import toolmason
+from toolmason.importers.sql.column_types import manifest_type
+from toolmason.importers.sql.queries import read_queries
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "runtime" / "support"))
+from sql_servers import PASSWORD, mysql_url, postgresql_url
+
+__all__ = ["mysql_url", "postgresql_url"]
+
+TABLES = (
+    "create table customers (id integer primary key, name varchar(80) not null, photo {blob})",
+    """create table orders (id integer primary key, customer_id integer references customers(id),
+    total numeric(10, 2), "Odd Name" varchar(10), day date)""",
+    "create view daily as select day, customer_id from orders",
+)
+QUERIES = """
+-- name: OrdersOfCustomer :many
+-- List the orders of a customer. The newest first.
+select id, total from orders where customer_id = :customer and day > :day limit :limit;
+
+-- name: get_customer^
+select id, name from customers where name = :name and id in :ids;
+
+-- name: other_marks
+select id from orders where id = ?;
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(toolmason, ["import", "sql", *arguments])
+
+
+@pytest.fixture
+def shop_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database with the tables."""
+    tables = [table.format(blob="bytea" if request.param == "postgresql" else "blob") for table in TABLES]
+    if request.param == "sqlite":
+        with sqlite3.connect(tmp_path / "shop.db") as connection:
+            for table in tables:
+                connection.execute(table)
+        connection.close()
+        return f"sqlite:///{tmp_path / 'shop.db'}"
+    if request.param == "duckdb":
+        import duckdb
+
+        with duckdb.connect(str(tmp_path / "shop.duckdb")) as opened:
+            for table in tables:
+                opened.execute(table)
+        return f"duckdb:///{tmp_path / 'shop.duckdb'}"
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    from sqlalchemy import create_engine, make_url
+
+    drivers = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+    engine = create_engine(make_url(url).set(drivername=drivers[request.param]))
+    with engine.begin() as transaction:
+        for kind, name in (("view", "daily"), ("table", "orders"), ("table", "customers")):
+            transaction.exec_driver_sql(f"drop {kind} if exists {name}")
+        for table in tables:
+            transaction.exec_driver_sql(table.replace('"', "`") if request.param == "mysql" else table)
+        if request.param == "postgresql":
+            transaction.exec_driver_sql("comment on table orders is 'Orders of customers. Since 2020.'")
+            transaction.exec_driver_sql("comment on column orders.total is 'Sum in euros'")
+    engine.dispose()
+    return url
+
+
+EACH = pytest.mark.parametrize("shop_url", ["sqlite", "postgresql", "mysql", "duckdb"], indirect=True)
+
+
+@EACH
+def test_each_table_and_view_becomes_a_tool(
+    shop_url: str, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_URL", shop_url)
+    result = run("$SHOP_URL", "--name", "shop")
+    assert result.exit_code == 0, result.stderr
+    assert PASSWORD not in result.output
+    manifest = tomllib.loads(result.stdout)
+    assert manifest["databases"]["shop"]["url_env"] == "SHOP_URL"
+    assert list(manifest["tools"]) == ["list_customers", "list_daily", "list_orders"]
+    orders = manifest["tools"]["list_orders"]
+    assert list(orders["params"]) == [
+        *("id", "customer_id", "total", "odd_name", "day", "order_by", "direction", "limit", "offset")
+    ]
+    assert orders["params"]["id"] | {"description": ""} == {"type": "integer", "description": "", "required": False}
+    assert orders["params"]["day"]["format"] == "date"
+    assert orders["returns"] == "OrdersRow[]"
+    fields = manifest["types"]["OrdersRow"]["fields"]
+    assert list(fields) == ["id", "customer_id", "total", "odd_name", "day"]
+    assert "nullable" not in fields["id"]
+    assert fields["total"]["nullable"]
+    assert all(len(tool["summary"]) <= 80 for tool in manifest["tools"].values())
+    assert manifest["types"]["CustomersRow"]["fields"]["photo"]["type"] == "string"
+    assert "photo" not in manifest["tools"]["list_customers"]["params"]
+
+
+@pytest.mark.parametrize("shop_url", ["postgresql"], indirect=True)
+def test_comments_become_descriptions(shop_url: str, run: Callable[..., Result]) -> None:
+    manifest = tomllib.loads(run(shop_url, "--name", "shop", "--include", "orders").stdout)
+    assert list(manifest["tools"]) == ["list_orders"]
+    tool = manifest["tools"]["list_orders"]
+    assert tool["summary"] == "Orders of customers. Since 2020"
+    assert tool["description"].startswith("Orders of customers. Since 2020. Its primary key is `id`.")
+    assert tool["params"]["total"]["description"] == "Sum in euros"
+    assert manifest["databases"]["shop"] == {"url_env": "SHOP_URL", "dialect": "postgresql", "category": "shop"}
+
+
+@EACH
+def test_saved_queries_become_tools(shop_url: str, run: Callable[..., Result], tmp_path: Path) -> None:
+    queries = tmp_path / "queries"
+    queries.mkdir()
+    (queries / "orders.sql").write_text(QUERIES, encoding="utf-8")
+    result = run(shop_url, "--name", "shop", "--exclude", "*", "--queries", "queries")
+    assert result.exit_code == 0, result.stderr
+    tools: dict[str, Any] = tomllib.loads(result.stdout)["tools"]
+    assert [*tools][:2] == ["orders_of_customer", "get_customer"]
+    many, one = [*tools.values()][:2]
+    assert many["summary"] == "List the orders of a customer. The newest first"
+    assert many["params"]["customer"]["type"] == "integer"
+    assert many["params"]["day"] == {"type": "string", "format": "date", "description": "Value of `day`"}
+    assert many["params"]["limit"]["default"] == 20
+    assert one["params"]["ids"]["type"] == "integer[]"
+    if shop_url.startswith("sqlite"):
+        problem = "left out: `?` is not a parameter; write `:name`"
+        assert f"queries/orders.sql:9:1: other_marks: {problem}" in result.stderr
+    if not shop_url.startswith("mysql"):
+        assert (many["returns"], one["returns"]) == ("OrdersOfCustomerRow[]", "GetCustomerRow")
+
+
+@pytest.mark.parametrize("shop_url", ["sqlite"], indirect=True)
+def test_the_result_generates_a_server(shop_url: str, run: Callable[..., Result], tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest" / "shop.toml"
+    assert run(shop_url, "-o", str(manifest)).exit_code == 0
+    generated = CliRunner().invoke(toolmason, ["generate", "--manifest", str(manifest)])
+    assert generated.exit_code == 0, generated.output
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("insert into customers values (1, 'Ada', x'00ff')")
+    connection.close()
+    called = CliRunner().invoke(toolmason, ["call", "list_customers", '{"name": "Ada"}'])
+    assert called.stdout.strip() == '{"items":[{"id":1,"name":"Ada","photo":"AP8="}],"has_more":false}'
+
+
+def test_an_unknown_scheme_and_a_missing_variable_are_errors(run: Callable[..., Result]) -> None:
+    assert "the URL must begin with sqlite:" in run("oracle://host/x").stderr
+    result = run("$NO_SUCH_URL")
+    assert result.exit_code == 2
+    assert "the variable NO_SUCH_URL is not set" in result.stderr
+
+
+def test_a_database_that_cannot_be_reached_is_one_line_without_password(run: Callable[..., Result]) -> None:
+    result = run("postgresql://ada:hidden-word@/x?host=/no/such/directory")
+    assert result.exit_code == 1
+    assert "cannot be reached" in result.stderr
+    assert "hidden-word" not in result.output
+
+
+def test_a_file_without_names_is_one_query(tmp_path: Path) -> None:
+    (tmp_path / "count-orders.sql").write_text("-- How many.\n\nselect 1;\n", encoding="utf-8")
+    [query] = read_queries(tmp_path)
+    assert (query.name, query.comment, query.sql) == ("count_orders", "How many.", "select 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("BIGINT", "integer"),
+        ("int4", "integer"),
+        ("double precision", "number"),
+        ("numeric(10, 2)", "string"),
+        ("VARCHAR(20)", "string"),
+        ("timestamp without time zone", "string"),
+        ("_text", "string[]"),
+        ("INTEGER[]", "integer[]"),
+        ("tinyint(1)", "boolean"),
+        ("jsonb", None),
+        ("", None),
+        ("point", None),
+    ],
+)
+def test_types_of_columns_become_types_of_manifests(name: str, expected: str | None) -> None:
+    keys = manifest_type(name, "postgresql")
+    assert (keys and keys["type"]) == expected

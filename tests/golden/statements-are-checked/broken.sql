@@ -1,0 +1,1 @@
+attach database 'stolen.db' as stolen;
