@@ -55,7 +55,20 @@ OWN_PACKAGES: Final = frozenset(
 """Packages in the wheel of toolmason, which an editable installation does not list."""
 DEVELOPMENT_PACKAGES: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})
 """Distributions that build, test and check a new project."""
-EXTRAS: Final = ("apis", "http", "jq", "research", "semantic", "telemetry", "toolkit", "workbench")
+EXTRAS: Final = (
+    "apis",
+    "duckdb",
+    "http",
+    "jq",
+    "mysql",
+    "postgresql",
+    "research",
+    "semantic",
+    "sql",
+    "telemetry",
+    "toolkit",
+    "workbench",
+)
 """Extras of toolmason."""
 
 _REQUIREMENT: Final = re.compile(r"([\w.-]+)\s*(?:\[([^]]*)\])?(?:[^;]*;.*\bextra\s*==\W*([\w.-]+))?")

@@ -10,8 +10,8 @@ from typing import Final
 
 from toolmason_runtime.programs import Risk
 from toolmason_runtime.serving import Binding
-from toolmason_runtime.sql.handler import sql_tool
 from toolmason_runtime.shared.specs.database import Database, SqlParam, SqlTool
+from toolmason_runtime.sql.handler import sql_tool
 
 
 LIBRARY_DATABASE: Final = Database(
@@ -101,4 +101,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 3cfc32fd290c91b2d5c776f8f5127515
+# toolmason: sha256 df0ea20774b87edf08203edae48f59a8
