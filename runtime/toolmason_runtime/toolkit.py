@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.server.flags import own_flags as own_flags
     from toolmason_runtime.sql.connections import Connections as Connections
     from toolmason_runtime.sql.failures import ERRORS as ERRORS
-    from toolmason_runtime.sql.failures import unavailable as unavailable
+    from toolmason_runtime.sql.failures import reason as reason
     from toolmason_runtime.sql.open import open_connections as open_connections
     from toolmason_runtime.sql.packages import EXTRAS as EXTRAS
     from toolmason_runtime.sql.packages import missing_package as missing_package
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 EXPORTS: Final = {
     "toolmason_runtime.sql.connections": ("Connections",),
-    "toolmason_runtime.sql.failures": ("ERRORS", "unavailable"),
+    "toolmason_runtime.sql.failures": ("ERRORS", "reason"),
     "toolmason_runtime.sql.open": ("open_connections",),
     "toolmason_runtime.sql.packages": ("EXTRAS", "missing_package"),
     "toolmason_runtime.sql.settings": ("url_secrets",),

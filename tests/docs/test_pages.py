@@ -43,7 +43,16 @@ IN_REPOSITORY: Final = [
 ]
 ELSEWHERE: Final = {
     f"docs/{name}.md"
-    for name in ("debugging", "development", "handlers", "publishing", "tutorial", "upstreams", "wrap-a-program")
+    for name in (
+        "debugging",
+        "development",
+        "handlers",
+        "publishing",
+        "sql-tools",
+        "tutorial",
+        "upstreams",
+        "wrap-a-program",
+    )
 }
 """Pages whose commands depend on each other: below, or in tests of their own."""
 IN_DOCS: Final = [

@@ -172,7 +172,7 @@ _READS: Final = frozenset(
 _PRAGMAS: Final = frozenset(
     {
         *("data_version", "foreign_key_list", "index_info", "index_list", "index_xinfo", "table_info", "table_xinfo"),
-        "read_uncommitted",
+        *("read_uncommitted", "table_list"),
     }
 )
 """Pragmas that read. Full-text tables use the first one, SQLAlchemy the last one when it connects."""
@@ -182,7 +182,10 @@ def _authorize_read(action: int, first: str | None, second: str | None, _schema:
     if action == sqlite3.SQLITE_FUNCTION and str(second).lower() == "load_extension":
         return sqlite3.SQLITE_DENY
     is_read = action in _READS or (action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _PRAGMAS)
-    return sqlite3.SQLITE_OK if is_read else sqlite3.SQLITE_DENY
+    # Opening a virtual table, such as one of FTS5, parses `create table`, which asks for this. SQLite itself refuses a
+    # statement that updates its schema.
+    declares = action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"
+    return sqlite3.SQLITE_OK if is_read or declares else sqlite3.SQLITE_DENY
 
 
 def _authorize_write(action: int, first: str | None, second: str | None, _schema: Any, _source: Any) -> int:

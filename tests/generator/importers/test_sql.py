@@ -110,6 +110,26 @@ def test_each_table_and_view_becomes_a_tool(
     assert "photo" not in manifest["tools"]["list_customers"]["params"]
 
 
+def test_a_full_text_table_becomes_one_tool(run: Callable[..., Result], tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "books.db") as connection:
+        connection.execute("create virtual table pages using fts5(title, body)")
+    connection.close()
+
+    result = run("sqlite:///books.db", "--name", "books")
+
+    assert result.exit_code == 0, result.stderr
+    assert list(tomllib.loads(result.stdout)["tools"]) == ["list_pages"]
+
+
+def test_a_file_that_is_no_database_is_reported(run: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "books.db").write_text("books\n" * 1000)
+
+    result = run("sqlite:///books.db", "--name", "books")
+
+    assert result.exit_code == 1
+    assert result.stderr == "the database cannot be read: file is not a database\n"
+
+
 @pytest.mark.parametrize("shop_url", ["postgresql"], indirect=True)
 def test_comments_become_descriptions(shop_url: str, run: Callable[..., Result]) -> None:
     manifest = tomllib.loads(run(shop_url, "--name", "shop", "--include", "orders").stdout)

@@ -108,22 +108,29 @@ def open_database(url: str, schema: str) -> Iterator[DescribedDatabase]:
 
 def _tables(described: DescribedDatabase, schema: str) -> list[DescribedTable]:
     from sqlalchemy import inspect
-    from toolmason_runtime.toolkit import ERRORS, unavailable
+    from toolmason_runtime.toolkit import ERRORS, reason
 
     try:
         with described.read() as connection:
             if described.dialect == "duckdb":
                 return _duckdb_tables(described, connection, schema)
             inspector = inspect(connection)
-            names = [(name, False) for name in inspector.get_table_names(schema or None)]
+            hidden = _shadow_tables(connection) if described.dialect == "sqlite" else set()
+            names = [(name, False) for name in inspector.get_table_names(schema or None) if name not in hidden]
             names += [(name, True) for name in inspector.get_view_names(schema or None)]
             return [_table(described, inspector, name, schema, is_view) for name, is_view in sorted(names)[:MAX_TABLES]]
     except ERRORS as error:
-        raise ImporterError(unavailable(error, described.connections.settings).message) from None
+        raise ImporterError(f"the database cannot be read: {reason(error, described.connections.settings)}") from None
     except ModuleNotFoundError as error:
         from toolmason_runtime.toolkit import missing_package
 
         raise ImporterError(missing_package(described.dialect, str(error.name)).message) from None
+
+
+def _shadow_tables(connection: Connection) -> set[str]:
+    """Return the tables in which virtual tables, such as those of FTS5, keep their data."""
+    rows = connection.exec_driver_sql("select name from pragma_table_list where type = 'shadow'")
+    return {str(name) for (name,) in rows}
 
 
 def _table(described: DescribedDatabase, inspector: Any, name: str, schema: str, is_view: bool) -> DescribedTable:
