@@ -17,6 +17,6 @@ def test_examples_are_random_in_the_profile_fuzz_alone(request: pytest.FixtureRe
     assert (fuzz.derandomize, calm.derandomize) == (False, True)
     assert settings.default == (fuzz if is_fuzzing else calm)
     assert fuzz.max_examples >= 10 * calm.max_examples
-    assert [line for line in CI.read_text(encoding="utf-8").splitlines() if "fuzz" in line] == [
+    assert [line.strip() for line in CI.read_text(encoding="utf-8").splitlines() if "fuzz" in line] == [
         ".nox/bootstrap/bin/nox --session fuzz -- ci </dev/null"
     ]

@@ -14,6 +14,8 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     HTTP: ("h11", "httpcore2", "httpx2", "jwt", "mcp", "opentelemetry", "starlette", "uvicorn"),
 }
 """Extra of toolmason -> the modules of its packages that the runtime imports."""
+CONTAINED: Final[Mapping[str, str]] = {HTTP: APIS, "duckdb": "sql", "mysql": "sql", "postgresql": "sql"}
+"""Extra -> the extra that it contains."""
 USERS: Final[Mapping[str, str]] = {APIS: "a tool with `api`", HTTP: "a tool with `upstream`"}
 """Extra -> the tools that need it on every transport."""
 
