@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 from click.testing import CliRunner, Result
-from toolmason_runtime import suggestions
+from toolmason_runtime.shared import suggestions
 from toolmason_runtime.shared.suggestions import closest_match, limited_suggestions
 
 from toolmason.commands import toolmason

@@ -11,7 +11,7 @@ from toolmason_runtime.shared.extras import APIS, HTTP
 from toolmason.manifest.input_files import read_input
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared, required_extras
 
-_NAME: Final = re.compile(r"(\s*toolmason)\s*(?:\[[^]]*\])?", re.IGNORECASE)
+_NAME: Final = re.compile(r"((?<!\s)\s*+toolmason)\s*+(?:\[[^\[\]]*+\])?", re.IGNORECASE)
 
 
 def add_extra(root: Path, extra: str) -> str:

@@ -22,5 +22,6 @@ def missing_package(dialect: Dialect, module: str) -> ToolError:
     """Return the error of a module that is not installed."""
     top = module.partition(".")[0]
     name = f"the module `{top}`" if top.isidentifier() else f"the module {module}"
-    message = f'This tool is not set up: {name} is not installed; run: python3 -m pip install "toolmason[{{}}]"'
-    return ToolError(message.format(EXTRAS[dialect]), code=NOT_SET_UP)
+    extra = EXTRAS[dialect]
+    message = f'This tool is not set up: {name} is not installed; run: python3 -m pip install "toolmason[{extra}]"'
+    return ToolError(message, code=NOT_SET_UP)

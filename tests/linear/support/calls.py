@@ -13,6 +13,8 @@ AUTHORS: Final = MappingProxyType(
         "re.compile(pattern)": "an author's pattern, or one of an OpenAPI document, is only compiled, to find mistakes",
         "re.compile(table.pattern)": "an author's pattern is only compiled, to find mistakes",
         "re.compile(''.join((python for _, python in tokens)))": "a translated pattern is only compiled",
+        "re.fullmatch(pattern, plain)": "the patterns of `_RULES`, without unlimited repeats",
+        "re.fullmatch(syntax['argument'], each)": "a fact of clients.toml: a sign and a digit",
         "re.search(pattern, name, re.ASCII)": "one repetition, and at most 100 characters of pattern and name",
         "re.compile(pattern, flags)": "the pattern of a call to `grep_content` is matched in a child with a timeout",
     }

@@ -38,7 +38,7 @@ def manifest_type(name: str, dialect: str) -> Keys | None:
         return {"type": f"{item['type']}[]"} if item and "[" not in item["type"] else None
     if written == "tinyint(1)":
         return {"type": "boolean"}
-    plain = re.sub(r"\([^)]*\)|\s+", "", written)
+    plain = re.sub(r"\([^()]*+\)|\s++", "", written)
     if dialect == "sqlite" and plain in ("numeric", "decimal"):
         return {"type": "number"}
     return next((dict(keys) for pattern, keys in _RULES if re.fullmatch(pattern, plain)), None)
