@@ -27,6 +27,8 @@ CHECKED = {
     "completion.handler.function",
     "completion.handler.module",
     "constant",
+    "statement.risk.name",  # a name of `Risk`
+    "tool.implementation.database_constant",
     "names",
     "facts.opening",  # JSON
     "each.place.name",
@@ -84,7 +86,7 @@ CHECKED = {
 }
 """What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""
 
-MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool", "_program", "_api", "_upstream"}
+MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool", "_program", "_api", "_upstream", "_database"}
 """Macros of the packaged templates, whose text is checked where they are defined."""
 
 HARMLESS = {"length"}
