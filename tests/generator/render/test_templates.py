@@ -86,7 +86,9 @@ CHECKED = {
 }
 """What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""
 
-MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool", "_program", "_api", "_upstream", "_database"}
+MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool"} | {
+    *("_program", "_api", "_upstream", "_database"),
+}
 """Macros of the packaged templates, whose text is checked where they are defined."""
 
 HARMLESS = {"length"}

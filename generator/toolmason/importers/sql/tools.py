@@ -178,7 +178,8 @@ class SqlTools:
 
 
 _COMPARED: Final = re.compile(
-    r"(?P<name>\w+|\"[^\"]+\"|`[^`]+`)\s*(?:=|<>|!=|<=?|>=?|\b(?:i?like|between)\b)?\s*\(?\s*$", re.IGNORECASE
+    r"(?P<name>(?<!\w)\w++|\"[^\"]++\"|`[^`]++`)\s*+(?:=|<>|!=|<=?|>=?|\b(?:i?like|between)\b)?\s*+\(?\s*+$",
+    re.IGNORECASE,
 )
 
 

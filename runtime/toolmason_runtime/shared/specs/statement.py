@@ -212,7 +212,7 @@ _NULL_TEST: Final = -2
 _WHOLE: Final = -1
 """Indexes of marks that belong to no item of a list."""
 _IS_NULL: Final = re.compile(r"\s+is\s+(?:not\s+)?null\b", re.IGNORECASE)
-_LIST: Final = re.compile(r"(?P<operator>\b(?:not\s+)?in)\s*(?P<open>\(?)\s*$", re.IGNORECASE)
+_LIST: Final = re.compile(r"(?P<operator>\b(?:not\s+)?in)\s*+(?P<open>\(?)\s*+$", re.IGNORECASE)
 _CLAUSE: Final = re.compile(r"\b(limit|offset)\s+$", re.IGNORECASE)
 
 
