@@ -15,6 +15,8 @@ AUTHORS: Final = MappingProxyType(
         "re.compile(''.join((python for _, python in tokens)))": "a translated pattern is only compiled",
         "re.fullmatch(pattern, plain)": "the patterns of `_RULES`, without unlimited repeats",
         "re.fullmatch(syntax['argument'], each)": "a fact of clients.toml: a sign and a digit",
+        "re.compile('|'.join((f'(?P<{kind}_{number}>{pattern})' for number, (kind, pattern) in "
+        "enumerate((*tokens, *_COMMON)))), re.DOTALL)": "a statement ends at its first open text or comment",
         "re.search(pattern, name, re.ASCII)": "one repetition, and at most 100 characters of pattern and name",
         "re.compile(pattern, flags)": "the pattern of a call to `grep_content` is matched in a child with a timeout",
     }
