@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolmason_runtime.shared.answer_size import VARIABLE as MAX_ANSWER_CHARS
-from toolmason_runtime.shared.extras import APIS, CONTAINED, HTTP
+from toolmason_runtime.shared.extras import APIS, HTTP, contained_in
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.toolkit import POLICY
 
@@ -310,8 +310,7 @@ class Server(FromTable):
         needed = self._tool_extras()
         if self.routes or self.middleware or self.table.auth:
             needed.add(HTTP)
-        contained = {CONTAINED[extra] for extra in needed | self.declared_extras if extra in CONTAINED}
-        return tuple(sorted(needed - self.declared_extras - contained))
+        return tuple(sorted(needed - self.declared_extras - contained_in(needed | self.declared_extras)))
 
     def _tool_extras(self) -> set[str]:
         return {extra for tool in self.tools for extra in tool.implementation.extras}

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.shared.extras import APIS, HTTP
+from toolmason_runtime.shared.extras import contained_in
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared, required_extras
@@ -24,7 +24,7 @@ def add_extra(root: Path, extra: str) -> str:
         declared = read_declared(root).extras
     except PyprojectError:
         return ""
-    if declared is None or extra in declared or (extra == APIS and HTTP in declared):
+    if declared is None or extra in declared | contained_in(declared):
         return ""
     path = root / PYPROJECT
     try:

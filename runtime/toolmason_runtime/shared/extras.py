@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Final
 
 APIS: Final = "apis"
@@ -18,6 +18,11 @@ CONTAINED: Final[Mapping[str, str]] = {HTTP: APIS, "duckdb": "sql", "mysql": "sq
 """Extra -> the extra that it contains."""
 USERS: Final[Mapping[str, str]] = {APIS: "a tool with `api`", HTTP: "a tool with `upstream`"}
 """Extra -> the tools that need it on every transport."""
+
+
+def contained_in(extras: Iterable[str]) -> frozenset[str]:
+    """Return the extras that `extras` contain."""
+    return frozenset(CONTAINED[extra] for extra in extras if extra in CONTAINED)
 
 
 def missing_extra(feature: str, extra: str) -> str:
