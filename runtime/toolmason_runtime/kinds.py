@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
@@ -83,6 +82,9 @@ def find_kind(name: str) -> RuntimeKind:
     Raises:
         MissingKindError: it cannot be loaded.
     """
+    # Takes long to import, and servers with built-in kinds alone do not need it.
+    from importlib.metadata import entry_points
+
     for entry_point in entry_points(group=GROUP, name=name):
         distribution = entry_point.dist.name if entry_point.dist else entry_point.value
         try:

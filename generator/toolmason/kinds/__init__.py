@@ -1,4 +1,4 @@
-"""The kinds of tools: the four built-in ones, then those of installed distributions.
+"""The kinds of tools: the built-in ones, then those of installed distributions.
 
 This package is imported by the stages, and imports none of them: `kind` is the interface, and each kind is a package
 that is loaded by its name.

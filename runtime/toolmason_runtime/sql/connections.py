@@ -18,8 +18,8 @@ from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.specs.database import SqlTool
 from toolmason_runtime.shared.specs.statement import Statement, render
 from toolmason_runtime.sql.engines import DRIVERS, Output
-from toolmason_runtime.sql.failures import ERRORS, failure, interrupted, unavailable
-from toolmason_runtime.sql.settings import DatabaseSettings
+from toolmason_runtime.sql.failures import ERRORS, failure, unavailable
+from toolmason_runtime.sql.settings import DatabaseSettings, timed_out
 from toolmason_runtime.sql.values import column_names, json_value
 
 _T = TypeVar("_T")
@@ -130,7 +130,7 @@ class Execution:
             self._detach()
             self._discard(connection)
             if self._is_interrupted:
-                raise interrupted(settings, tool.time_limit_s) from None
+                raise timed_out(settings.database, tool.time_limit_s) from None
             raise failure(error, settings, tool.time_limit_s) from None
         except BaseException:
             self._detach()
@@ -150,7 +150,7 @@ class Execution:
 
     def _check(self) -> None:
         if self._is_interrupted:
-            raise interrupted(self._connections.settings, self._tool.time_limit_s)
+            raise timed_out(self._tool.database, self._tool.time_limit_s)
 
     def _detach(self) -> None:
         with self._lock:

@@ -21,6 +21,7 @@ from sqlalchemy.pool import QueuePool
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.specs.database import Dialect
 from toolmason_runtime.shared.specs.statement import Style
+from toolmason_runtime.sql.failures import UNAVAILABLE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, CursorResult, Engine
@@ -32,8 +33,6 @@ MAX_CONNECTIONS: Final = 5
 """Connections per database that stay open; as many more are closed after use."""
 MAX_VALUE_BYTES: Final = 64 * 1024 * 1024
 """Maximum bytes of a value and of a row in SQLite."""
-
-
 FETCHED: Final = 50
 """Rows that are fetched at once."""
 
@@ -118,6 +117,14 @@ def _engine(url: URL, **options: Any) -> Engine:
     return create_engine(url, hide_parameters=True, **{**pool, "pool_pre_ping": True, **options})
 
 
+def _existing_file(name: str, product: str) -> Path:
+    path = Path(name).expanduser().absolute()
+    if not path.is_file():
+        message = f"The file of the {product} database does not exist: {path.name}. Do not retry: tell the user"
+        raise ToolError(message, code=UNAVAILABLE)
+    return path
+
+
 class SqliteDriver(Driver):
     """SQLite files. A reading connection has `mode=ro`, `query_only` and an authorizer that allows only reads."""
 
@@ -128,12 +135,7 @@ class SqliteDriver(Driver):
         """Return an engine for an existing file, or for empty databases in memory."""
         if not url.database or url.database == ":memory:":
             return _engine(url.set(query={}), creator=lambda: _sqlite(":memory:", read_only=read_only))
-        path = Path(url.database).expanduser().absolute()
-        if not path.is_file():
-            raise ToolError(
-                f"The file of the SQLite database does not exist: {path.name}. Do not retry: tell the user",
-                code="DATABASE_UNAVAILABLE",
-            )
+        path = _existing_file(url.database, "SQLite")
         address = f"file:{quote(path.as_posix())}?mode={'ro' if read_only else 'rw'}"
         return _engine(url.set(query={}), creator=lambda: _sqlite(address, read_only=read_only))
 
@@ -289,12 +291,7 @@ class DuckdbDriver(Driver):
         is_memory = not url.database or url.database.startswith(":memory:")
         if is_memory:
             return create_engine(url, hide_parameters=True, connect_args=self.options(read_only=False))
-        path = Path(str(url.database)).expanduser().absolute()
-        if not path.is_file():
-            raise ToolError(
-                f"The file of the DuckDB database does not exist: {path.name}. Do not retry: tell the user",
-                code="DATABASE_UNAVAILABLE",
-            )
+        path = _existing_file(str(url.database), "DuckDB")
         return _engine(url.set(database=str(path)), connect_args=self.options(read_only=read_only), pool_pre_ping=False)
 
     def begin(self, connection: Connection, *, read_only: bool, timeout_s: float) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from toolmason_runtime.shared.errors import ToolError
-from toolmason_runtime.sql.settings import DatabaseSettings
+from toolmason_runtime.sql.settings import DatabaseSettings, timed_out
 
 MAX_MESSAGE_CHARS: Final = 500
 _READ_ONLY: Final = ("25006", "1792", "not authorized", "readonly", "read-only", "prohibited")
@@ -43,12 +43,6 @@ def unavailable(error: BaseException, settings: DatabaseSettings) -> ToolError:
 UNAVAILABLE: Final = "DATABASE_UNAVAILABLE"
 
 
-def interrupted(settings: DatabaseSettings, timeout_s: float) -> ToolError:
-    """Return the error of a statement that was ended, or that reached its time limit."""
-    message = f"The database {settings.database.name} did not answer within {timeout_s:g} s"
-    return ToolError(f"{message}: send arguments that select fewer rows, or try again later", code="TIMEOUT")
-
-
 def failure(error: BaseException, settings: DatabaseSettings, timeout_s: float) -> ToolError:
     """Return the error of a statement."""
     name = settings.database.name
@@ -59,7 +53,7 @@ def failure(error: BaseException, settings: DatabaseSettings, timeout_s: float) 
         )
     words = f"{_code(error)} {_original(error)}".lower()
     if any(word in words for word in _INTERRUPTED):
-        return interrupted(settings, timeout_s)
+        return timed_out(settings.database, timeout_s)
     why = reason(error, settings)
     if any(word in words for word in _READ_ONLY):
         message = f"The database {name} refused a write of a tool with risk `read` ({why}): do not retry, tell the user"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import anyio
 import anyio.to_thread
@@ -20,6 +21,7 @@ from toolmason_runtime.shared.specs.database import SqlTool
 from toolmason_runtime.shared.specs.statement import Statement, split_statement
 from toolmason_runtime.shared.values.wording import disabled
 from toolmason_runtime.sql.registry import Databases
+from toolmason_runtime.sql.settings import timed_out
 from toolmason_runtime.sql.table_text import table_text
 from toolmason_runtime.sql.values import bound_value
 from toolmason_runtime.wire.content import Reply
@@ -47,8 +49,6 @@ class SqlRun:
 
     tool: SqlTool
     result: str = ""
-    _statements: list[Statement] = field(default_factory=list)
-    """The statement in parts, after the first call."""
 
     async def __call__(self, params: BaseModel | dict[str, Any], call: ToolCall) -> Reply | BaseModel:
         """Check policy and approval, then run the statement.
@@ -82,9 +82,7 @@ class SqlRun:
             except anyio.get_cancelled_exc_class():
                 effect = execution.interrupt()
                 raise
-        advice = effect or "send arguments that select fewer rows, or try again later"
-        message = f"The database {tool.database.name} did not answer within {tool.time_limit_s:g} s: {advice}"
-        raise ToolError(message, code="TIMEOUT")
+        raise timed_out(tool.database, tool.time_limit_s, effect)
 
     def _execution(self, databases: Databases) -> Execution:
         # Imported at the first call, because it imports SQLAlchemy.
@@ -96,9 +94,7 @@ class SqlRun:
     @property
     def statement(self) -> Statement:
         """The statement in parts."""
-        if not self._statements:
-            self._statements.append(split_statement(self.tool.sql, self.tool.database.dialect))
-        return self._statements[0]
+        return _split(self.tool.sql, self.tool.database.dialect)
 
     def _question(self, values: Mapping[str, Any]) -> str:
         tool = self.tool
@@ -140,6 +136,9 @@ class SqlRun:
         offset = self.statement.clause("offset")
         advice = f"call again with `{offset}` higher by {shown}" if offset else "send arguments that select fewer rows"
         return f"[{shown:,} rows shown{f', limit {rows.cut}' if rows.cut else ''}; for further ones {advice}]\n"
+
+
+_split: Final = cache(split_statement)
 
 
 def call_values(tool: SqlTool, params: BaseModel | dict[str, Any]) -> dict[str, Any]:

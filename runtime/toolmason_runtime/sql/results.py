@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -20,11 +21,13 @@ def fitting_rows(rows: Sequence[Mapping[str, Any]], model: type[BaseModel], *, i
     A number becomes a text, decimals and large integers numbers, 0 and 1 booleans, and JSON text an array or object,
     if the field has only that type. NaN and infinity become null in a number that may be null.
     """
-    types = _field_types(model.model_json_schema(), is_list=is_list)
+    types = _field_types(model, is_list)
     return [{name: _fitting(value, types.get(name, frozenset())) for name, value in row.items()} for row in rows]
 
 
-def _field_types(schema: dict[str, Any], *, is_list: bool) -> dict[str, _Types]:
+@cache
+def _field_types(model: type[BaseModel], is_list: bool) -> dict[str, _Types]:
+    schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
     row = schema["properties"]["items"].get("items", {}) if is_list else schema
     if "$ref" in row:

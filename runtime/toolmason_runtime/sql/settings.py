@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolmason_runtime.calls.secrets import protect, secret_forms
 from toolmason_runtime.programs.argv import NOT_SET_UP
 from toolmason_runtime.remote.parse import mask_text
 from toolmason_runtime.shared.errors import ToolError
-from toolmason_runtime.shared.specs.database import Database, dialect_of
+from toolmason_runtime.shared.specs.database import Database, Dialect, dialect_of
 
 _SECRET_OPTIONS = ("password", "passwd", "token", "key", "secret")
 
@@ -48,7 +49,7 @@ def load_settings(database: Database, environ: Mapping[str, str]) -> DatabaseSet
     return DatabaseSettings(database=database, url=url, secrets=secret_forms((url, *secrets)))
 
 
-EXAMPLES = {
+EXAMPLES: Final[Mapping[Dialect, str]] = {
     "sqlite": "sqlite:////srv/books.db",
     "postgresql": "postgresql://USER:PASSWORD@HOST/NAME",
     "mysql": "mysql://USER:PASSWORD@HOST/NAME",
@@ -65,6 +66,12 @@ def url_secrets(url: str) -> tuple[str, ...]:
     written = parts.netloc.rpartition("@")[0].partition(":")[2]
     options = [value for name, value in parse_qsl(parts.query) if any(word in name.lower() for word in _SECRET_OPTIONS)]
     return tuple(dict.fromkeys(text for text in (written, unquote(written), *options) if text))
+
+
+def timed_out(database: Database, timeout_s: float, advice: str = "") -> ToolError:
+    """Return the error of a statement that was ended, or that reached its time limit."""
+    advice = advice or "send arguments that select fewer rows, or try again later"
+    return ToolError(f"The database {database.name} did not answer within {timeout_s:g} s: {advice}", code="TIMEOUT")
 
 
 def _not_set_up(database: Database, problem: str) -> ToolError:

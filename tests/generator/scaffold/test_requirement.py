@@ -75,6 +75,13 @@ def test_a_project_that_has_the_extra_or_does_not_list_toolmason_is_unchanged(tm
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_an_extra_that_another_one_contains_is_not_added(tmp_path: Path) -> None:
+    write(tmp_path, PYPROJECT.replace("toolmason>=", "toolmason[postgresql]>="))
+
+    assert add_extra(tmp_path, "sql") == ""
+    assert add_extra(tmp_path, "duckdb")
+
+
 def test_a_directory_without_a_pyproject_gets_none(tmp_path: Path) -> None:
     assert add_extra(tmp_path, "http") == ""
     assert list(tmp_path.iterdir()) == []

@@ -221,7 +221,7 @@ Described = Sequence[tuple[str, str]]
 """The name and the type of each column."""
 
 
-def _describe_postgresql(described: DescribedDatabase, connection: Connection, statement: Statement) -> Described:  # noqa: ARG001
+def _describe_postgresql(described: DescribedDatabase, connection: Connection, statement: Statement) -> Described:  # noqa: ARG001  as for all dialects
     raw: Any = connection.connection.dbapi_connection
     numbers: dict[str, int] = {}
     text = ""

@@ -158,10 +158,6 @@ class SqliteSchema:
             except (sqlite3.Error, sqlite3.Warning) as error:
                 raise SqlCheckError(f"SQLite refuses it: {error}") from None
 
-    def close(self) -> None:
-        """Free the database."""
-        self._connection.close()
-
 
 def _authorize(action: int, _first: str | None, second: str | None, _schema: Any, _source: Any) -> int:
     leaves = action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA)
