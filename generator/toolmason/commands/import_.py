@@ -10,6 +10,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Final
 
 import click
+from toolmason_runtime.shared.entry_points import described, installed
 
 from toolmason.commands.options import CommandLineError
 
@@ -47,15 +48,11 @@ class Importers(click.Group):
 
 @cache
 def _installed() -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points
-
-    return {each.name: each for each in entry_points(group=GROUP) if each.name not in BUILT_IN}
+    return {each.name: each for each in installed(GROUP) if each.name not in BUILT_IN}
 
 
 def _load(entry_point: EntryPoint) -> click.Command:
-    distribution = entry_point.dist
-    owner = f" of the distribution `{distribution.name}` {distribution.version}" if distribution else ""
-    problem = f"the importer `{entry_point.name}` (`{entry_point.value}`){owner}"
+    problem = described("importer", entry_point)
     try:
         command = entry_point.load()
     except Exception as error:  # noqa: BLE001  the module may raise anything

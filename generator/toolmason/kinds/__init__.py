@@ -6,10 +6,11 @@ that is loaded by its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from toolmason_runtime.shared.entry_points import described, installed
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -20,6 +21,7 @@ BUILT_IN: Final = ("handler", "command", "http", "upstream", "sql")
 """The packages of the built-in kinds, in the order of their keys in messages and in the reference."""
 GROUP: Final = "toolmason.kinds"
 """Group of the entry points of further kinds."""
+_NOUN: Final = "kind of tools"
 
 
 class KindError(Exception):
@@ -37,22 +39,15 @@ def kinds() -> dict[str, Kind]:
     for name in BUILT_IN:
         kind: Kind = import_module(f"{__name__}.{name}").KIND
         result[kind.name] = kind
-    for entry_point in installed():
+    for entry_point in installed(GROUP):
         kind = _load(entry_point)
         for other in result.values():
             if kind.name == other.name or kind.key == other.key or _section(kind) in {_section(other)} - {""}:
                 raise KindError(
-                    f"{_owner(entry_point)} cannot be used: the kind `{other.name}` has its name or its keys"
+                    f"{described(_NOUN, entry_point)} cannot be used: the kind `{other.name}` has its name or its keys"
                 )
         result[kind.name] = kind
     return result
-
-
-def installed() -> Iterator[EntryPoint]:
-    """Yield the entry points of further kinds, sorted by name."""
-    from importlib.metadata import entry_points
-
-    yield from sorted(entry_points(group=GROUP), key=lambda entry_point: (entry_point.name, entry_point.value))
 
 
 def _load(entry_point: EntryPoint) -> Kind:
@@ -61,17 +56,11 @@ def _load(entry_point: EntryPoint) -> Kind:
         kind: Kind = loaded() if isinstance(loaded, type) else loaded
         missing = [name for name in ("name", "key", "tool_keys", "resolve") if not hasattr(kind, name)]
     except Exception as error:
-        raise KindError(f"{_owner(entry_point)} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise KindError(f"{described(_NOUN, entry_point)} cannot be loaded: {type(error).__name__}: {error}") from error
     if missing:
-        raise KindError(f"{_owner(entry_point)} cannot be used: it has no attribute `{missing[0]}`")
+        raise KindError(f"{described(_NOUN, entry_point)} cannot be used: it has no attribute `{missing[0]}`")
     return kind
 
 
 def _section(kind: Kind) -> str:
     return kind.section.name if kind.section else ""
-
-
-def _owner(entry_point: EntryPoint) -> str:
-    distribution = entry_point.dist
-    owner = f" of the distribution `{distribution.name}` {distribution.version}" if distribution else ""
-    return f"the kind of tools `{entry_point.name}` (`{entry_point.value}`){owner}"

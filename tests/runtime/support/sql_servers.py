@@ -31,7 +31,7 @@ def _program(name: str) -> str:
     folders = [*map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), "/usr/sbin"]
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
     if found is None:
-        pytest.skip(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed")  # `.ci/run` installs it
     return found
 
 
