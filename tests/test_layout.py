@@ -230,7 +230,7 @@ def test_a_server_imports_only_public_modules_of_the_runtime(root: str) -> None:
     assert private == set()
 
 
-def test_the_toolkit_imports_only_what_it_shares_with_servers() -> None:
+def test_the_toolkit_imports_only_modules_that_it_shares_with_servers() -> None:
     found = {
         (path, name)
         for path, source in sources("generator").items()

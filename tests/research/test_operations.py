@@ -132,7 +132,7 @@ def test_other_questions_are_other_work() -> None:
     run(scenario)
 
 
-def test_what_fails_fails_for_all_and_is_begun_anew_afterwards() -> None:
+def test_a_failure_fails_for_all_and_the_next_call_starts_anew() -> None:
     async def scenario() -> None:
         operations, work = Operations(), Work(error=ValueError("no"))
         both = [asyncio.create_task(operations.join_or_start("key", "t", work, silent)) for _ in range(2)]
@@ -147,7 +147,7 @@ def test_what_fails_fails_for_all_and_is_begun_anew_afterwards() -> None:
     run(scenario)
 
 
-def test_one_who_leaves_does_not_end_what_another_waits_for() -> None:
+def test_a_cancelled_caller_does_not_end_the_work_of_another() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=0), Work()
         leaves, stays = (asyncio.create_task(operations.join_or_start("key", "t", work, silent)) for _ in range(2))
@@ -276,7 +276,7 @@ def test_closing_ends_all_work_whether_somebody_waits_or_not(linger_s: float) ->
     run(scenario)
 
 
-def test_what_goes_on_is_listed_with_its_age() -> None:
+def test_running_operations_are_listed_with_their_age() -> None:
     async def scenario() -> None:
         operations, work = Operations(), Work(says="reading a.py")
         task = asyncio.create_task(operations.join_or_start("key", "deep_research", work, silent))

@@ -72,7 +72,7 @@ def test_silence_is_broken_again_and_again() -> None:
     assert all(text.startswith("still working, ") for _, text in client.told)
 
 
-def test_nothing_is_said_after_the_end() -> None:
+def test_no_progress_is_sent_after_the_end() -> None:
     client = Client()
 
     async def scenario() -> None:

@@ -51,7 +51,7 @@ FAULTS: dict[str, tuple[Script, str, str]] = {
 
 
 @pytest.mark.parametrize(("script", "says", "detail"), FAULTS.values(), ids=FAULTS.keys())
-async def test_fault_of_the_program_is_told_as_what_it_is(
+async def test_a_fault_of_the_program_has_its_own_error(
     *,
     script: Script,
     says: str,
@@ -75,7 +75,7 @@ async def test_fault_of_the_program_is_told_as_what_it_is(
     assert len(json.dumps(error)) < 4_000
 
 
-async def test_what_passes_is_tried_again_and_counted(
+async def test_a_temporary_failure_is_retried_and_counted(
     fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cli = fake("gemini", quota(), answered("at last"))
@@ -93,7 +93,7 @@ async def test_what_passes_is_tried_again_and_counted(
     assert (retry["success_rate"], retry["average_retries"]) == (1.0, 1.0)
 
 
-async def test_settings_that_allow_no_attempt_are_told_before_anything_is_asked(
+async def test_settings_that_allow_no_attempt_are_an_error_before_any_question(
     fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settle(monkeypatch, environment(tmp_path / "home", fake("gemini", answered()), GEMINI_RETRY_MAX_ATTEMPTS="0"))
@@ -106,7 +106,7 @@ async def test_settings_that_allow_no_attempt_are_told_before_anything_is_asked(
     assert error["message"] in health["problems"][0]
 
 
-async def test_whoever_waits_for_a_slow_program_is_given_signs_of_life(
+async def test_a_call_of_a_slow_program_gets_progress(
     fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = tmp_path / "gate"

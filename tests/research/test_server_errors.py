@@ -134,7 +134,7 @@ async def test_failure_is_told_with_its_code_and_what_to_do_in_the_same_bytes_wh
     assert "the secret outside" not in directly.text
 
 
-async def test_a_chunk_that_an_answer_does_not_have_is_told_with_those_it_has(
+async def test_an_unknown_chunk_is_an_error_with_the_number_of_chunks(
     fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = {"RESPONSE_CHUNK_SIZE_KB": "1"}

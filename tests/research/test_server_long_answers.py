@@ -65,7 +65,7 @@ async def test_five_megabytes_of_chinese_come_whole(
 
 
 @pytest.mark.parametrize("tool", ["quick_query", "analyze_codebase"])
-async def test_an_answer_of_which_not_all_was_kept_is_said_to_be_cut(
+async def test_an_answer_that_is_not_kept_completely_is_marked_as_cut(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
     settle(monkeypatch, environment(tmp_path / "home"))
@@ -77,7 +77,7 @@ async def test_an_answer_of_which_not_all_was_kept_is_said_to_be_cut(
     assert found["meta"]["truncated"] is True
 
 
-async def test_more_than_fifty_kilobytes_are_cut_and_the_result_says_how_to_get_more(
+async def test_more_than_fifty_kilobytes_are_cut_with_the_call_for_the_rest(
     fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "".join(f"Line {number} says that it is line {number}.\n" for number in range(3_000))

@@ -50,7 +50,7 @@ def assert_none_leaked(server: Server) -> None:
     assert MARK not in server.logged()
 
 
-async def test_no_secret_leaves_whatever_the_program_says(
+async def test_no_output_of_the_program_leaks_a_secret(
     fake: MakeFake, project: Path, tmp_path: Path, overheard: Ear
 ) -> None:
     error = {"type": "unknown", "message": f"[API Error: {{'key': '{KEY}', 'authorization': 'Bearer {TOKEN}'}}]"}

@@ -101,7 +101,7 @@ def summaries() -> str:
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_every_tool_gives_what_its_contract_says(
+async def test_every_tool_returns_the_result_of_its_contract(
     mode: str, fake: MakeFake, app: Path, tmp_path: Path, overheard: Ear
 ) -> None:
     long = "One line of an answer.\n" * 900

@@ -75,7 +75,7 @@ async def test_answer_of_the_real_cli_comes_with_the_pages_that_it_names(
     ],
     ids=["sources", "no-sources", "failed-search", "no-search"],
 )
-async def test_answer_without_a_search_or_without_sources_says_so(
+async def test_an_answer_without_search_or_sources_has_a_warning(
     script: Script, sources: list[str], warning: str, fake: MakeFake, search: Callable[..., Any]
 ) -> None:
     cli = fake("gemini", script)
@@ -100,7 +100,7 @@ async def test_run_that_reads_a_file_is_ended(fake: MakeFake, search: Callable[.
     assert "it used read_file, which is not a web search" in error["message"] + str(error["details"])
 
 
-async def test_without_the_gemini_cli_the_error_says_how_to_get_it(search: Callable[..., Any]) -> None:
+async def test_without_the_gemini_cli_the_error_names_the_installation(search: Callable[..., Any]) -> None:
     error = (await search("Which NumPy is current?")).error
 
     assert error["code"] == "GEMINI_CLI_NOT_FOUND"

@@ -121,7 +121,7 @@ def test_a_full_text_table_becomes_one_tool(run: Callable[..., Result], tmp_path
     assert list(tomllib.loads(result.stdout)["tools"]) == ["list_pages"]
 
 
-def test_a_file_that_is_no_database_is_reported(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_reported(run: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "books.db").write_text("books\n" * 1000)
 
     result = run("sqlite:///books.db", "--name", "books")

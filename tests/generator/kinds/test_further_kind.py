@@ -150,7 +150,7 @@ def test_a_kind_that_cannot_be_loaded_is_reported_with_its_distribution(tmp_path
     )
 
 
-def test_a_server_without_the_distribution_of_a_kind_says_so(
+def test_a_missing_distribution_of_a_kind_is_an_error_of_the_call(
     generated: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # The classes of the specification are there, but not the entry point.

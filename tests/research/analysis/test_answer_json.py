@@ -42,7 +42,7 @@ VALUES = st.recursive(
     ],
     ids=["bare", "indented", "fenced", "prose and fence", "braces in prose", "another object", "commas", "mark"],
 )
-def test_an_object_is_found_whatever_stands_around_it(text: str) -> None:
+def test_an_object_is_found_in_any_text(text: str) -> None:
     assert find_object(text, {"files"}) == Parsed(DATA)
 
 
@@ -67,7 +67,7 @@ def test_a_fence_inside_a_text_does_not_end_the_object() -> None:
 
 
 @pytest.mark.parametrize("end", range(len('{"files": [') + 2, len(JSON)))
-def test_an_object_that_ends_early_is_said_to(end: int) -> None:
+def test_an_object_that_ends_early_is_reported(end: int) -> None:
     parsed = find_object(f"```json\n{JSON[:end]}", {"files"})
     assert parsed is not None
     assert parsed.is_cut
@@ -78,7 +78,7 @@ def test_an_object_that_ends_early_is_said_to(end: int) -> None:
     "text",
     ["", "{", "no object", '{"other": 1}', '["files"]', '"files"', '{"a": {"files": 1}}', '{"files": [1 2], "x": oh}'],
 )
-def test_what_is_no_such_object_is_none(text: str) -> None:
+def test_a_text_without_an_object_has_none(text: str) -> None:
     assert find_object(text, {"files"}) is None
 
 

@@ -96,7 +96,7 @@ def test_a_path_from_the_scope_on_is_completed(tools: Any) -> None:
     assert evidence.warnings == []
 
 
-def test_a_name_that_stands_elsewhere_is_said_to(tools: Any) -> None:
+def test_a_name_at_another_place_is_reported(tools: Any) -> None:
     evidence = CitationChecker(tools.root)
     assert "note" not in evidence.check(Citation("src/store.py", 5, 6), symbol="Store.load(key)")
     assert evidence.check(Citation("src/store.py", 1, 2), symbol="load")["note"] == (

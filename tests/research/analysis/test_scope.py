@@ -45,7 +45,7 @@ def test_a_glob_that_leads_outside_is_not_allowed(tools: Any, glob: str) -> None
 
 
 @pytest.mark.parametrize("glob", ["", "  ", "/", "!*.py", "a\nb", "x" * 301, "{a,b}" * 10])
-def test_what_is_no_glob_is_refused(tools: Any, glob: str) -> None:
+def test_an_invalid_glob_is_refused(tools: Any, glob: str) -> None:
     with pytest.raises(ToolError) as failed:
         parse_scope(tools.root, include=[glob])
     assert failed.value.code in {"INVALID_ARGUMENT", "PATH_NOT_ALLOWED"}

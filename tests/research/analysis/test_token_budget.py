@@ -10,7 +10,7 @@ from workbench_research.analysis.token_budget import CUT_MARK, cut_to_budget, ta
 SENTENCES = "The store opens a file. It reads every line! Does it close it? " * 40
 
 
-def test_what_fits_is_left_as_it_is() -> None:
+def test_a_text_that_fits_is_unchanged() -> None:
     assert cut_to_budget("Short.", 50) == ("Short.", False)
 
 

@@ -125,14 +125,14 @@ def test_files_read_outside_of_the_scope_are_named(tools: Any) -> None:
 # --- ask_gemini, analyze_codebase
 
 
-def test_a_temperature_is_taken_and_said_to_do_nothing(tools: Any) -> None:
+def test_a_temperature_is_accepted_with_a_warning(tools: Any) -> None:
     assert "temperature has no effect" in warned(tools.run("ask_gemini", "42", prompt="why?", temperature=0.2))
     assert warned(tools.run("ask_gemini", "42", prompt="why?")) == (
         "the model read files although the call excluded them: see filesAccessed"
     )
 
 
-def test_without_the_project_the_model_is_told_to_read_nothing(tools: Any) -> None:
+def test_without_the_project_the_prompt_forbids_reading(tools: Any) -> None:
     tools.files, tools.tool_calls = (), 0
     result = tools.run("ask_gemini", "Use `src/new.py`.", prompt="why?")
     assert "Do not list, search or read files" in tools.prompt
@@ -154,7 +154,7 @@ def test_an_analysis_comes_whole_and_its_invented_paths_are_named(tools: Any) ->
     assert "files that do not exist: `src/made/up.py`" in warned(result)
 
 
-def test_an_empty_answer_is_said_to_be_empty(tools: Any) -> None:
+def test_an_empty_answer_has_a_warning(tools: Any) -> None:
     assert "is empty" in warned(tools.run("analyze_codebase", "", focus_description="flow"))
 
 
@@ -308,7 +308,7 @@ def test_no_more_files_come_than_were_asked_for(tools: Any) -> None:
     assert "the model named 2 files, but the limit is 1" in warned(result)
 
 
-def test_a_result_stays_below_what_clients_take(tools: Any) -> None:
+def test_a_result_is_smaller_than_the_limit_of_clients(tools: Any) -> None:
     (tools.root / "big.py").write_text("value = compute(1, 2, 3)  # and so on\n" * 500, encoding="utf-8")
     parts = [{"symbol": "compute", "lines": f"{start}-{start + 60}", "does": "x" * 900} for start in range(1, 200, 40)]
     said = {"files": [{"path": "big.py", "reason": "y" * 900, "parts": parts}] * 50}

@@ -99,7 +99,7 @@ def test_a_problem_has_the_code_of_the_error_and_a_way_out(
     [{"GEMINI_API_KEY": SECRET}, {"GOOGLE_GENAI_USE_GCA": "true", "GEMINI_FORCE_ENCRYPTED_FILE_STORAGE": "true"}],
     ids=["a key", "an account that cannot be checked"],
 )
-def test_there_is_no_problem_unless_one_is_known(
+def test_a_check_without_a_known_problem_passes(
     machine: dict[str, str], install: Install, tmp_path: Path, variables: dict[str, str]
 ) -> None:
     install("gemini")

@@ -92,7 +92,7 @@ def person(tmp_path: Path) -> Person:
 # Something is missing
 
 
-def test_an_empty_machine_is_told_how_to_install_and_authenticate(person: Person) -> None:
+def test_an_empty_machine_gets_the_commands_to_install_and_authenticate(person: Person) -> None:
     run = person.run()
 
     assert run.returncode == 1
@@ -219,7 +219,7 @@ def test_the_model_is_asked_only_with_consent(
     assert program.runs == []
 
 
-def test_there_is_no_warning_if_ignored_files_are_read(person: Person, fake: MakeFake) -> None:
+def test_ignored_files_that_are_read_give_no_warning(person: Person, fake: MakeFake) -> None:
     person.has(fake("gemini"))
     settings = person.home / ".gemini" / "settings.json"
     settings.parent.mkdir()

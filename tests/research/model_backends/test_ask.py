@@ -169,7 +169,7 @@ def test_a_final_error_names_models_attempts_and_the_stated_wait() -> None:
     assert long.details["retryAfterSeconds"] == 7_200
 
 
-def test_a_bug_is_no_tool_error_and_is_counted() -> None:
+def test_a_bug_is_counted_and_not_a_tool_error() -> None:
     question = Asked()
     with pytest.raises(ZeroDivisionError):
         question.outcome(ZeroDivisionError())
@@ -208,7 +208,7 @@ def test_a_cancelled_question_is_not_counted(stage: str) -> None:
     assert statistics.total_calls == 0
 
 
-def test_errors_and_progress_have_neither_prompt_nor_secret() -> None:
+def test_errors_and_progress_contain_no_prompt_and_no_secret() -> None:
     question = Asked()
     error = question.error(AttemptError(f"oh {KEY}", exit_code=1))
 
@@ -310,7 +310,9 @@ def test_the_real_program_with_a_bad_key_is_asked_once(
     assert gemini_home.environ["GEMINI_API_KEY"] not in json.dumps([raised.value.message, raised.value.details])
 
 
-def test_the_real_program_without_an_account_says_how_to_get_one(gemini: str, gemini_home: Any, project: Path) -> None:
+def test_the_error_of_the_real_program_without_an_account_names_the_fix(
+    gemini: str, gemini_home: Any, project: Path
+) -> None:
     with pytest.raises(ToolError) as raised:
         run(gemini, project, TIERS, RetryStatistics(), gemini_home.without("GEMINI_API_KEY"))
 

@@ -185,7 +185,7 @@ async def test_files_are_told_from_what_was_refused_each_once_and_as_seen_from_t
     assert answer.tool_calls == 5
 
 
-async def test_an_answer_without_end_is_kept_in_part_and_said_to_be_cut(ask: Asks, fake: Fakes) -> None:
+async def test_an_endless_answer_is_cut_with_a_warning(ask: Asks, fake: Fakes) -> None:
     million = event("message", role="assistant", content=f"{'y' * 99}\n" * 10_000, delta=True)
     script = [started(), million | {"times": MAX_ANSWER_CHARS // 1_000_000 + 1}, result()]
 
@@ -196,7 +196,7 @@ async def test_an_answer_without_end_is_kept_in_part_and_said_to_be_cut(ask: Ask
     assert answer.warnings == (f"the answer was cut after {MAX_ANSWER_CHARS:,} characters",)
 
 
-async def test_progress_says_what_goes_on_a_few_times_a_second(ask: Asks, fake: Fakes) -> None:
+async def test_progress_is_reported_a_few_times_a_second(ask: Asks, fake: Fakes) -> None:
     told: list[tuple[float, str]] = []
 
     async def report(text: str) -> None:
@@ -237,7 +237,7 @@ async def test_time_that_is_up_ends_the_program(ask: Asks, fake: Fakes) -> None:
     assert classify(error).kind is Kind.TRANSIENT
 
 
-async def test_silence_is_no_answer(ask: Asks, fake: Fakes) -> None:
+async def test_silence_is_a_failure(ask: Asks, fake: Fakes) -> None:
     error = await failure(ask, fake("gemini", silent()))
 
     assert (error.exit_code, error.text) == (0, "it ended without output")
@@ -285,7 +285,7 @@ async def test_garbage_is_quoted_without_secrets(ask: Asks, fake: Fakes) -> None
     assert "the key is" in leaked.text
 
 
-async def test_being_killed_in_mid_answer_says_the_signal(ask: Asks, fake: Fakes) -> None:
+async def test_the_error_of_a_killed_program_names_the_signal(ask: Asks, fake: Fakes) -> None:
     error = await failure(ask, fake("gemini", half_an_answer()))
 
     assert error.exit_code == -9
@@ -324,7 +324,7 @@ async def test_every_way_to_announce_a_retry_is_known(
     assert classify(error).is_retryable
 
 
-async def test_words_of_a_retry_in_the_answer_are_no_retry(ask: Asks, fake: Fakes) -> None:
+async def test_words_of_a_retry_in_the_answer_cause_no_retry(ask: Asks, fake: Fakes) -> None:
     text = "Attempt 1 failed with status 429. Retrying with backoff..."
 
     assert (await ask(fake("gemini", [err(f"said: {text}\n"), *answered(text)]))).text == text
@@ -340,7 +340,7 @@ async def test_words_of_a_retry_in_the_answer_are_no_retry(ask: Asks, fake: Fake
     ],
     ids=["account", "model", "network", "turns"],
 )
-async def test_end_with_an_error_keeps_what_was_said(
+async def test_an_end_with_an_error_keeps_the_partial_answer(
     ask: Asks, fake: Fakes, script: Script, exit_code: int, kind: Kind
 ) -> None:
     error = await failure(ask, fake("gemini", script))

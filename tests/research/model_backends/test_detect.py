@@ -59,7 +59,7 @@ def test_the_real_program_is_found_and_leaves_nothing_in_the_home(gemini: str, g
     assert after == before, "only our own record of it is new"
 
 
-def test_what_is_on_path_is_found(fake: MakeFake) -> None:
+def test_a_program_on_path_is_found(fake: MakeFake) -> None:
     cli = fake("gemini")
     program = found(around(cli))
 
@@ -67,7 +67,7 @@ def test_what_is_on_path_is_found(fake: MakeFake) -> None:
     assert cli.runs == []
 
 
-def test_features_are_the_long_flags_and_what_they_can_be_set_to() -> None:
+def test_features_are_the_long_flags_with_their_choices() -> None:
     features = parse_features(GEMINI_HELP)
 
     assert {"model", "skip-trust", "admin-policy", "json", "stream-json"} <= features
@@ -75,7 +75,7 @@ def test_features_are_the_long_flags_and_what_they_can_be_set_to() -> None:
     assert "stream-json" not in parse_features(GEMINI_HELP.replace(', "stream-json"', ""))
 
 
-def test_choices_may_stand_on_the_next_line() -> None:
+def test_choices_on_the_next_line_are_read() -> None:
     wrapped = (
         "  -o, --output-format   The format of the output.\n                        [choices: json, stream-json]\n"
     )
@@ -111,9 +111,7 @@ def test_it_is_asked_once_until_it_changes(fake: MakeFake) -> None:
     assert cli.probes == 4
 
 
-def test_the_next_server_uses_what_an_earlier_one_found_until_the_program_changes(
-    fake: MakeFake, tmp_path: Path
-) -> None:
+def test_the_next_server_uses_the_stored_detection_until_the_program_changes(fake: MakeFake, tmp_path: Path) -> None:
     cli = fake("gemini")
     environ = around(cli, HOME=str(tmp_path), LOCALAPPDATA=str(tmp_path))
     first = found(environ)
@@ -172,7 +170,7 @@ def test_a_home_that_cannot_be_written_only_costs_another_probe(fake: MakeFake, 
     assert found(around(cli, HOME=str(home), LOCALAPPDATA=str(home))).name == "gemini"
 
 
-def test_without_any_the_error_says_what_to_install(tmp_path: Path) -> None:
+def test_without_a_program_the_error_names_the_package_to_install(tmp_path: Path) -> None:
     error = refused({"PATH": str(tmp_path)})
 
     assert "npm install -g @google/gemini-cli" in error.message
@@ -255,7 +253,7 @@ def test_a_program_that_does_not_answer_is_given_up_and_asked_again_later(
     assert cli.probes == 4
 
 
-def test_a_program_that_cannot_run_is_told_with_what_it_said(fake: MakeFake, tmp_path: Path) -> None:
+def test_a_program_that_cannot_run_is_reported_with_its_output(fake: MakeFake, tmp_path: Path) -> None:
     cli = fake("gemini")
     cli.path.write_text(
         "#!/bin/sh\necho 'node: AIzaSyD-0123456789abcdefghijklmnopqrstu' >&2\nexit 3\n", encoding="utf-8"

@@ -39,7 +39,7 @@ def test_all_who_read_such_a_file_find_the_same(text: str, value: str, tmp_path:
     assert dict(load_credentials(environ)).get("GEMINI_API_KEY", "") == value
 
 
-def test_a_secret_in_quotes_is_held_whatever_stands_behind_it(tmp_path: Path) -> None:
+def test_a_secret_in_quotes_is_read_with_any_text_after_it(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("""export TOKEN="abc" OTHER='def'\n""", encoding="utf-8")
 
     assert {value for name, value in load_credentials({"HOME": str(tmp_path)}) if name == "TOKEN"} >= {"abc", "def"}

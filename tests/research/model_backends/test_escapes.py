@@ -277,7 +277,7 @@ async def test_tool_that_does_more_than_read_ends_the_run(fake: Any, ask: Asks) 
     ["# GOOGLE_GEMINI_BASE_URL=\n# GEMINI_API_KEY=x\n", "GOOGLE_GEMINI_BASE_URL=http://x\nGEMINI_API_KEY=evil\n"],
 )
 @pytest.mark.parametrize("place", [".env", ".gemini/.env"])
-async def test_project_cannot_unset_what_the_users_own_file_sets(
+async def test_a_project_cannot_unset_a_variable_of_the_users_file(
     *, api: GeminiApi, ask: Asks, gemini_home: Home, project: Path, place: str, hostile: str
 ) -> None:
     own = f"export GEMINI_API_KEY='{KEY}' # mine\nGOOGLE_GEMINI_BASE_URL=\"{api.url}\"\nNODE_OPTIONS=--require=/evil\n"

@@ -108,7 +108,7 @@ def test_events_are_the_same_wherever_the_bytes_are_cut(data: bytes, cuts: list[
 
 
 @given(data=STREAM)
-def test_one_byte_at_a_time_is_no_different(data: bytes) -> None:
+def test_single_bytes_give_the_same_events(data: bytes) -> None:
     assert read(*(bytes([each]) for each in data)) == read(data)
 
 

@@ -50,9 +50,7 @@ def processes_of(directory: Path) -> list[int]:
     return found
 
 
-async def test_answer_comes_with_the_model_that_gave_it_and_what_it_took(
-    api: GeminiApi, ask: Asks, gemini_home: Home
-) -> None:
+async def test_an_answer_has_its_model_and_costs(api: GeminiApi, ask: Asks, gemini_home: Home) -> None:
     api.will(Say("Hello "), Say("world."))
 
     answer = await ask("What is this?")
@@ -93,7 +91,7 @@ async def test_prompt_of_a_megabyte_arrives_whole(api: GeminiApi, ask: Asks) -> 
     assert prompt.strip() in "".join(api.streamed[0].texts)
 
 
-async def test_files_it_read_and_those_it_was_refused_are_told_apart(
+async def test_read_and_refused_files_are_listed_apart(
     api: GeminiApi, ask: Asks, project: Path, tmp_path: Path
 ) -> None:
     (project / "src").mkdir()
@@ -342,7 +340,7 @@ async def test_refusal_of_the_api_ends_the_attempt_at_once_with_its_status(
         assert 5 <= raised.value.retry_after_s <= 10
 
 
-async def test_without_an_account_it_says_so(ask: Asks, gemini_home: Home) -> None:
+async def test_a_missing_account_is_an_error(ask: Asks, gemini_home: Home) -> None:
     gemini_home.settings.write_text("{}", encoding="utf-8")
 
     with pytest.raises(AttemptError) as raised:
@@ -352,9 +350,7 @@ async def test_without_an_account_it_says_so(ask: Asks, gemini_home: Home) -> No
     assert classify(raised.value).kind is Kind.AUTH
 
 
-async def test_files_beyond_the_window_of_the_model_are_told_as_what_they_are(
-    api: GeminiApi, ask: Asks, project: Path
-) -> None:
+async def test_files_beyond_the_context_window_are_reported(api: GeminiApi, ask: Asks, project: Path) -> None:
     (project / "long").mkdir()
     for number in range(300):
         (project / "long" / f"{number}.txt").write_text("1234567\n" * 2_000, encoding="utf-8")
@@ -391,7 +387,7 @@ async def test_cancellation_in_mid_answer_leaves_no_process_and_no_file(
     assert names(temporary) == []
 
 
-async def test_being_killed_from_outside_in_mid_answer_is_a_failure_that_says_so(
+async def test_a_program_killed_during_an_answer_is_a_failure_with_its_reason(
     api: GeminiApi, ask: Asks, project: Path
 ) -> None:
     api.will(Say("Half of the ans"), Hold())

@@ -85,14 +85,14 @@ def test_levels_have_the_names_of_the_specification(log: Log, level: int, name: 
     assert [line["level"] for line in log.lines] == [name]
 
 
-def test_what_is_below_the_level_of_the_server_is_not_logged(log: Log) -> None:
+def test_messages_below_the_level_of_the_server_are_not_logged(log: Log) -> None:
     OURS.setLevel(logging.ERROR)
     record(logging.getLogger("workbench_research.y"), logging.WARNING, "x")
 
     assert log.lines == []
 
 
-def test_a_prompt_is_logged_as_its_length_wherever_it_stands(log: Log) -> None:
+def test_a_prompt_in_any_field_is_logged_as_its_length(log: Log) -> None:
     record(OURS, logging.INFO, "x", prompt="why " * 500, params={"question": "why?", "answer": ["a"]})
 
     [line] = log.lines
@@ -128,7 +128,7 @@ def test_a_field_named_like_a_secret_is_not_logged(log: Log) -> None:
     assert log.lines[0]["tokensUsed"] == 5
 
 
-def test_a_field_cannot_replace_what_every_line_has(log: Log) -> None:
+def test_a_field_cannot_replace_a_standard_field(log: Log) -> None:
     record(OURS, logging.INFO, "x", level="fatal", time="never")
 
     assert log.lines[0]["level"] == "info"

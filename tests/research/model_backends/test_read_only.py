@@ -171,7 +171,7 @@ def test_program_that_nothing_holds_is_not_asked(
     assert list(directory.iterdir()) == []
 
 
-def test_program_is_given_what_it_needs_to_sign_in_and_no_other_secret() -> None:
+def test_the_program_gets_its_credentials_and_no_other_secret() -> None:
     needed = {
         "GEMINI_API_KEY": "key",
         "GOOGLE_APPLICATION_CREDENTIALS": "/key.json",

@@ -36,7 +36,7 @@ def test_a_secret_that_holds_another_is_taken_out_whole() -> None:
 
 
 @given(st.text(min_size=8).filter(lambda text: len(text.strip()) >= 8))
-def test_a_secret_is_found_as_it_stands_in_json_and_in_an_address(secret: str) -> None:
+def test_a_secret_is_found_in_its_forms_in_json_and_urls(secret: str) -> None:
     secret = secret.strip()
     for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe="")):
         assert redact(f"<{form}>", {"THE_KEY": secret}) == f"<{REDACTED}>"
@@ -73,7 +73,7 @@ def test_a_secret_is_found_as_it_stands_in_json_and_in_an_address(secret: str) -
         (json.dumps({"private_key": PEM}), "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"),
     ],
 )
-def test_what_looks_like_a_secret_is_taken_out(text: str, secret: str) -> None:
+def test_a_text_that_looks_like_a_secret_is_redacted(text: str, secret: str) -> None:
     shown = redact(text, {})
 
     assert secret not in shown
@@ -93,7 +93,7 @@ def test_what_looks_like_a_secret_is_taken_out(text: str, secret: str) -> None:
         "input_tokens=1234567 Basic authentication",
     ],
 )
-def test_what_only_speaks_of_secrets_stays(text: str) -> None:
+def test_a_text_about_secrets_is_unchanged(text: str) -> None:
     assert redact(text, {}) == text
 
 
@@ -175,7 +175,7 @@ def test_a_key_in_the_users_env_file_is_taken_out(home: Path, place: str, variab
         ("gemini-credentials.json", json.dumps({"gemini": {"default": "correct-horse-battery"}})),
     ],
 )
-def test_what_an_account_is_signed_in_with_is_taken_out(home: Path, name: str, content: str) -> None:
+def test_the_credentials_of_an_account_are_redacted(home: Path, name: str, content: str) -> None:
     (home / ".gemini" / name).write_text(content, encoding="utf-8")
 
     assert redact("<correct-horse-battery> email-and-more", {"HOME": str(home)}) == f"<{REDACTED}> email-and-more"

@@ -74,7 +74,7 @@ def test_the_first_folder_of_a_server_is_made_after_a_sweep(place: Path, monkeyp
         assert list(place.iterdir()) == [Path(directory)]
 
 
-def test_what_is_not_ours_stays(place: Path) -> None:
+def test_directories_of_others_are_not_removed(place: Path) -> None:
     kept = [place / f"{PREFIX}file", place / "workbench-other", place / f"{PREFIX}link"]
     kept[0].touch()
     kept[1].mkdir()

@@ -106,7 +106,7 @@ def test_the_limits_of_the_call_hold(room: Any) -> None:
     assert result["meta"]["warnings"] == ["Exceeded maxFiles limit; showing first 2 of 3 files"]
 
 
-def test_what_the_model_skipped_is_asked_for_once_more(room: Any) -> None:
+def test_a_skipped_file_is_asked_for_once_more(room: Any) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         room.write(name, "text")
     model = Model([all_but("b.txt"), everything])
@@ -117,7 +117,7 @@ def test_what_the_model_skipped_is_asked_for_once_more(room: Any) -> None:
     assert result["stats"]["tokensUsed"] == 200
 
 
-def test_what_the_model_skips_twice_has_an_empty_summary_and_is_named(room: Any) -> None:
+def test_a_file_skipped_twice_has_an_empty_summary_and_a_warning(room: Any) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         room.write(name, "text")
     model = Model([all_but("b.txt")])
@@ -138,7 +138,7 @@ def test_what_the_model_says_it_cannot_tell_is_not_asked_for_again(room: Any) ->
 @pytest.mark.parametrize(
     "said", ["I am sorry, I cannot do that. " * 100, "", "{}", '{"path": "../x", "summary": "Is x."}']
 )
-def test_an_answer_that_says_nothing_of_any_file_is_a_failure_that_shows_it(room: Any, said: str) -> None:
+def test_an_answer_without_any_file_is_a_failure_with_its_text(room: Any, said: str) -> None:
     for name in ("a.txt", "b.txt"):
         room.write(name, "text")
     model = Model([lambda _: said])
@@ -166,7 +166,7 @@ def test_files_that_were_not_asked_about_are_dropped_and_counted(room: Any) -> N
     assert warning == "Dropped entries for 1 paths that are not in the list: ../../etc/passwd"
 
 
-def test_a_file_that_was_answered_for_before_is_not_said_to_be_dropped(room: Any) -> None:
+def test_a_file_answered_earlier_is_not_reported_as_dropped(room: Any) -> None:
     for name in ("a.txt", "b.txt"):
         room.write(name, "text")
     again = json.dumps({"path": "./a.txt", "summary": "Is another."})
@@ -175,7 +175,7 @@ def test_a_file_that_was_answered_for_before_is_not_said_to_be_dropped(room: Any
     assert result["meta"]["warnings"] == []
 
 
-def test_what_the_program_warned_of_and_refused_is_passed_on(room: Any) -> None:
+def test_warnings_and_refusals_of_the_program_are_passed_on(room: Any) -> None:
     room.write("a.txt", "text")
     model = Model(more={"warnings": ("A warning.",), "refused": ("/", "../is not there"), "ignored": ()})
     assert model.map(room.project)["meta"]["warnings"] == [

@@ -313,9 +313,7 @@ def test_a_message_names_only_the_first_of_very_many(root: Root) -> None:
         (f"@{'x' * 300}/x.py", ""),
     ],
 )
-def test_what_can_only_be_a_path_and_is_missing_is_told_with_the_nearest_names(
-    root: Root, written: str, near: str
-) -> None:
+def test_a_missing_path_is_reported_with_the_nearest_names(root: Root, written: str, near: str) -> None:
     error = refused(f"see {written} there", root)
     assert error.code == "INVALID_ARGUMENT"
     assert written in error.message
@@ -325,7 +323,7 @@ def test_what_can_only_be_a_path_and_is_missing_is_told_with_the_nearest_names(
 @pytest.mark.parametrize(
     ("written", "reason"), [("@pipe", "neither a file nor a directory"), ("@loop.txt", "a loop of symbolic links")]
 )
-def test_what_would_hang_or_fail_the_program_is_told(root: Root, written: str, reason: str) -> None:
+def test_a_path_that_would_hang_or_fail_the_program_is_reported(root: Root, written: str, reason: str) -> None:
     error = refused(written, root)
     assert (error.code, error.details["paths"][0]["reason"]) == ("INVALID_ARGUMENT", reason)
 

@@ -133,7 +133,7 @@ def test_depth_counts_levels_of_folders_from_the_one_asked_for(
     assert (paths(found), found.depth, found.warnings) == (names, reached, ())
 
 
-def test_a_tree_that_is_deeper_than_can_be_walked_says_so(room: Any) -> None:
+def test_a_tree_that_is_too_deep_has_a_warning(room: Any) -> None:
     deepest = "/".join("d" * 70)
     room.write(f"{deepest}/x.txt", "")
     room.write("a.txt", "")
@@ -155,7 +155,7 @@ def test_links_are_not_followed_out_of_the_root_nor_in_circles_nor_twice(room: A
     assert found.warnings == ("5 symbolic links were not followed",)
 
 
-def test_pipes_and_sockets_are_no_files(room: Any) -> None:
+def test_pipes_and_sockets_are_not_listed(room: Any) -> None:
     os.mkfifo(room.project / "pipe")
     room.write("a.txt", "")
     assert paths(listed(room.project)) == ["a.txt"]
@@ -242,7 +242,7 @@ def test_no_map_has_more_files_than_can_be_summarized_whatever_is_asked_for(many
     )
 
 
-def test_a_walk_that_takes_too_long_says_that_there_is_more(many: Path) -> None:
+def test_a_walk_that_takes_too_long_reports_missing_files(many: Path) -> None:
     ticks = iter(range(10_000_000))
     top = locate(".", (Root.of(str(many), "a test"),))
     found = list_files(top, Scan(1_000, clock=lambda: next(ticks)))

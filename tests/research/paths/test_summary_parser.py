@@ -91,7 +91,7 @@ def test_a_path_that_holds_a_separator_is_read_from_a_line() -> None:
     assert read("- src/a: b - c.md: Holds notes: many - all.").summaries == {2: "Holds notes: many - all."}
 
 
-def test_entries_for_files_that_were_not_asked_about_are_dropped_and_told() -> None:
+def test_entries_for_other_files_are_dropped_and_reported() -> None:
     as_json = f"{line('src/evil.ts', 'Made up.', n=1)}\n{line('LICENSES', 'Made up.')}"
     parsed = read(f"{as_json}\n- src/other.ts: Made up.\n- lib.rs: Made up.")
     assert parsed.summaries == {}
@@ -121,7 +121,7 @@ def test_a_number_that_is_none_of_the_list_means_nothing() -> None:
 
 
 @pytest.mark.parametrize("summary", ["", "  ", "N/A", "Unknown.", "...", "-", "**none**"])
-def test_a_summary_that_says_nothing_is_none(summary: str) -> None:
+def test_a_summary_without_content_is_missing(summary: str) -> None:
     parsed = read(line("src/index.ts", summary))
     assert (parsed.summaries, parsed.declined) == ({}, {0})
 

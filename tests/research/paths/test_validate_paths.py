@@ -61,7 +61,7 @@ def test_of_what_is_outside_nothing_but_its_existence_is_told(room: Any, client:
 
 
 @pytest.mark.parametrize("path", ["", " ", "\t\n", "@", "@ ", '""', "a\0b", "\ud800"])
-def test_what_is_no_path_is_neither_there_nor_allowed(room: Any, client: Any, path: str) -> None:
+def test_an_invalid_path_is_missing_and_not_allowed(room: Any, client: Any, path: str) -> None:
     (result,) = check(room, client, path)
     if path == '""':  # a name like any other, and nothing is called so
         assert (result["exists"], result["allowed"]) == (False, True)
@@ -101,7 +101,9 @@ def test_a_name_that_begins_with_an_at_sign_is_found_as_it_is(room: Any, client:
 @pytest.mark.parametrize(
     "written", ["link.txt", "@link.txt", "directory/secret.txt", '@"../proj-evil/secret.txt"', "@~/x"]
 )
-def test_what_leads_out_by_a_link_or_in_a_reference_is_not_allowed(room: Any, client: Any, written: str) -> None:
+def test_a_path_that_leaves_the_root_by_a_link_or_reference_is_not_allowed(
+    room: Any, client: Any, written: str
+) -> None:
     (room.project / "link.txt").symlink_to(room.outside / "secret.txt")
     (room.project / "directory").symlink_to(room.outside)
     (result,) = check(room, client, written)

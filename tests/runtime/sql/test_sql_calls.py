@@ -258,7 +258,7 @@ async def test_destructive_tools_may_write(shop: Any) -> None:
 
 
 @EACH
-async def test_no_rows_are_said_so(shop: Any) -> None:
+async def test_an_empty_result_is_the_text_no_rows(shop: Any) -> None:
     reply = await shop.call("select id from orders where id = 99")
     assert reply.content == "No rows"
     assert reply.structure == {"rows": [], "has_more": False}
