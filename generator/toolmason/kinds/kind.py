@@ -140,7 +140,7 @@ class Kind(Protocol):
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> Implementation | None:
         """Return the implementation of a tool, or None with its errors reported as TM3xx."""
-        raise NotImplementedError
+        raise NotImplementedError  # the only method that every kind has
 
     def groups(self, context: ResolveContext) -> tuple[Group, ...]:
         """Return the tables of `section` that tools use, in the order of the manifest."""

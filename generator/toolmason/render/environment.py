@@ -78,7 +78,7 @@ def make_environment(templates: Path | None = None, compiled: BytecodeCache | No
 class KindLoader(BaseLoader):
     """Load `kinds/NAME.jinja` from the distribution of the kind NAME."""
 
-    def get_source(self, environment: Environment, template: str) -> tuple[str, str, None]:  # noqa: ARG002
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, None]:  # noqa: ARG002  of jinja
         """Return the source and the file name of `template`; see `jinja2.BaseLoader.get_source`."""
         path = PurePosixPath(template)
         kind = kinds().get(path.stem)
@@ -94,7 +94,7 @@ class ProjectLoader(BaseLoader):
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def get_source(self, environment: Environment, template: str) -> tuple[str, str, None]:  # noqa: ARG002
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, None]:  # noqa: ARG002  of jinja
         """Return the source and the file name of `template`; see `jinja2.BaseLoader.get_source`."""
         path = self._directory.joinpath(*split_template_path(template))
         if not path.exists() or path.is_dir():

@@ -230,7 +230,7 @@ class Command:
         style = CLASSIC if args.classic or exposes_all else self.catalogue["discovery"]["style"]
         command_prompts = not getattr(args, "no_command_prompts", False)
         selection = Selection(args.discovery or style, args.all or exposes_all, args.toolsets or (), command_prompts)
-        visible_tools(self.catalogue, selection)
+        visible_tools(self.catalogue, selection)  # checks the names of the categories
         return selection
 
     def _programs(self, args: argparse.Namespace) -> ProgramSettings | None:

@@ -65,7 +65,7 @@ class Driver:
 
     def begin(self, connection: Connection, *, read_only: bool, timeout_s: float) -> None:
         """Begin a transaction, in which statements end after `timeout_s` if the database has such a limit."""
-        raise NotImplementedError
+        raise NotImplementedError  # each dialect begins in its own way
 
     def interrupt(self, engine: Engine, raw: Any) -> None:
         """End the statement that another thread runs on the connection `raw` of the driver."""
