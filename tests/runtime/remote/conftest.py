@@ -72,7 +72,7 @@ class HostilePeer:
             self._wait_for(self.peer.send("ping"))
             measured.pings_s.append(time.monotonic() - pinged)
             measured.ping_cpu_s = max(measured.ping_cpu_s, _cpu_s(self.pid) - used)
-            for pid, peak in children():
+            for pid, peak in self.children():
                 seen.add(pid)
                 measured.child_mb = max(measured.child_mb, peak)
             if number in self.answers:
@@ -84,6 +84,10 @@ class HostilePeer:
         measured.peak_mb = _peak_mb(self.pid)
         measured.children = len(seen)
         return measured
+
+    def children(self) -> list[tuple[int, float]]:
+        """Return the ids and the peak in MB of the processes of this server that parse or reduce an answer."""
+        return list(_children(self.pid))
 
     def start(self, tool: str, kind: str) -> int:
         """Call a tool; return the id of the request."""
@@ -118,17 +122,14 @@ def _status_mb(pid: int, name: str) -> float:
     return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(name)), 0.0)
 
 
-def children() -> list[tuple[int, float]]:
-    """Return the ids and the peak in MB of the processes that parse or reduce an answer."""
-    return list(_children())
-
-
-def _children() -> Iterator[tuple[int, float]]:
+def _children(server: int) -> Iterator[tuple[int, float]]:
     for path in Path("/proc").iterdir():
         if path.name.isdecimal():
             with suppress(OSError):
                 command = (path / "cmdline").read_bytes()
-                if b"worker_main.py" in command or b"select_main.py" in command:
+                parent = (path / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+                # Tests run side by side: the children of other servers do not count.
+                if int(parent) == server and (b"worker_main.py" in command or b"select_main.py" in command):
                     yield int(path.name), _peak_mb(int(path.name))
 
 

@@ -9,7 +9,7 @@ from hostile_api import EVENTS, ROWS
 from hostile_upstream import RESULTS
 from toolmason_runtime.apis.worker import MAX_WORKERS
 
-from .conftest import TOKEN, HostilePeer, Measured, children
+from .conftest import TOKEN, HostilePeer, Measured
 
 pytestmark = pytest.mark.real_start(reason="measures the memory and the processor time of a server")
 
@@ -66,11 +66,11 @@ def test_a_small_answer_starts_no_process(hostile: HostilePeer) -> None:
 
 def test_a_cancelled_call_ends_its_child(hostile: HostilePeer) -> None:
     number = hostile.start("get", "controls")
-    hostile.wait_until(lambda: len(children()) == 1)
+    hostile.wait_until(lambda: len(hostile.children()) == 1)
 
     hostile.peer.notify("notifications/cancelled", requestId=number)
 
-    hostile.wait_until(lambda: not children())
+    hostile.wait_until(lambda: not hostile.children())
 
 
 def test_few_children_run_at_once(hostile: HostilePeer) -> None:
@@ -78,7 +78,7 @@ def test_few_children_run_at_once(hostile: HostilePeer) -> None:
     counts = []
 
     def are_answered() -> bool:
-        counts.append(len(children()))
+        counts.append(len(hostile.children()))
         return all(number in hostile.answers for number in numbers)
 
     hostile.wait_until(are_answered)
