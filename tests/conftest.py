@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -42,6 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_start(reason): the processes of this test are started, never forked")
+
+
+def pytest_collection_finish() -> None:
+    # Modules and collected tests stay until the end. Without this, each full collection of garbage visits them all.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

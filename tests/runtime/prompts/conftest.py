@@ -30,10 +30,18 @@ def notes_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def build_server(notes_project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """The function that builds the generated server; its packages are forgotten afterwards."""
+    """The function that builds the generated server; its packages are forgotten before and afterwards.
+
+    Before: the projects of other tests have packages of the same name.
+    """
     for root in ("generated", "handlers"):
         monkeypatch.syspath_prepend(str(notes_project / root))
+    _forget_packages()
     yield importlib.import_module("notes_server.server").build_server
+    _forget_packages()
+
+
+def _forget_packages() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in ("notes_server", "notes_tools")]:
         del sys.modules[name]
 
