@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -17,7 +18,8 @@ ROOT = Path(__file__).parent
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EVERYTHING = "-e.[http,toolkit,workbench]"
 TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
-PARALLEL = ("-n", "auto", "--dist", "worksteal")
+PARALLEL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
+"""One worker more than cores: many tests wait for a process."""
 OTHER_SESSIONS = tuple(f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "site"))
 """Tests of other sessions, which need the package registries, the built wheel, converters of clients or the site."""
 GOLDEN = "tests/test_golden.py"
