@@ -1,8 +1,8 @@
 """Validate and convert the arguments of a call, for direct calls and for calls through a meta-tool.
 
-Validation is lax where the meaning is certain: `repair` converts wrong forms, other names of an argument are renamed and
-unknown ones dropped, both with a note. All problems are reported together, each with the expected value, and with the
-call to send instead.
+Validation is lax where the meaning is certain: `repair` converts wrong forms. An argument under another of its names is
+renamed and an unknown one dropped, both with a note. All problems are reported together, each with the expected value,
+and with the call to send instead.
 """
 
 from __future__ import annotations

@@ -50,10 +50,8 @@ def sample(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Any:
     for _ in range(_MAX_DEPTH):
         if isinstance(reference := plain.get("$ref"), str) and reference.startswith("#"):
             plain = without_null(target_of(root, reference))
-        elif branches := [
-            part for part in (*plain.get("anyOf", ()), *plain.get("oneOf", ())) if part != {"type": "null"}
-        ]:
-            plain = without_null(branches[0])
+        elif branches := (*plain.get("anyOf", ()), *plain.get("oneOf", ())):
+            plain = without_null(next((part for part in branches if part != {"type": "null"}), {}))
     listed = [plain.get("default"), plain.get("const"), *plain.get("enum", ()), *plain.get("examples", ())]
     if values := [value for value in listed if value is not None]:
         return values[0]
@@ -77,7 +75,8 @@ def sample(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Any:
 def _number(schema: Mapping[str, Any]) -> int | float:
     low = schema.get("minimum", schema["exclusiveMinimum"] + 1 if "exclusiveMinimum" in schema else None)
     number: int | float = 1 if low is None or low < 1 else low
-    return min(number, schema.get("maximum", number))
+    high: int | float = schema.get("maximum", number)
+    return min(number, high)
 
 
 def _shortened(value: Any) -> Any:

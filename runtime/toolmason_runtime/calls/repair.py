@@ -17,7 +17,6 @@ from unicodedata import normalize
 
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, is_found, time_limit
 from toolmason_runtime.shared.values.renaming import target_of
-from toolmason_runtime.shared.values.wording import Path
 
 MAX_VALUES: Final = 20_000
 """Maximum values of one call that are looked at. Arguments with more are not converted: this takes 0.2 s."""

@@ -59,7 +59,7 @@ class Style(Protocol):
         ...
 
     def call_of(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """Return the name and the arguments of a call of the tool, as a model sends it: directly or with a meta-tool."""
+        """Return name and arguments of a call of the tool, as a model sends it: directly or with a meta-tool."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
