@@ -48,6 +48,7 @@ _ABSENT_SCALARS: Final = frozenset({"none", "undefined"})
 _BROKEN_JSON: Final = re.compile(r"""[\[{]\s*["'\[{]|\[.*\]$|\{.*\}$""", re.DOTALL)
 """The start, or start and end, of an array or object: it is not meant as one text of a list."""
 _REMOVED: Final = object()
+_BROKEN: Final = object()
 
 
 class Repair:
@@ -242,7 +243,7 @@ class _Walk:
             return None if "null" in kinds else text
         if stripped[:1] in {"[", "{", '"'} and kinds & {"array", "object"}:
             value = self._decoded(stripped)
-            if isinstance(value, str) or _kind(value) in kinds or (isinstance(value, dict) and wraps):
+            if value is not _BROKEN and (isinstance(value, str | dict) or _kind(value) in kinds):
                 converted = self._value(value, alternatives, depth + 1, wraps=wraps)
                 if _kind(converted) in kinds:
                     return converted
@@ -255,14 +256,14 @@ class _Walk:
         return self._wrapped(text, alternatives, depth) if is_one_value else text
 
     def _decoded(self, text: str) -> Any:
-        """Return the value of a JSON text; None if it has none that can be encoded again."""
+        """Return the value of a JSON text; `_BROKEN` if it is not JSON."""
         self._json_chars += len(text)
         if self._json_chars > MAX_JSON_CHARS:
             raise _TooMuchError
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            return None
+            return _BROKEN
 
     def _wrapped(self, value: Any, alternatives: _Alternatives, depth: int) -> Any:
         """Return a list of one item, if a list of it is wanted."""
