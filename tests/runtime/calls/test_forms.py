@@ -99,7 +99,7 @@ Call = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 class Echo(BaseHTTPRequestHandler):
     """Answers with the body of the request, as text."""
 
-    def do_POST(self) -> None:  # noqa: N802  a name of the base class
+    def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"] or 0)) or b"{}"
         self.send_response(200)
         self.send_header("content-type", "text/plain")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from copy import deepcopy
 from typing import Any
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
