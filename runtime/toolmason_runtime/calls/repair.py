@@ -12,14 +12,15 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from unicodedata import normalize
 
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, is_found, time_limit
 from toolmason_runtime.shared.values.renaming import target_of
 
-MAX_VALUES: Final = 20_000
-"""Maximum values of one call that are looked at. Arguments with more are not converted: this takes 0.2 s."""
+MAX_STEPS: Final = 50_000
+"""Maximum comparisons of values with parts of the schema in one call: about 0.3 s. Arguments with more stay."""
 MAX_DEPTH: Final = 64
 """Maximum nesting of the values that are converted; it includes texts inside texts."""
 MAX_JSON_CHARS: Final = 4_000_000
@@ -80,54 +81,77 @@ class Repair:
         # The parts live as long as the schema, so an `id` is unique.
         key = id(schema)
         if key not in self._expanded:
-            self._expanded[key] = self._expand(schema, 0)
+            # In a circle of references, the inner one accepts anything, which only leads to fewer conversions.
+            self._expanded[key] = _ANYTHING
+            self._expanded[key] = self._expand(schema)
         return self._expanded[key]
+
+    def together(self, schemas: Sequence[Any]) -> _Alternatives:
+        """Return the alternatives of values that all of `schemas` accept."""
+        if len(schemas) == 1:
+            return self.expand(schemas[0])
+        result: _Alternatives = _ANYTHING
+        for schema in schemas:
+            result = tuple((*one, *other) for one in result for other in self.expand(schema))
+            if len(result) > MAX_ALTERNATIVES:
+                return _ANYTHING
+        return result
 
     def is_closed(self, node: _Node) -> bool:
         """Return whether an object has only the members of `properties`."""
         default = not (self._is_closed and "properties" in node)
         return node.get("additionalProperties", default) is False and "patternProperties" not in node
 
-    def _expand(self, schema: Any, depth: int) -> _Alternatives:
+    def _expand(self, schema: Any) -> _Alternatives:
         if schema is False:
             return ()
         # In a schema with its own `$id`, references have another root.
         is_other_document = schema is not self._root and isinstance(schema, Mapping) and "$id" in schema
-        if not isinstance(schema, Mapping) or is_other_document or depth > MAX_DEPTH:
+        if not isinstance(schema, Mapping) or is_other_document:
             return _ANYTHING
         result: _Alternatives = ((schema,),)
-        for branches in self._combined(schema, depth):
+        for branches in self._combined(schema):
             if len(result) * len(branches) > MAX_ALTERNATIVES:
                 return ((schema,),)
             result = tuple((*one, *other) for one in result for other in branches)
         return result
 
-    def _combined(self, schema: _Node, depth: int) -> Iterator[_Alternatives]:
+    def _combined(self, schema: _Node) -> Iterator[_Alternatives]:
         """Yield alternatives that apply together; fewer rules than the schema has accept more."""
-        inner = depth + 1
         for part in _list(schema.get("allOf")):
-            yield self._expand(part, inner)
+            yield self.expand(part)
         for keyword in ("anyOf", "oneOf"):
             if branches := _list(schema.get(keyword)):
-                yield self._union(branches, inner)
+                yield self._union(branches)
         if "then" in schema or "else" in schema:
-            yield self._union((schema.get("then", True), schema.get("else", True)), inner)
+            yield self._union((schema.get("then", True), schema.get("else", True)))
         for part in _mapping(schema.get("dependentSchemas")).values():
-            yield self._union((part, True), inner)
+            yield self._union((part, True))
         if isinstance(reference := schema.get("$ref"), str) and reference.startswith("#"):
-            yield self._expand(target_of(self._root, reference), inner)
+            target = target_of(self._root, reference)
+            yield _ANYTHING if target is None else self.expand(target)
 
-    def _union(self, branches: Iterable[Any], depth: int) -> _Alternatives:
+    def _union(self, branches: Iterable[Any]) -> _Alternatives:
         result: _Alternatives = ()
         for branch in branches:
-            result += self._expand(branch, depth)
+            result += self.expand(branch)
             if len(result) > MAX_ALTERNATIVES:
                 return _ANYTHING
         return result
 
 
 class _TooMuchError(Exception):
-    """The arguments have too many values."""
+    """The arguments have too many values, or too long texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What alternatives have in common: the JSON types, and the listed texts by their folded form."""
+
+    alternatives: _Alternatives
+    kinds: frozenset[str]
+    texts: Mapping[str, Collection[str]] | None
+    """None if any text may be valid."""
 
 
 class _Walk:
@@ -135,8 +159,30 @@ class _Walk:
 
     def __init__(self, repair: Repair) -> None:
         self._repair = repair
-        self._values = 0
+        self._steps = 0
         self._json_chars = 0
+        self._wanted: dict[int, _Wanted] = {}
+
+    def _spend(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MAX_STEPS:
+            raise _TooMuchError
+
+    def _wants(self, alternatives: _Alternatives) -> _Wanted:
+        wanted = self._wanted.get(id(alternatives))
+        if wanted is None:
+            choices = [(kinds, _choices(one)) for one in alternatives if (kinds := _kinds(one))]
+            self._spend(len(alternatives) + sum(len(values or ()) for _, values in choices) // 8)
+            kinds = frozenset[str]().union(*(kinds for kinds, _ in choices))
+            textual = [values for one, values in choices if "string" in one]
+            texts: dict[str, set[str]] = {}
+            for value in (value for values in textual for value in values or ()):
+                if isinstance(value, str):
+                    texts.setdefault(_folded(value), set()).add(value)
+            is_any = any(values is None for values in textual)
+            # It holds `alternatives`, so their `id` stays unique.
+            wanted = self._wanted[id(alternatives)] = _Wanted(alternatives, kinds, None if is_any else texts)
+        return wanted
 
     def members(
         self, value: dict[str, Any], alternatives: _Alternatives, depth: int, reserved: Collection[str] = ()
@@ -145,6 +191,7 @@ class _Walk:
         possible = tuple(one for one in alternatives if "object" in _kinds(one))
         live = tuple(one for one in possible if not _has_other_tag(one, value)) or possible
         declared = {name for one in live for node in one for name in _mapping(node.get("properties"))}
+        self._spend(len(value) * (1 + len(alternatives)) + len(declared))
         result: dict[str, Any] = {}
         is_changed = False
         for sent_name, member in value.items():
@@ -164,6 +211,7 @@ class _Walk:
         """Return the only declared name that looks the same as `name`; `name` itself if an undeclared name is valid."""
         if not live or not all(any(map(self._repair.is_closed, one)) for one in live):
             return name
+        self._spend(len(value))
         form = normalize("NFC", name)
         names = {other for one in live for node in one for other in _mapping(node.get("properties"))}
         same = [other for other in names if normalize("NFC", other) == form]
@@ -177,19 +225,11 @@ class _Walk:
         for one in live:
             schemas = [schema for node in one for schema in _member_schemas(node, name)]
             if schemas:
-                result += self._together(schemas)
+                result += self._repair.together(schemas)
             else:
                 undeclared = undeclared or all(key in value for node in one for key in _list(node.get("required")))
         # A branch without this member accepts anything under its name, if the value can be of that branch at all.
         return _ANYTHING if undeclared or not live else result
-
-    def _together(self, schemas: Sequence[Any]) -> _Alternatives:
-        result: _Alternatives = _ANYTHING
-        for schema in schemas:
-            result = tuple((*one, *other) for one in result for other in self._repair.expand(schema))
-            if len(result) > MAX_ALTERNATIVES:
-                return _ANYTHING
-        return result
 
     def _items(self, value: list[Any], alternatives: _Alternatives, depth: int) -> list[Any]:
         possible = tuple(one for one in alternatives if "array" in _kinds(one))
@@ -212,21 +252,19 @@ class _Walk:
             for node in one:
                 prefix = _list(node.get("prefixItems"))
                 schemas += [prefix[index]] if index < len(prefix) else [node["items"]] if "items" in node else []
-            result += self._together(schemas)
+            result += self._repair.together(schemas)
         return result
 
     def _value(self, value: Any, alternatives: _Alternatives, depth: int, *, wraps: bool = True) -> Any:
         """Return a converted value; the same object if it did not change."""
         if () in alternatives:
             return value
-        self._values += 1
-        if self._values > MAX_VALUES:
-            raise _TooMuchError
+        self._spend(1)
         if depth > MAX_DEPTH:
             return value
         if isinstance(value, str):
             return self._text(value, alternatives, depth, wraps=wraps)
-        kinds = _all_kinds(alternatives)
+        kinds = self._wants(alternatives).kinds
         if isinstance(value, dict) and "object" in kinds:
             return self.members(value, alternatives, depth)
         if isinstance(value, list):
@@ -235,9 +273,10 @@ class _Walk:
         return value if is_fitting or not wraps else self._wrapped(value, alternatives, depth)
 
     def _text(self, text: str, alternatives: _Alternatives, depth: int, *, wraps: bool) -> Any:
-        kinds = _all_kinds(alternatives)
+        wanted = self._wants(alternatives)
+        kinds = wanted.kinds
         if "string" in kinds:
-            return _choice(text, alternatives)
+            return _choice(text, wanted.texts)
         stripped = text.strip()
         if stripped == "null":
             return None if "null" in kinds else text
@@ -248,7 +287,7 @@ class _Walk:
                 if _kind(converted) in kinds:
                     return converted
         number = _number(stripped, kinds) if kinds & _NUMBERS else None
-        if number is not None and _may_accept(number, alternatives):
+        if number is not None and self._may_accept(number, alternatives):
             return number
         if "boolean" in kinds and (flag := _FLAGS.get(stripped.lower())) is not None:
             return flag
@@ -270,19 +309,33 @@ class _Walk:
         arrays = tuple(one for one in alternatives if "array" in _kinds(one) and _accepts_one_item(one))
         parts = self._item_alternatives(arrays, 0)
         item = self._value(value, parts, depth + 1, wraps=False)
-        return [item] if _may_accept(item, parts) else value
+        return [item] if self._may_accept(item, parts) else value
 
-    @staticmethod
-    def _is_absent(value: Any, alternatives: _Alternatives, *, is_required: bool) -> bool:
+    def _may_accept(self, value: Any, alternatives: _Alternatives) -> bool:
+        """Return whether type and listed values allow a value."""
+        wanted = self._wants(alternatives)
+        if isinstance(value, str):
+            is_listed = wanted.texts is None or value in wanted.texts.get(_folded(value), ())
+            return "string" in wanted.kinds and is_listed
+        kind = _kind(value)
+        for one in alternatives if kind in wanted.kinds else ():
+            if kind in _kinds(one):
+                choices = _choices(one)
+                self._spend(1 + len(choices or ()) // 8)
+                if choices is None or any(_is_same(value, choice) for choice in choices):
+                    return True
+        return False
+
+    def _is_absent(self, value: Any, alternatives: _Alternatives, *, is_required: bool) -> bool:
         """Return whether a value only stands for an absent argument: null, or a text where no such text is valid."""
-        kinds = _all_kinds(alternatives)
+        kinds = self._wants(alternatives).kinds
         if value is None:
             return bool(alternatives) and "null" not in kinds
         if not isinstance(value, str) or is_required or not alternatives:
             return False
         text = value.strip().lower()
         is_empty = text in _ABSENT or (text in _ABSENT_SCALARS and "array" not in kinds)
-        return is_empty and not any(_may_accept(other, alternatives) for other in (value, *_ABSENT))
+        return is_empty and not any(self._may_accept(other, alternatives) for other in (value, *_ABSENT))
 
 
 def _kind(value: Any) -> str:
@@ -316,10 +369,6 @@ def _kinds(alternative: _Alternative) -> frozenset[str]:
     return result
 
 
-def _all_kinds(alternatives: _Alternatives) -> frozenset[str]:
-    return frozenset[str]().union(*map(_kinds, alternatives))
-
-
 def _listed(node: _Node) -> Sequence[Any] | None:
     """Return the values that a schema lists; None if it does not."""
     values = [node["const"]] if "const" in node else None
@@ -342,29 +391,10 @@ def _is_same(one: Any, other: Any) -> bool:
     return bool(_kind(one) == _kind(other) and one == other)
 
 
-def _may_accept(value: Any, alternatives: _Alternatives) -> bool:
-    """Return whether type and listed values allow a value."""
-    kind = _kind(value)
-    for one in alternatives:
-        if kind in _kinds(one):
-            choices = _choices(one)
-            if choices is None or any(_is_same(value, choice) for choice in choices):
-                return True
-    return False
-
-
-def _choice(text: str, alternatives: _Alternatives) -> str:
+def _choice(text: str, texts: Mapping[str, Collection[str]] | None) -> str:
     """Return the only listed text that differs from `text` in case or in its normal form; else `text`."""
-    folded = _folded(text)
-    found = set[str]()
-    for one in alternatives:
-        if "string" not in _kinds(one):
-            continue
-        choices = _choices(one)
-        if choices is None or text in choices:
-            return text
-        found |= {choice for choice in choices if isinstance(choice, str) and _folded(choice) == folded}
-    return found.pop() if len(found) == 1 else text
+    same = () if texts is None else texts.get(_folded(text), ())
+    return text if text in same or len(same) != 1 else next(iter(same))
 
 
 def _folded(text: str) -> str:
