@@ -26,7 +26,7 @@ MAX_DEPTH: Final = 64
 MAX_JSON_CHARS: Final = 4_000_000
 """Maximum characters of all texts of one call that are read as JSON."""
 MAX_ALTERNATIVES: Final = 64
-"""Maximum combinations of the branches of a schema; of one with more, the branches are ignored."""
+"""Maximum combinations of the branches of a schema, and schemas in each. Of one with more, the branches are ignored."""
 
 _Node = Mapping[str, Any]
 _Alternative = tuple[_Node, ...]
@@ -92,7 +92,7 @@ class Repair:
             return self.expand(schemas[0])
         result: _Alternatives = _ANYTHING
         for schema in schemas:
-            result = tuple((*one, *other) for one in result for other in self.expand(schema))
+            result = tuple(_joined(one, other) for one in result for other in self.expand(schema))
             if len(result) > MAX_ALTERNATIVES:
                 return _ANYTHING
         return result
@@ -113,7 +113,7 @@ class Repair:
         for branches in self._combined(schema):
             if len(result) * len(branches) > MAX_ALTERNATIVES:
                 return ((schema,),)
-            result = tuple((*one, *other) for one in result for other in branches)
+            result = tuple(_joined(one, other) for one in result for other in branches)
         return result
 
     def _combined(self, schema: _Node) -> Iterator[_Alternatives]:
@@ -336,6 +336,11 @@ class _Walk:
         text = value.strip().lower()
         is_empty = text in _ABSENT or (text in _ABSENT_SCALARS and "array" not in kinds)
         return is_empty and not any(self._may_accept(other, alternatives) for other in (value, *_ABSENT))
+
+
+def _joined(one: _Alternative, other: _Alternative) -> _Alternative:
+    """Return the schemas of both, each once; without those beyond a limit, which only leads to fewer conversions."""
+    return tuple({id(node): node for node in (*one, *other)}.values())[:MAX_ALTERNATIVES]
 
 
 def _kind(value: Any) -> str:
