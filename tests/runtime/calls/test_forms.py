@@ -39,7 +39,7 @@ FORMS: dict[str, Row] = {
     "another name of a parameter": ({"revision": "HEAD"}, {"target": "HEAD"}),
     "a value in another normal form": ({"mode": "Gro\u0308\u00dfe"}, {"mode": "Gr\u00f6\u00dfe"}),
 }
-"""The forms of the review that are taken; the 18th is the first of `REFUSED`."""
+"""The usual forms, as docs/arguments.md lists them."""
 
 FURTHER: dict[str, Row] = {
     "a list of texts as JSON text": ({"names": '["a", "b"]'}, {"names": ["a", "b"]}),
@@ -69,7 +69,7 @@ FURTHER: dict[str, Row] = {
         {"files": PARTS, "count": 5, "mode": "text", "target": "HEAD"},
     ),
 }
-"""Forms from public reports on other clients and servers."""
+"""Further forms: other languages, combinations, and texts that only look like JSON."""
 
 KEPT: dict[str, dict[str, Any]] = {
     "JSON text where a text is wanted": {"text": '["a"]', "target": '{"a": 1}'},
