@@ -99,6 +99,7 @@ def tool_entry(tool: Tool) -> ToolEntry:
         result_schema=None if exact == wire.get("outputSchema") else exact,
         complete_schema=tool.complete_schema,
         renamed=tool.renamed,
+        argument_aliases=tool.argument_aliases,
         **tool.implementation.entry,
         claims={param.value.name: _claim(param) for param in tool.claims},
     )

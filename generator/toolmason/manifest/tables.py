@@ -414,6 +414,8 @@ class ParamTable(ValueTable):
     """
     claim: str = key(TEXT, default="")
     """Claim of the caller's access token that is the value, such as `sub`. Models neither see nor send it."""
+    aliases: tuple[str, ...] = ()
+    """Other names under which models may send it, such as those of the same parameter in other tools. Unlisted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

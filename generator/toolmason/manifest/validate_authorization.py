@@ -30,6 +30,9 @@ def check_tool_authorization(context: TableContext) -> None:
             where = table_name((*context.at, "params", name))
             message = f"`claim` cannot be combined with the type {quoted(kind)} in {where}"
             context.error("TM261", message, "params", name, "type", hint=f"write one of {', '.join(CLAIM_TYPES)}")
+        if isinstance(param, dict) and "claim" in param and "aliases" in param:
+            message = f"`aliases` cannot be combined with `claim` in {table_name((*context.at, 'params', name))}"
+            context.error("TM261", message, "params", name, "aliases", hint="remove it: no caller sends the value")
 
 
 def _check_scopes(context: TableContext) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from toolmason_runtime.shared.toml.tables import Table
@@ -63,6 +63,8 @@ class Implementation:
     """Hand-written modules that its bindings import."""
     schema: JsonSchema | None = None
     """The schema of its arguments for callers, if it differs from `input_schema`."""
+    argument_aliases: Mapping[str, str] = field(default_factory=dict)
+    """Another name of an argument -> its name in `schema`; parameters of the manifest have their own key."""
 
     @property
     def group(self) -> tuple[Identifier, Any] | None:

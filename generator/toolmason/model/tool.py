@@ -53,6 +53,8 @@ class Tool(FromTable):
     schema: JsonSchema
     input_schema: JsonSchema
     renamed: Mapping[str, str]
+    argument_aliases: Mapping[str, str]
+    """Another name of a parameter -> its name in `input_schema`."""
     complete_schema: JsonSchema | None
     """The schema in search answers, without references; None if `input_schema` has all rules as keywords."""
     output_schema: JsonSchema | None

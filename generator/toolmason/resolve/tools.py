@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolmason_runtime.shared.values.renaming import renamed
@@ -17,6 +17,7 @@ from toolmason.model.tool import ClaimParam, Example, Tool
 from toolmason.model.type_expression import names
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
 from toolmason.resolve import types
+from toolmason.resolve.argument_aliases import argument_aliases
 from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.examples import SchemaChecker
@@ -78,6 +79,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         schema=schema,
         input_schema=sent.schema,
         renamed=sent.renamed,
+        argument_aliases=_argument_aliases(context, name, table, sent) or implementation.argument_aliases,
         complete_schema=_complete_schema(schema, sent),
         output_schema=json_schema.result_schema(result, context.types) if result else None,
         examples=_examples(name, table, sent),
@@ -87,6 +89,14 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         result_class=result.name if result else "",
         allow=allowed(table.allow),
     )
+
+
+def _argument_aliases(context: ResolveContext, name: str, table: ToolTable, sent: Projection) -> Mapping[str, str]:
+    """Return the other names of parameters with the names that clients see."""
+    shown = {own: public for public, own in sent.renamed.items()}
+    aliases = {param: ((*row.at, "aliases"), row.aliases) for param, row in table.params.items() if row.aliases}
+    names = {*table.params, *shown.values()}
+    return {alias: shown.get(own, own) for alias, own in argument_aliases(context, aliases, names, name).items()}
 
 
 def _check_authorization(context: ResolveContext, table: ToolTable) -> None:

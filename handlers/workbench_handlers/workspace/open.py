@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
+from unicodedata import normalize
 
 from toolmason_runtime import MAX_CHARS, ToolError, closest_matches
 
@@ -36,31 +37,58 @@ NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
 def existing(path: str, roots: Sequence[Root], *, suggest: bool = True) -> Located:
-    """Locate `path`, which must exist. Accesses the disk, so it may block.
+    """Locate `path`, which must exist, in any normal form of Unicode. Accesses the disk, so it may block.
 
     Raises:
         RefusedPathError: it is outside of `roots`.
         ToolError: it does not exist; with `suggest`, the message has similar names.
     """
-    located = locate(path, roots)
+    located = found(locate(path, roots), roots)
     if not os.path.lexists(located.path):
         near = similar(located) if suggest else ""
         raise ToolError(f"no such file or directory: `{path}`{near}", code="NOT_FOUND")
     return located
 
 
+def found(located: Located, roots: Sequence[Root]) -> Located:
+    """Return the only entry whose path equals a missing one after Unicode normalisation; `located` itself without one.
+
+    Some systems store `é` as one character, others as two, and models send the former.
+
+    Raises:
+        RefusedPathError: a link on the way leads out of `roots`.
+    """
+    if os.path.lexists(located.path) or located.path.as_posix().isascii():
+        return located
+    step = Located(located.root, (), ".")
+    for part in located.parts:
+        child = step.child(part)
+        if not os.path.lexists(child.path):
+            form = normalize("NFC", part)
+            same = [name for name in _names(step) if normalize("NFC", name) == form]
+            if len(same) != 1:
+                return located
+            child = step.child(same[0])
+        step = child
+    return locate(str(step.path), roots)
+
+
 def similar(located: Located) -> str:
     """Return a question with paths similar to a missing one, relative to its root; empty without any."""
     if not located.parts or len(located.parts[-1]) > MAX_CHARS:
         return ""
-    directory = Located(located.root, located.parts[:-1], "")
-    try:
-        with open_directory(directory) as descriptor, _scanning(directory, descriptor) as entries:
-            names = [entry.name for entry in islice(entries, MAX_COMPARED)]
-    except (OSError, ToolError):
-        return ""
+    names = _names(Located(located.root, located.parts[:-1], ""))
     paths = ["/".join((*located.parts[:-1], name)) for name in closest_matches(located.parts[-1], sorted(names))]
     return f"; did you mean {' or '.join(f'`{path}`' for path in paths)}?" if paths else ""
+
+
+def _names(directory: Located) -> list[str]:
+    """Return the first names of a directory; none if it cannot be read."""
+    try:
+        with open_directory(directory) as descriptor, _scanning(directory, descriptor) as entries:
+            return [entry.name for entry in islice(entries, MAX_COMPARED)]
+    except (OSError, ToolError):
+        return []
 
 
 @contextmanager

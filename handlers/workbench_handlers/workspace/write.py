@@ -26,7 +26,7 @@ from workbench_handlers.workspace.atomic import (
     sync_directory,
     temporary_file,
 )
-from workbench_handlers.workspace.open import CAN_WALK, open_child, open_directory
+from workbench_handlers.workspace.open import CAN_WALK, found, open_child, open_directory
 from workbench_handlers.workspace.roots import Located, RefusedPathError, Root, locate
 
 MAX_EDIT_BYTES: Final = 10_000_000
@@ -55,10 +55,12 @@ class FileChangedError(ToolError):
 def locate_for_writing(path: str, roots: Sequence[Root]) -> Located:
     """Locate a file or directory that may be missing. Links are followed: a write changes the file at the real path.
 
+    An existing path that differs by Unicode normalisation only is taken, so that no second one looks the same.
+
     Raises:
         RefusedPathError: it is outside of `roots`, is a root, is too deep, or is an internal file of a git repository.
     """
-    located = locate(path, roots)
+    located = found(locate(path, roots), roots)
     check_writable_path(path, located)
     return located
 

@@ -1,20 +1,22 @@
 """Validate and convert the arguments of a call, for direct calls and for calls through a meta-tool.
 
-Validation is lax where the meaning is clear: "42" is 42, null means absent, unknown names are dropped with a note. All
-problems are reported together, each with the expected value, and with an example of a valid call.
+Validation is lax where the meaning is certain: `repair` converts wrong forms. An argument under another of its names is
+renamed and an unknown one dropped, both with a note. All problems are reported together, each with the expected value,
+and with the call to send instead.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.calls.binding import load_model
+from toolmason_runtime.calls.repair import Repair
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.shared.values.flat_arguments import flat_check
@@ -22,7 +24,16 @@ from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_l
 from toolmason_runtime.shared.values.renaming import renamed
 from toolmason_runtime.shared.values.schema_text import without_null
 from toolmason_runtime.shared.values.validation import nearest_alternative, validator
-from toolmason_runtime.shared.values.wording import GEMINI_EXTRA_ARGUMENT, Path, mismatch, named, required, unknown
+from toolmason_runtime.shared.values.wording import (
+    GEMINI_EXTRA_ARGUMENT,
+    Path,
+    call_json,
+    mismatch,
+    named,
+    other_name,
+    required,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -48,18 +59,39 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One invalid or missing argument. `is_null`: its value is null, which may mean that it is left out."""
+    """One invalid or missing argument."""
 
     path: Path
     text: str
-    is_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The result of a check: the known arguments, the value for the handler, problems, and notes on dropped names."""
+
+    arguments: dict[str, Any]
+    value: Any
+    problems: list[Problem]
+    notes: tuple[str, ...]
 
 
 class ArgumentValidator:
-    """Validates the arguments of one tool. `params` is that of its binding."""
+    """Validates the arguments of one tool.
 
-    def __init__(self, entry: ToolEntry, params: type[BaseModel] | str | None) -> None:
+    Args:
+        entry: the tool.
+        params: that of its binding.
+        show_call: returns a call of the tool with these arguments, for errors; by default with the tool's own name.
+    """
+
+    def __init__(
+        self,
+        entry: ToolEntry,
+        params: type[BaseModel] | str | None,
+        show_call: Callable[[Mapping[str, Any]], str] | None = None,
+    ) -> None:
         self._entry = entry
+        self._show_call = show_call or partial(call_json, entry["tool"]["name"])
         self._params = params
         self._public_schema: dict[str, Any] = entry["tool"]["inputSchema"]
         # `inputSchema` cannot express every rule; the schema of the model, or the raw schema, can.
@@ -94,27 +126,51 @@ class ArgumentValidator:
         Raises:
             ToolError: an argument is missing or invalid; the text lists every problem.
         """
-        arguments = renamed(deepcopy(dict(raw_arguments)), self._declared, self._own_names)
+        arguments = dict(raw_arguments)
+        renaming_notes = tuple(self._replace_aliases(arguments)) if "argument_aliases" in self._entry else ()
+        arguments = renamed(arguments, self._declared, self._own_names)
         # `inputSchema` lists every argument, also one that `_schema` takes from a reference.
         if GEMINI_EXTRA_ARGUMENT not in self._public_schema.get("properties", {}):
             arguments.pop(GEMINI_EXTRA_ARGUMENT, None)
         if self._flat_check and (sent := self._flat_check(arguments)) is not None:
-            return Arguments(sent, ())
+            return Arguments(sent, renaming_notes)
+        attempt = self._attempt(arguments)
+        if attempt.problems or attempt.notes:
+            repaired = self._repair.apply(arguments)
+            if repaired is not arguments:
+                _check_decoded(repaired)
+                attempt = self._attempt(repaired)
+        notes = (*renaming_notes, *attempt.notes)
+        if attempt.problems:
+            raise ToolError(self._error_text(attempt, notes), code=INVALID_ARGUMENT)
+        return Arguments(attempt.value, notes)
+
+    @cached_property
+    def _repair(self) -> Repair:
+        return Repair(self._schema, is_closed=self._model is not None, reserved=self._claims)
+
+    def _replace_aliases(self, arguments: dict[str, Any]) -> Iterator[str]:
+        """Rename arguments under another name of theirs in place, with a note for each."""
+        for alias, name in self._entry["argument_aliases"].items():
+            # A claim is filled by the server: no name sets it.
+            if alias not in arguments or self._own_names.get(name, name) in self._claims:
+                continue
+            value = arguments.pop(alias)
+            is_used = arguments.get(name) is None
+            if is_used:
+                arguments[name] = value
+            yield other_name(alias, name, is_used=is_used)
+
+    def _attempt(self, sent: Mapping[str, Any]) -> _Attempt:
+        """Check arguments without changing them."""
+        arguments = deepcopy(dict(sent))
         notes = tuple(self._drop_unknown(arguments))
-        if self._model:
-            self._coerce_integer_enums(arguments)
         try:
             with time_limit():
                 value, problems = self._check(arguments)
-                if nulls := [problem.path for problem in problems if problem.is_null]:
-                    for path in nulls:
-                        _remove(arguments, path)
-                    value, problems = self._check(arguments)
         except PatternTimeoutError as error:
             value, problems = None, [self._timeout_problem(error, arguments)]
-        if problems:
-            raise ToolError(self._error_text(problems, notes, arguments), code=INVALID_ARGUMENT)
-        return Arguments(value, notes)
+        return _Attempt(arguments, value, problems, notes)
 
     def _timeout_problem(self, error: PatternTimeoutError, arguments: dict[str, Any]) -> Problem:
         values = self._described_values(arguments, self._schema, ())
@@ -155,8 +211,7 @@ class ArgumentValidator:
         if error["type"] in {"missing", "union_tag_not_found"}:
             return Problem(path, required(public_path, schema))
         text = mismatch(public_path, schema, value) or f"{named(public_path)}: {error['msg']}"
-        is_declared = bool(location) and location[-1] in self._schema_at(location[:-1]).get("properties", {})
-        return Problem(path, text, is_null=error["input"] is None and is_declared)
+        return Problem(path, text)
 
     def _without_tags(self, location: Path) -> Path:
         """Return a location of an error without the values of discriminators."""
@@ -189,8 +244,7 @@ class ArgumentValidator:
             return
         public_path = self._public_path(path)
         text = mismatch(public_path, schema, value) if error.validator in _DESCRIBED_KEYWORDS else ""
-        is_null = value is None and bool(path) and _is_property_error(error, path[-1])
-        yield Problem(path, text or f"{named(public_path)}: {error.message[:300]}", is_null=is_null)
+        yield Problem(path, text or f"{named(public_path)}: {error.message[:300]}")
 
     def _public_path(self, path: Path) -> Path:
         """Return a path with the names of `inputSchema`."""
@@ -213,17 +267,6 @@ class ArgumentValidator:
                 if len(texts) < len(items):
                     schema = self._schema_at(path) | {"uniqueItems": True}
                     yield Problem(path, mismatch(self._public_path(path), schema, value))
-
-    def _coerce_integer_enums(self, arguments: dict[str, Any]) -> None:
-        """Convert a text to the integer of an `enum` or `const` in place: the model converts only other integers."""
-        for path, value, schema in list(self._described_values(arguments, self._schema, ())):
-            choices = schema["enum"] if "enum" in schema else [schema.get("const")]
-            number = int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else None
-            if number is not None and any(type(choice) is int and choice == number for choice in choices):
-                container: Any = arguments
-                for step in path[:-1]:
-                    container = container[step]
-                container[path[-1]] = number
 
     def _drop_unknown(self, arguments: dict[str, Any]) -> Iterator[str]:
         """Drop undeclared members, with a note for each. A raw schema allows them unless it forbids them."""
@@ -275,25 +318,30 @@ class ArgumentValidator:
             return resolved
         return without_null(target) | ({"nullable": True} if "nullable" in resolved else {})
 
-    def _error_text(self, problems: Sequence[Problem], notes: Sequence[str], arguments: Mapping[str, Any]) -> str:
+    def _error_text(self, attempt: _Attempt, notes: Sequence[str]) -> str:
+        problems = attempt.problems
         lines = [problem.text for problem in problems[:MAX_PROBLEMS]]
         if len(problems) > MAX_PROBLEMS:
             lines.append(f"... and {len(problems) - MAX_PROBLEMS} more.")
-        example = self._nearest_example(arguments)
-        return "\n".join([*lines, *notes, *([f"Example: {example}"] if example else [])])
+        return "\n".join([*lines, *notes, f"Example: {self._show_call(self._corrected(attempt))}"])
 
-    def _nearest_example(self, arguments: Mapping[str, Any]) -> str:
-        """Return the example that shares most argument names with the call, in call syntax."""
-        examples = self._entry["examples"]
-        best = max(examples, key=lambda example: len(example["arguments"].keys() & arguments.keys()), default=None)
-        return best["invocation"] if best else ""
+    def _corrected(self, attempt: _Attempt) -> dict[str, Any]:
+        """Return arguments of the right form, with the names of `inputSchema`."""
+        from toolmason_runtime.calls.correction import corrected
+
+        names = {name for problem in attempt.problems for name in self._public_path(problem.path[:1])}
+        arguments = renamed(attempt.arguments, self._declared, self._public_names)
+        examples = [example["arguments"] for example in self._entry["examples"]]
+        # A problem of the arguments as a whole does not tell which of them is wrong.
+        return corrected(arguments if names else {}, {*map(str, names)}, self._public_schema, examples)
 
 
-def _is_property_error(error: Any, name: str | int) -> bool:
-    """Return whether the failed schema is below `properties`: then null can mean that the member is left out."""
-    steps = list(error.absolute_schema_path)
-    indexes = [index for index, step in enumerate(steps) if index and step == name and steps[index - 1] == "properties"]
-    return bool(indexes) and not {"additionalProperties", "patternProperties"} & set(steps[indexes[-1] :])
+def _check_decoded(arguments: Mapping[str, Any]) -> None:
+    """Raise ToolError if a value that was decoded from a text cannot be encoded; other arguments are checked before."""
+    from toolmason_runtime.wire.json_boundary import problems_of
+
+    if problems := problems_of(arguments, ()):
+        raise ToolError("\n".join(problems), code=INVALID_ARGUMENT)
 
 
 _DESCRIBED_KEYWORDS = frozenset(
@@ -354,11 +402,3 @@ def _is_closed(schema: Mapping[str, Any], *, by_default: bool) -> bool:
     if any(keyword in schema for keyword in ("patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if")):
         return False
     return schema.get("additionalProperties", not by_default) is False
-
-
-def _remove(arguments: Any, path: Path) -> None:
-    """Remove the member at `path` from its object; items of arrays stay."""
-    for step in path[:-1]:
-        arguments = arguments[step]
-    if isinstance(arguments, dict):
-        arguments.pop(path[-1], None)

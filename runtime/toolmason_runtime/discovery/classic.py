@@ -11,7 +11,6 @@ from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.shared.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.index import ToolIndex
-from toolmason_runtime.shared.values.wording import call_text
 from toolmason_runtime.wire.results import WireResult
 
 
@@ -50,9 +49,9 @@ class Classic:
         """Return the error with the tools of the most similar names."""
         return unknown_tool_text(self.index, name)
 
-    def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
+    def call_of(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return a direct call of the tool."""
-        return call_text(entry["tool"]["name"], arguments)
+        return entry["tool"]["name"], arguments
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:  # noqa: ARG002  as above
         """Return the error for an unknown tool."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
 from toolmason_runtime.shared.tokens import estimate_tokens
-from toolmason_runtime.shared.values.wording import call_text, disabled
+from toolmason_runtime.shared.values.wording import call_json, disabled
 from toolmason_runtime.wire.results import WireResult
 
 Run = Callable[[str, dict[str, Any]], Awaitable[WireResult]]
@@ -57,8 +58,8 @@ class Style(Protocol):
         """Return the error for a direct call that is not allowed, with the way to call the tool."""
         ...
 
-    def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
-        """Return the text of a call of the tool, as a model sends it: directly or with a meta-tool."""
+    def call_of(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Return name and arguments of a call of the tool, as a model sends it: directly or with a meta-tool."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
@@ -191,18 +192,17 @@ class MetaStyle:
         rest = f"; run it with `{self._runner(entry)}`" if is_enabled(entry) else ", and disabled on this server"
         return f"Unknown tool `{name}`: it is not listed{rest}."
 
-    def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
+    def call_of(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return a call of the tool, with a meta-tool unless it is pinned."""
         if name := self._context.pinned_name(entry):
-            return call_text(name, arguments)
-        hidden = {"tool_name": entry["tool"]["name"], self._arguments_key: dict(arguments)}
-        return call_text(self._runner(entry), hidden)
+            return name, arguments
+        return self._runner(entry), {"tool_name": entry["tool"]["name"], self._arguments_key: dict(arguments)}
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
         """Parse the arguments and run the meta-tool; return its result with a note on each unknown argument."""
         meta = self._metas[name]
         try:
-            parsed = parse_arguments(meta.parameters, arguments)
+            parsed = parse_arguments(meta.parameters, arguments, partial(self._corrected_call, meta))
         except ToolError as error:
             events.note_failure(error.code)
             return error_result(error.message)
@@ -212,6 +212,19 @@ class MetaStyle:
             events.note_failure(error.code)
             result = error_result(error.message)
         return with_notes(result, parsed.notes)
+
+    def _corrected_call(self, meta: MetaTool, arguments: Mapping[str, Any], wrong: Collection[str]) -> str:
+        from toolmason_runtime.calls.correction import corrected, sample
+
+        known = self._context.find(name) if isinstance(name := arguments.get("tool_name"), str) else None
+        entry = known or next(iter(self.index.tools.values()), None)
+        call: dict[str, Any] = {}
+        if entry is not None:
+            schema = entry["tool"]["inputSchema"]
+            example = next((example["arguments"] for example in entry["examples"]), None)
+            inner = sample(schema | {"type": "object"}, schema) if example is None else example
+            call = {"tool_name": entry["tool"]["name"], self._arguments_key: inner}
+        return call_json(meta.name, corrected(arguments, wrong, meta.to_wire()["inputSchema"], [call]))
 
 
 def _brief(entry: ToolEntry) -> WireTool:

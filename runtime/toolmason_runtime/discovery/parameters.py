@@ -1,29 +1,27 @@
 """The parameters of the meta-tools: their schemas, and the parser of their arguments.
 
-Parsing is lax: "10" is 10, null means absent, an object may be JSON text, unknown arguments are ignored with a note.
-All problems are reported together, with the same texts as for tools.
+Wrong forms are converted as for tools: see `calls.repair`. Unknown arguments are ignored with a note. All problems are
+reported together, with the same texts as for tools.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from toolmason_runtime.calls.repair import Repair
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.shared.values.wording import (
     GEMINI_EXTRA_ARGUMENT,
     mismatch,
+    other_name,
     required,
     too_long,
     unknown,
-    wrong_name,
 )
 from toolmason_runtime.wire.json_boundary import problems_of
 
-_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-_INVALID = object()
 MAX_TEXT_LENGTH = 1000
 """Maximum characters of a text: it is compared with every tool, which blocks all other calls."""
 
@@ -34,8 +32,7 @@ class Parameter:
 
     `values` are in the schema, but not enforced. `minimum` is enforced, but not in the schema, which costs tokens in
     every conversation.
-    `misnomers` are wrong names that models often use. They are ignored with a note; if the right name is absent, the
-    call returns an error with it.
+    `misnomers` are wrong names that models often use. One is taken, with a note, if the right name is absent or empty.
     `is_listed`: whether it is in the schema; programs may use one that is not.
     """
 
@@ -88,74 +85,81 @@ def input_schema(parameters: Parameters) -> dict[str, Any]:
     return schema
 
 
-def parse_arguments(parameters: Parameters, raw_arguments: Mapping[str, Any] | None) -> ParsedArguments:
+ShowCall = Callable[[Mapping[str, Any], Collection[str]], str]
+"""Returns the call to send instead, from the arguments of a refused call and the names of the wrong ones."""
+
+
+def parse_arguments(
+    parameters: Parameters, raw_arguments: Mapping[str, Any] | None, show_call: ShowCall
+) -> ParsedArguments:
     """Return a value for each of `parameters`: the converted argument, or the default.
 
     Raises:
         ToolError: an argument is missing, or has a wrong type or name; the text lists every problem.
     """
-    arguments = raw_arguments or {}
+    sent = dict(raw_arguments or {})
+    notes = list(_take_misnomers(parameters, sent))
+    arguments = Repair(_enforced(parameters)).apply(sent)
+    # Their text tells all: an example would repeat them.
+    if arguments is not sent and (decoded := problems_of(arguments, ())):
+        raise ToolError("\n".join(decoded), code=INVALID_ARGUMENT)
+    problems: dict[str, str] = {}
     values: dict[str, Any] = {}
-    problems: list[str] = []
-    notes: list[str] = []
     for name, parameter in parameters.items():
-        argument = arguments.get(name)
-        if argument is None:
-            values[name] = parameter.default
-            if parameter.required:
-                problems.append(required((name,), parameter.enforced_schema))
-            continue
-        values[name] = _convert(parameter, argument)
-        if values[name] is _INVALID:
-            problems.append(mismatch((name,), parameter.enforced_schema, argument))
-        elif parameter.type == "object" and isinstance(argument, str):
-            problems += problems_of(values[name], (name,))
-        elif parameter.type == "string" and len(argument) > MAX_TEXT_LENGTH:
-            values[name] = argument[:MAX_TEXT_LENGTH]
+        value = arguments.get(name)
+        values[name] = parameter.default if value is None else value
+        if value is None and parameter.required:
+            problems[name] = required((name,), parameter.enforced_schema)
+        elif value is not None and not _is_valid(parameter, value):
+            problems[name] = mismatch((name,), parameter.enforced_schema, value)
+        elif parameter.type == "integer" and value is not None:
+            values[name] = int(value)
+        elif isinstance(value, str) and len(value) > MAX_TEXT_LENGTH:
+            values[name] = value[:MAX_TEXT_LENGTH]
             notes.append(too_long((name,), MAX_TEXT_LENGTH))
-    container = next((name for name, parameter in parameters.items() if parameter.type == "object"), "")
-    for name in (name for name in arguments if name not in parameters and name != GEMINI_EXTRA_ARGUMENT):
-        right_name = next((right for right, parameter in parameters.items() if name in parameter.misnomers), "")
-        if right_name and arguments[name] and not arguments.get(right_name):
-            problems.append(wrong_name((name,), right_name))
-        else:
-            note = unknown((name,), list(parameters), right_name=right_name, used=arguments, container=container)
-            notes.append(note)
+    notes += _unknown_notes(parameters, arguments)
     if problems:
-        raise ToolError("\n".join([*problems, *notes]), code=INVALID_ARGUMENT)
+        example = f"Example: {show_call(arguments, problems)}"
+        raise ToolError("\n".join([*problems.values(), *notes, example]), code=INVALID_ARGUMENT)
     return ParsedArguments(values, tuple(notes))
 
 
-def _convert(parameter: Parameter, argument: Any) -> Any:
-    """Convert an argument to the parameter's type; return `_INVALID` if that is impossible."""
+def _enforced(parameters: Parameters) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name: parameter.enforced_schema for name, parameter in parameters.items()},
+        "required": [name for name, parameter in parameters.items() if parameter.required],
+    }
+
+
+def _take_misnomers(parameters: Parameters, arguments: dict[str, Any]) -> Iterator[str]:
+    """Rename arguments under a wrong name in place, with a note for each."""
+    for name in list(arguments):
+        right_name = _right_name(parameters, name)
+        if right_name and arguments[name] and not arguments.get(right_name):
+            arguments[right_name] = arguments.pop(name)
+            yield other_name(name, right_name, is_used=True)
+
+
+def _right_name(parameters: Parameters, name: str) -> str:
+    return next((right for right, parameter in parameters.items() if name in parameter.misnomers), "")
+
+
+def _unknown_notes(parameters: Parameters, arguments: Mapping[str, Any]) -> Iterator[str]:
+    container = next((name for name, parameter in parameters.items() if parameter.type == "object"), "")
+    for name in (name for name in arguments if name not in parameters and name != GEMINI_EXTRA_ARGUMENT):
+        right_name = _right_name(parameters, name)
+        yield unknown((name,), list(parameters), right_name=right_name, used=arguments, container=container)
+
+
+def _is_valid(parameter: Parameter, value: Any) -> bool:
     match parameter.type:
         case "string":
-            return argument if isinstance(argument, str) else _INVALID
-        case "integer":
-            return _to_integer(argument, parameter.minimum)
+            return isinstance(value, str)
         case "boolean":
-            return argument if isinstance(argument, bool) else _FLAGS.get(str(argument).strip().lower(), _INVALID)
+            return isinstance(value, bool)
         case "object":
-            return _to_object(argument)
-
-
-def _to_integer(argument: Any, minimum: int | None) -> Any:
-    try:
-        number = int(argument) if isinstance(argument, str) else argument
-    except ValueError:
-        return _INVALID
-    if isinstance(number, bool) or not isinstance(number, int | float) or number != number // 1:
-        return _INVALID
-    return int(number) if minimum is None or number >= minimum else _INVALID
-
-
-def _to_object(argument: Any) -> Any:
-    """Accept JSON text too: clients with strict schemas cannot send an open object."""
-    if isinstance(argument, str):
-        try:
-            argument = json.loads(argument) if argument.strip() else {}
-        except (ValueError, RecursionError):
-            return _INVALID
-    if argument is None:
-        return {}
-    return argument if isinstance(argument, dict) else _INVALID
+            return isinstance(value, dict)
+        case "integer":
+            is_integer = isinstance(value, int | float) and not isinstance(value, bool) and value // 1 == value
+            return is_integer and (parameter.minimum is None or value >= parameter.minimum)

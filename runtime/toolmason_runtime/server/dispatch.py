@@ -37,7 +37,7 @@ from toolmason_runtime.shared.errors import (
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.rankers import lazy_ranker
 from toolmason_runtime.shared.selection import Selection, is_enabled
-from toolmason_runtime.shared.values.wording import disabled
+from toolmason_runtime.shared.values.wording import call_json, call_text, disabled
 from toolmason_runtime.wire.json_boundary import refused_arguments
 from toolmason_runtime.wire.paging import page_of
 from toolmason_runtime.wire.resource_updates import ResourceUpdates
@@ -204,9 +204,12 @@ class Dispatcher:
         if not is_enabled(entry):
             events.note_failure(_DISABLED)
             return error_result(disabled(name))
-        example = [f"Example: {example['invocation']}" for example in entry["examples"][:1]]
+        example = [f"Example: {self._call_json(entry, example['arguments'])}" for example in entry["examples"][:1]]
         error = ToolError("\n".join([*problems, *example]), code=INVALID_ARGUMENT)
         return _error_result(error, as_json=self._has_json_errors(entry))
+
+    def _call_json(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
+        return call_json(*self._style.call_of(entry, arguments))
 
     def _entry(self, name: str) -> ToolEntry:
         return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._catalogue["tools"][self._aliases.get(name, name)]
@@ -279,7 +282,7 @@ class Dispatcher:
         return ChunkStore(
             self.server.get("chunk_store", ""),
             server=self.server["name"],
-            show_call=lambda arguments: self._style.call_text(FETCH_CHUNK_ENTRY, arguments),
+            show_call=lambda arguments: call_text(*self._style.call_of(FETCH_CHUNK_ENTRY, arguments)),
             state_key=self.state_key,
         )
 
@@ -297,7 +300,7 @@ class Dispatcher:
         with exclusive_import():
             if name not in self._tools:
                 binding = self._binding(name, entry)
-                arguments = ArgumentValidator(entry, binding.params)
+                arguments = ArgumentValidator(entry, binding.params, partial(self._call_json, entry))
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
                 self._tools[name] = _Tool(binding, arguments, ResultWriter(schema, is_foreign=binding.is_foreign))
             return self._tools[name]

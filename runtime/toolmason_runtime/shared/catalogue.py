@@ -208,6 +208,8 @@ class ToolEntry(TypedDict):
     """The schema of the results, if it has more rules than `outputSchema`."""
     renamed: NotRequired[dict[str, str]]
     """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
+    argument_aliases: NotRequired[dict[str, str]]
+    """Another name of an argument to its name in `inputSchema`; absent without any."""
     scopes: NotRequired[list[str]]
     """Scopes that an access token needs for a call; absent without any."""
     claims: NotRequired[dict[str, ClaimEntry]]

@@ -207,8 +207,10 @@ def test_call_tool_names_the_tools_nearest_to_an_unknown_one(server: Any) -> Non
     assert message == server.style.unknown_tool_text("creat_isue")
 
 
-def test_a_misnamed_tool_name_argument_is_corrected(server: Any) -> None:
-    assert server.refusal("get_tool_schema", name="git_log").endswith("Argument 'name' must be called 'tool_name'")
+def test_a_misnamed_tool_name_argument_is_taken_with_a_note(server: Any) -> None:
+    result = server.call("get_tool_schema", {"name": "git_log"})
+
+    assert result["content"][-1]["text"] == "Note: argument 'name' was taken as 'tool_name'"
 
 
 def test_feature_3_7_hidden_tools_stay_directly_callable(server: Any) -> None:

@@ -352,11 +352,11 @@ def test_call_tool_runs_a_tool(server: Any) -> None:
 
 
 @pytest.mark.parametrize("sent_as", ["args", "params", "parameters", "input"])
-def test_misnamed_arguments_run_nothing_and_are_corrected(server: Any, sent_as: str) -> None:
-    message = server.refusal("call_tool", tool_name="git_log", **{sent_as: {"limit": 1}})
+def test_misnamed_arguments_are_taken_with_a_note(server: Any, sent_as: str) -> None:
+    result = server.call("call_tool", {"tool_name": "git_log", sent_as: {"limit": 1}})
 
-    assert message == f"Argument '{sent_as}' must be called 'arguments'"
-    assert server.ran == []
+    assert result["content"][0]["text"] == f"Note: argument '{sent_as}' was taken as 'arguments'"
+    assert server.ran == [("git_log", {"limit": 1})]
 
 
 def test_three_meta_tools_and_the_pinned_are_listed(catalogue: Catalogue, desk: MakeDesk) -> None:

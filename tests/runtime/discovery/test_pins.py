@@ -50,7 +50,7 @@ def test_a_pinned_alias_is_a_tool_with_the_schema_of_its_own_and_is_called_by_th
     assert pinned["_meta"] == {"anthropic/alwaysLoad": True}
     assert server.style.allows_direct_call("findFiles")
     assert server.style.allows_direct_call("search_files")
-    assert server.style.call_text(catalogue["tools"]["search_files"], {"pattern": "*"}) == 'findFiles(pattern="*")'
+    assert server.style.call_of(catalogue["tools"]["search_files"], {"pattern": "*"}) == ("findFiles", {"pattern": "*"})
     assert tool["name"] == "search_files"
 
 

@@ -10,6 +10,7 @@ from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.tokens import estimate_tokens
+from toolmason_runtime.shared.values.wording import call_text
 
 MakeDesk = Callable[..., Any]
 RESULT = {"tool_name", "description", "signature"}
@@ -205,22 +206,18 @@ def test_call_refuses_a_tool_that_is_not_served(server: Any, name: str) -> None:
                 "Note: unknown argument 'catgory' was ignored; did you mean 'category'?"
             ),
         ),
-        (
-            "call",
-            {"name": "git_log", "arguments": {"limit": 5}},
-            (
-                "Argument 'tool_name' is required: a string\n"
-                "Argument 'name' must be called 'tool_name'\n"
-                "Argument 'arguments' must be called 'args'"
-            ),
-        ),
     ],
 )
 def test_fr_008_invalid_arguments_are_answered_with_the_expected_form(
     server: Any, tool: str, arguments: dict[str, object], expected: str
 ) -> None:
-    assert server.refusal(tool, **arguments) == expected
+    *problems, example = server.refusal(tool, **arguments).splitlines()
+    name, _, right = example.removeprefix("Example: ").partition(" ")
+
+    assert problems == expected.splitlines()
+    assert name == tool
     assert server.ran == []
+    assert not server.call(tool, json.loads(right)).get("isError")
 
 
 @pytest.mark.parametrize(
@@ -244,11 +241,12 @@ def test_an_unknown_argument_of_search_is_noted_in_a_block_of_its_own(
 
 
 @pytest.mark.parametrize("sent_as", ["arguments", "params", "parameters", "input"])
-def test_misnamed_arguments_run_nothing_and_are_corrected(server: Any, sent_as: str) -> None:
+def test_misnamed_arguments_are_taken_with_a_note(server: Any, sent_as: str) -> None:
     for sent in ({sent_as: {"limit": 5}}, {sent_as: '{"limit": 5}', "args": {}}):
-        assert server.refusal("call", tool_name="git_log", **sent) == f"Argument '{sent_as}' must be called 'args'"
-    assert server.refusal("call_read", tool_name="git_log", **sent) == f"Argument '{sent_as}' must be called 'args'"
-    assert server.ran == []
+        for meta in ("call", "call_read"):
+            result = server.call(meta, {"tool_name": "git_log", **sent})
+            assert result["content"][0]["text"] == f"Note: argument '{sent_as}' was taken as 'args'"
+    assert server.ran == [("git_log", {"limit": 5})] * 4
 
 
 @pytest.mark.parametrize("sent", [{"arguments": {}}, {"params": None}, {"args": {"limit": 5}, "input": {"limit": 6}}])
@@ -260,10 +258,11 @@ def test_another_name_that_takes_nothing_away_is_only_noted(server: Any, sent: d
 
 
 @pytest.mark.parametrize("sent_as", ["name", "tool"])
-def test_a_misnamed_tool_name_argument_is_corrected(server: Any, sent_as: str) -> None:
-    message = server.refusal("call_read", **{sent_as: "git_log"})
+def test_a_misnamed_tool_name_argument_is_taken_with_a_note(server: Any, sent_as: str) -> None:
+    result = server.call("call_read", {sent_as: "git_log", "arguments": {"limit": 5}})
 
-    assert message == f"Argument 'tool_name' is required: a string\nArgument '{sent_as}' must be called 'tool_name'"
+    assert server.ran == [("git_log", {"limit": 5})]
+    assert result["content"][0]["text"] == f"Note: argument '{sent_as}' was taken as 'tool_name'"
 
 
 def test_an_unknown_argument_beside_an_unknown_tool_is_noted_too(server: Any) -> None:
@@ -340,7 +339,7 @@ def test_a_call_is_shown_as_the_model_of_the_style_sends_it(
     catalogue["discovery"]["pinned"] = ["git_log"]
     entry = catalogue["tools"].get(tool, FETCH_CHUNK_ENTRY)
 
-    assert desk(catalogue, style).style.call_text(entry, PART) == text
+    assert call_text(*desk(catalogue, style).style.call_of(entry, PART)) == text
 
 
 def test_call_read_refuses_a_tool_that_does_not_say(catalogue: Catalogue, desk: MakeDesk) -> None:

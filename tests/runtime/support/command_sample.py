@@ -103,13 +103,24 @@ class Sample:
     async def run(
         self, tool: str, args: Mapping[str, Any], commands: ProgramSettings | None = None, client: Client | None = None
     ) -> dict[str, Any]:
-        """Call a tool directly and through `climax_call`, where it must be the same; give that once."""
+        """Call a tool directly and through `climax_call`; give the result, the same but for the call to send."""
         direct = await self.call(self.dispatcher("classic", commands), tool, client, **args)
         through = await self.call(
             self.dispatcher("search-call", commands), "climax_call", client, tool_name=tool, args=dict(args)
         )
-        assert through == direct
+        assert _with_direct_example(through) == direct
         return direct
+
+
+def _with_direct_example(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The result with the example of its error as a direct call."""
+    blocks = []
+    for block in result["content"]:
+        text, mark, call = block.get("text", "").partition("\nExample: climax_call ")
+        sent = json.loads(call) if mark else {}
+        direct = f"{text}\nExample: {sent.get('tool_name')} {json.dumps(sent.get('args'), ensure_ascii=False)}"
+        blocks.append({**block, "text": direct} if mark else block)
+    return {**result, "content": blocks}
 
 
 def text_of(result: Mapping[str, Any]) -> str:

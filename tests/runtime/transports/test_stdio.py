@@ -581,3 +581,16 @@ def test_options_reach_the_lifespan_from_flags_and_environment() -> None:
     state = json.loads(result["content"][0]["text"])
     assert state["is_open"] is True
     assert state["options"] == {"roots": ["/a", "/b"], "farewell": "bye", "allow": [], "color": "auto"}
+
+
+@both_eras
+def test_forms_of_arguments_are_taken_in_direct_and_indirect_calls(version: str) -> None:
+    sent = {"text": "a b", "label": None, "ranges": '{"start": "1"}', "format": "JSON", "limit": ""}
+    right = {"text": "a b", "label": None, "ranges": [{"start": 1}], "format": "json"}
+    with talking(version, command=[part for part in sample() if part != "--classic"]) as peer:
+        expected = peer.call("count_words", right)
+        direct = peer.call("count_words", sent)
+        indirect = peer.call("call", {"tool_name": "count_words", "args": json.dumps(sent)})
+
+    assert not expected.get("isError")
+    assert [direct, indirect] == [expected, expected]

@@ -54,7 +54,11 @@ class UpstreamKind(Kind):
             "then": none_of(["env", "pass_env", "working_dir"]),
             "else": none_of(["headers"]),
         },
-        UpstreamArgumentTable: one_of("rename", "value", "hidden"),
+        UpstreamArgumentTable: {
+            "if": {"required": ["aliases"]},
+            "then": none_of(["value", "hidden"]),
+            "else": one_of("rename", "value", "hidden"),
+        },
     }
     editor_key_rules = {(UpstreamTable, "env"): {"propertyNames": {"pattern": whole(VARIABLE)}}}
 

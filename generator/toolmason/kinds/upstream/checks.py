@@ -53,12 +53,15 @@ def check_upstream_tool(context: TableContext) -> None:
 
 
 def check_upstream_argument(context: TableContext) -> None:
-    """Report an argument without a change, or with two."""
+    """Report an argument without a change or another name, or with two changes."""
     changes = [key for key in _CHANGES if key in context.data]
-    if not changes:
+    if not changes and not context.has("aliases"):
         context.error(
             "TM236", f"{table_name(context.at)} changes nothing", hint=f"add {either(_CHANGES)}, or remove it"
         )
+    if "aliases" in context.data and changes and changes[0] != "rename":
+        message = f"`aliases` cannot be combined with `{changes[0]}` in {table_name(context.at)}"
+        context.error("TM236", message, "aliases", hint="remove it: models do not send the argument", value=False)
     for extra in changes[1:]:
         message = f"`{extra}` cannot be combined with `{changes[0]}` in {table_name(context.at)}"
         context.error("TM236", message, extra, hint="keep one of them", value=False)

@@ -18,6 +18,7 @@ from toolmason.manifest.tables import ToolTable
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.model.types import JsonSchema
+from toolmason.resolve.argument_aliases import argument_aliases
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.raw_schema import check_references
@@ -106,7 +107,16 @@ def upstream_tool(context: ResolveContext, tool: KindTool) -> UpstreamImplementa
     table = tool.table
     binding = _binding(context, tool.name, table)
     schema = None if tool.schema is None else _changed_schema(context, tool.checker, table, tool.schema)
-    return replace(binding, schema=schema) if binding and schema is not None else None
+    if not binding or schema is None:
+        return None
+    changes = table.own(UpstreamKeys).arguments
+    aliases = {
+        change.rename or name: ((*change.at, "aliases"), change.aliases)
+        for name, change in changes.items()
+        if change.aliases
+    }
+    names = schema.get("properties", {})
+    return replace(binding, schema=schema, argument_aliases=argument_aliases(context, aliases, names, tool.name))
 
 
 def _binding(context: ResolveContext, name: str, table: ToolTable) -> UpstreamImplementation | None:
@@ -191,7 +201,7 @@ def _changed_schema(
 
 def _is_removed(table: ToolTable, name: str) -> bool:
     change = table.own(UpstreamKeys).arguments.get(name)
-    return change is not None and not change.rename
+    return change is not None and (change.value is not None or change.hidden)
 
 
 def _check_change(

@@ -66,7 +66,7 @@ class UpstreamTable(PartialTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamArgumentTable(PartialTable):
-    """`[tools.NAME.arguments.ORIGINAL]`: a changed argument, with exactly one of `rename`, `value` and `hidden`."""
+    """`[tools.NAME.arguments.ORIGINAL]`: a change of an argument: one of `rename`, `value`, `hidden`; or `aliases`."""
 
     rename: str = ""
     """Name of the argument for models."""
@@ -74,6 +74,8 @@ class UpstreamArgumentTable(PartialTable):
     """Value sent in every call; models do not see the argument."""
     hidden: bool = False
     """Whether the argument is hidden from models and never sent."""
+    aliases: tuple[str, ...] = ()
+    """Other names under which models may send the argument, with or without `rename`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

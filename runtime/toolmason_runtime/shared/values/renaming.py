@@ -60,10 +60,10 @@ def _nodes(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
         pending += [node[keyword] for keyword in _CONDITIONALS if keyword in node]
         pending += node.get("dependentSchemas", {}).values()
         if isinstance(node.get("$ref"), str):
-            pending.append(_target(root, node["$ref"]))
+            pending.append(target_of(root, node["$ref"]))
 
 
-def _target(root: Any, reference: str) -> Any:
+def target_of(root: Any, reference: str) -> Any:
     """Return the schema at a JSON Pointer (RFC 6901), such as `#/$defs/a`, or at an anchor among the definitions."""
     if not reference.startswith("#/"):
         definitions = root.get("$defs", {}).values() if isinstance(root, Mapping) else ()

@@ -47,9 +47,11 @@ def unknown(
     return f"Note: unknown argument '{_format_path(path)}' was ignored; {hint}"
 
 
-def wrong_name(path: Path, right_name: str) -> str:
-    """Return the error for an argument under a wrong name."""
-    return f"{named(path)} must be called '{right_name}'"
+def other_name(alias: str, name: str, *, is_used: bool) -> str:
+    """Return the note on an argument that was sent under another of its names; it is ignored unless `is_used`."""
+    if is_used:
+        return f"Note: argument '{alias}' was taken as '{name}'"
+    return f"Note: argument '{alias}' was ignored: it is another name of '{name}', which was sent too"
 
 
 def too_long(path: Path, length: int) -> str:
@@ -66,6 +68,11 @@ def call_text(name: str, arguments: Mapping[str, Any]) -> str:
     """Return a call as text: `fetch_chunk(cacheKey="cache_1", chunkIndex=2)`."""
     texts = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
     return f"{name}({', '.join(texts)})"
+
+
+def call_json(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call as name and JSON: `fetch_chunk {"cacheKey": "cache_1", "chunkIndex": 2}`."""
+    return f"{name} {json.dumps(arguments, ensure_ascii=False)}"
 
 
 def named(path: Path) -> str:
