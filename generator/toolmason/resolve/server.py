@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
-from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
+from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, session_of
 from toolmason.kinds import kinds
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
@@ -95,7 +95,7 @@ def _launch(context: ResolveContext) -> tuple[str, ...]:
 def _tool_timeout(tools: Sequence[Tool]) -> float | None:
     timeouts = [timeout_s for tool in tools if (timeout_s := tool.implementation.timeout_s) is not None]
     # At least the default of Codex, since a call may wait for a person's approval.
-    default = clients()[CODEX].tool_timeout_s or 0
+    default = session_of(CODEX).tool_timeout_s or 0
     return max(default, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None
 
 
