@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -406,7 +407,7 @@ def session_of(client: str) -> Session:
 def client_table() -> str:
     """Return the module `toolmason_runtime.shared.client_table`, which running servers read instead of the TOML."""
     rows = "".join(
-        f"    {name.casefold()!r}: {_profile(client, client.session)!r},\n"
+        f"    {_literal(name.casefold())}: {{\n{_members(_profile(client, client.session))}    }},\n"
         for client in clients().values()
         if client.session
         for name in client.session.client_info
@@ -430,7 +431,18 @@ def _profile(client: Client, session: Session) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-_TABLE_HEADER: Final = '''"""The facts about clients by `clientInfo.name` in lower case, from `clients.toml` of the toolkit.
+def _members(facts: Mapping[str, Any]) -> str:
+    return "".join(f"        {_literal(name)}: {_literal(value)},\n" for name, value in facts.items())
+
+
+def _literal(value: Any) -> str:
+    """Return a fact as a Python literal, in the format of the project."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+_TABLE_HEADER: Final = '''"""The facts about clients by `clientInfo.name` in lower case, from `clients.toml`.
 
 Written by `nox -s goldens`; do not edit.
 """
@@ -442,8 +454,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-# ruff: noqa: E501
-# fmt: off
 CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
 '''
 

@@ -15,9 +15,7 @@ MODULE = Path(table.__file__)
 WITH_SESSION = [client for client in clients().values() if client.session]
 
 
-def test_the_table_of_the_runtime_is_that_of_the_toolkit(
-    file_regression: FileRegressionFixture, tmp_path: Path
-) -> None:
+def test_the_table_of_the_runtime_is_current(file_regression: FileRegressionFixture, tmp_path: Path) -> None:
     obtained = tmp_path / MODULE.name
     file_regression.check(client_table(), encoding="utf-8", newline="", fullpath=MODULE, obtained_filename=obtained)
 
