@@ -187,6 +187,8 @@ class Session:
     skills: bool | None = None
     progress: bool | None = None
     """Whether it asks for progress."""
+    repeats_structure: bool = False
+    """Whether its model gets the text and the structured content of a result."""
     tool_timeout_s: int | None = None
     source: str
     checked: dt.date
@@ -407,7 +409,7 @@ def session_of(client: str) -> Session:
 def client_table() -> str:
     """Return the module `toolmason_runtime.shared.client_table`, which running servers read instead of the TOML."""
     rows = "".join(
-        f"    {_literal(name.casefold())}: {{\n{_members(_profile(client, client.session))}    }},\n"
+        f"    {_literal(name.casefold().removesuffix('*'))}: {{\n{_members(_profile(client, client.session))}    }},\n"
         for client in clients().values()
         if client.session
         for name in client.session.client_info
@@ -426,6 +428,7 @@ def _profile(client: Client, session: Session) -> dict[str, Any]:
         "prompts": session.prompts,
         "skills": session.skills,
         "progress": session.progress,
+        "repeats_structure": session.repeats_structure or None,
         "tool_timeout_s": session.tool_timeout_s,
     }
     return {name: value for name, value in facts.items() if value is not None}

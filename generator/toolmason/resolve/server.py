@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolmason_runtime.shared.shown_names import meta_name
 from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, session_of
@@ -224,7 +225,7 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str], client: str) ->
     if unlisted:
         names |= {_call_meta_tool(context, name) for name in unlisted}
         discovery = context.tables.discovery
-        names.add(STYLES[discovery.style].describe.format(discovery.prefix))
+        names.add(_meta_name(context, STYLES[discovery.style].describe))
     server = context.tables.server.name
     # A plugin and its server have the name of the server in lower case.
     server = server.lower() if client == CLAUDE_CODE_PLUGIN else server
@@ -253,4 +254,11 @@ def _call_meta_tool(context: ResolveContext, tool: str) -> str:
     discovery = context.tables.discovery
     style = STYLES[discovery.style]
     only_reads = discovery.split_calls and tool in context.hints and context.hints[tool].read_only
-    return (style.call_read if only_reads and style.call_read else style.call).format(discovery.prefix)
+    return _meta_name(context, style.call_read if only_reads and style.call_read else style.call)
+
+
+def _meta_name(context: ResolveContext, name: str) -> str:
+    """Return the bare name of a meta-tool."""
+    tables = context.tables
+    aliases = (alias for tool in tables.tools.values() for alias in tool.aliases)
+    return meta_name(name, {*tables.tools, *aliases}, tables.discovery.prefix or "")

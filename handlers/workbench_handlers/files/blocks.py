@@ -25,7 +25,7 @@ from workbench_handlers.workspace.scan import Scan, in_thread
 from workbench_server.files.models import FileReadRequest
 
 BLOCK_SIZE: Final = 450
-"""Size reserved for each further file: its first line, or its error."""
+"""Size reserved for each further file, its first line or its error, if there is room for more than that."""
 BATCH_SECONDS: Final = 0.2
 """Seconds in which a thread reads files before the caller reports progress."""
 MAX_PATH_LENGTH: Final = 160
@@ -86,12 +86,17 @@ class FileBlocks:
         return self.requests[len(self.blocks)]
 
     @property
+    def _reserved(self) -> int:
+        """The size for each of the files that are left: at most two thirds of the remaining size together."""
+        return min(BLOCK_SIZE, max(self.remaining, 0) * 2 // (3 * (len(self.requests) - len(self.blocks))))
+
+    @property
     def _budget(self) -> int:
-        return self.remaining - BLOCK_SIZE * (len(self.requests) - len(self.blocks) - 1)
+        return self.remaining - self._reserved * (len(self.requests) - len(self.blocks) - 1)
 
     @property
     def _lines_budget(self) -> int:
-        return self._budget - BLOCK_SIZE
+        return self._budget - self._reserved
 
     def _read_batch(self, scan: Scan) -> None:
         end = time.monotonic() + BATCH_SECONDS
@@ -119,7 +124,7 @@ class FileBlocks:
         self.missing += isinstance(error, ToolError) and error.code == "NOT_FOUND"
         reason = error.message if isinstance(error, ToolError) else f"cannot read: {error.strerror}"
         block = f"==> {_shorten(self._next.path)} <==\nerror: {reason}"
-        self._append(block[: fitting_length(block, max(self._budget, BLOCK_SIZE) - BLOCK_OVERHEAD)])
+        self._append(block[: fitting_length(block, max(self._budget, self._reserved) - BLOCK_OVERHEAD)])
 
     def _append(self, block: str) -> None:
         self.blocks.append(block)

@@ -36,7 +36,10 @@ class Classic:
         discovery = self._context.catalogue["discovery"]
         is_listed = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
         built_in = [FETCH_CHUNK_ENTRY] if is_listed else []
-        return [_with_search_hint(entry) for entry in (*self.index.tools.values(), *built_in)]
+        return [
+            _with_search_hint(entry) | {"name": self._context.shown(entry["tool"]["name"])}
+            for entry in (*self.index.tools.values(), *built_in)
+        ]
 
     def is_meta_tool(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
         """Return False: this style has no meta-tools."""
@@ -52,7 +55,7 @@ class Classic:
 
     def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
         """Return a direct call of the tool."""
-        return call_text(entry["tool"]["name"], arguments)
+        return call_text(self._context.shown(entry["tool"]["name"]), arguments)
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:  # noqa: ARG002  as above
         """Return the error for an unknown tool."""

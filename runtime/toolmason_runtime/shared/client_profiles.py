@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 UNKNOWN_ANSWER_SIZE: Final = 8_000
 """Size of an answer that most clients pass to their model whole: the smallest of the known limits."""
+TOOLMASON: Final = "toolmason"
+"""The name of the toolkit's own clients, which see bare names and long answers."""
 _MAX_NAME_CHARS: Final = 200
 
 
@@ -17,8 +19,8 @@ class ClientProfile:
     """The facts about one client; the defaults are those of an unknown one. None means that a fact is unknown."""
 
     __slots__ = (
-        *("always_load", "answer_size", "elicitation", "key", "prefixes", "progress", "prompts", "skills"),
-        "tool_timeout_s",
+        *("always_load", "answer_size", "elicitation", "key", "prefixes", "progress", "prompts", "repeats_structure"),
+        *("skills", "tool_timeout_s"),
     )
 
     def __init__(
@@ -32,6 +34,7 @@ class ClientProfile:
         prompts: bool | None = None,
         skills: bool | None = None,
         progress: bool | None = None,
+        repeats_structure: bool = False,
         tool_timeout_s: int | None = None,
     ) -> None:
         self.key = key
@@ -49,6 +52,8 @@ class ClientProfile:
         self.skills = skills
         self.progress = progress
         """Whether it asks for progress."""
+        self.repeats_structure = repeats_structure
+        """Whether its model gets the text and the structured content of a result, which are the same."""
         self.tool_timeout_s = tool_timeout_s
         """Seconds that it waits for a tool."""
 
@@ -61,4 +66,7 @@ def client_profile(client_name: str) -> ClientProfile:
     name = client_name[:_MAX_NAME_CHARS].casefold().strip()
     while name not in CLIENTS and " " in name:
         name = name.rpartition(" ")[0]
+    if name not in CLIENTS:
+        # A name that ends with a dash is followed by the name of the server.
+        name = next((known for known in CLIENTS if known.endswith("-") and name.startswith(known)), "")
     return ClientProfile(**CLIENTS.get(name, {}))

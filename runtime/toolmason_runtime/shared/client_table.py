@@ -84,6 +84,14 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "prompts": True,
         "skills": True,
     },
+    "copilot-cli": {
+        "key": "github-copilot-cli",
+        "answer_size": 20000,
+        "prefixes": True,
+        "elicitation": ("form", "url"),
+        "prompts": False,
+        "skills": True,
+    },
     "github-copilot-developer": {
         "key": "github-copilot-cli",
         "answer_size": 20000,
@@ -92,6 +100,15 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "prompts": False,
         "skills": True,
     },
+    "@cline/core": {
+        "key": "cline",
+        "answer_size": 8000,
+        "prefixes": True,
+        "elicitation": (),
+        "prompts": False,
+        "progress": False,
+        "repeats_structure": True,
+    },
     "cline": {
         "key": "cline",
         "answer_size": 8000,
@@ -99,6 +116,7 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "elicitation": (),
         "prompts": False,
         "progress": False,
+        "repeats_structure": True,
     },
     "continue-cli-client": {
         "key": "continue",
@@ -113,6 +131,15 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "elicitation": (),
         "prompts": True,
         "progress": False,
+    },
+    "qwen-cli-mcp-client-": {
+        "key": "qwen-code",
+        "answer_size": 25000,
+        "prefixes": True,
+        "always_load": "alwaysLoadTools",
+        "elicitation": (),
+        "prompts": True,
+        "skills": True,
     },
     "qwen-code-mcp-client": {
         "key": "qwen-code",

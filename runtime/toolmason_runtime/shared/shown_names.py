@@ -64,6 +64,11 @@ class ShownNames:
         return name if shown in self._names or len(shown) > MAX_NAME_CHARS else shown
 
 
+def meta_name(meta_tool: str, tools: Collection[str], prefix: str) -> str:
+    """Return the bare name of a meta-tool: with the prefix of the manifest if a tool has the name."""
+    return prefix + meta_tool if meta_tool in tools else meta_tool
+
+
 def bare_name(name: str, prefix: str, names: Collection[str]) -> str:
     """Return the bare form of a name that a client calls, which may have the prefix; `names` are all bare names."""
     if name in names or not prefix or not name.startswith(prefix):
