@@ -196,7 +196,10 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def converters(session: nox.Session) -> None:
-    """Run our schemas through the converters of real clients, in Python and JavaScript; import a server of FastMCP."""
+    """Run our schemas through the converters of real clients, in Python and JavaScript; import a server of FastMCP.
+
+    Two servers in one agent: the OpenAI Agents SDK, Pydantic AI and Strands.
+    """
     session.install(EVERYTHING, *_group("converters"))
     _install_npm_packages(session, ROOT / "tests" / "converters")
     session.run("pytest", "tests/converters", *session.posargs)
