@@ -198,7 +198,10 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def converters(session: nox.Session) -> None:
-    """Run our schemas through the converters of real clients, in Python and JavaScript; import a server of FastMCP."""
+    """Run our schemas through the converters of real clients, in Python and JavaScript; import a server of FastMCP.
+
+    Two servers in one agent: the OpenAI Agents SDK, Pydantic AI and Strands.
+    """
     session.install(EVERYTHING, *_group("converters"))
     _install_npm_packages(session, ROOT / "tests" / "converters")
     session.run("pytest", "tests/converters", *session.posargs)
@@ -320,6 +323,7 @@ def goldens(session: nox.Session) -> None:
     pages = (
         "tests/test_golden.py",
         "tests/transcripts",
+        "tests/generator/test_client_table.py",
         "tests/docs/test_schemas_page.py",
         "tests/docs/test_reference_pages.py",
         "tests/schema/test_outputs.py",

@@ -25,7 +25,7 @@ class Client:
     capabilities = {}
     is_local = True
     principal = None
-    client_name = ""
+    client_name = "toolmason"
     is_modern = False
     has_progress_token = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from toolmason_runtime.shared.answer_size import CHARACTERS_PER_TOKEN
 
 from toolmason.model.server import Server
 
@@ -167,6 +170,39 @@ class ToolsField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The facts about a client that a running server uses. An unknown one is None; `prefixes` is then false."""
+
+    client_info: tuple[str, ...]
+    """The names that it sends to servers (`clientInfo.name`)."""
+    answer: Mapping[str, int] = field(default_factory=dict)
+    """The largest answer that reaches the model whole, by its unit: characters, bytes or tokens."""
+    prefixes: bool = False
+    """Whether the client itself makes the names of tools of several servers different."""
+    always_load: str = ""
+    """Key of `_meta` or of its configuration against the deferral of tools."""
+    elicitation: tuple[str, ...] | None = None
+    """The modes in which it asks its user."""
+    prompts: bool | None = None
+    skills: bool | None = None
+    progress: bool | None = None
+    """Whether it asks for progress."""
+    repeats_structure: bool = False
+    """Whether its model gets the text and the structured content of a result."""
+    tool_timeout_s: int | None = None
+    source: str
+    checked: dt.date
+
+    @property
+    def answer_size(self) -> int | None:
+        """The size of `answer` as `toolmason_runtime.shared.answer_size` measures it; None if it is unknown."""
+        sizes = [
+            int(length * CHARACTERS_PER_TOKEN) if unit == "tokens" else length for unit, length in self.answer.items()
+        ]
+        return min(sizes, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """One client. Facts that are unknown or do not apply are None."""
 
@@ -184,11 +220,7 @@ class Client:
     passed: Passed | None = None
     max_description: int | None = None
     max_parameter_description: int | None = None
-    output: str = ""
-    """Maximum length of an answer that reaches the model, such as `10,000 tokens`."""
-    tool_timeout_s: int | None = None
-    client_info: str = ""
-    """The name that it sends to servers (`clientInfo.name`); empty if unknown."""
+    session: Session | None = None
 
 
 @cache
@@ -216,6 +248,9 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
     if withheld := table.get("withheld"):
         sets = {"passed_prefixes": tuple(withheld["passed_prefixes"]), "names": frozenset(withheld["names"])}
         values["withheld"] = Withheld(**{**withheld, **sets})
+    if session := table.get("session"):
+        modes = {"elicitation": tuple(session["elicitation"])} if "elicitation" in session else {}
+        values["session"] = Session(**{**session, **modes, "client_info": tuple(session["client_info"])})
     if passed := table.get("passed"):
         values["passed"] = Passed(**{**passed, "names": tuple(passed["names"])})
     return Client(key=key, **values)
@@ -336,19 +371,15 @@ def command_hosts() -> dict[str, Any]:
 
 
 def tool_timeouts(server: Server) -> dict[str, float]:
-    """Return the seconds that clients wait for a tool of `server`, by the name that they send to it.
+    """Return the seconds that clients wait for a tool of `server` if its manifest changes them, by `clientInfo.name`.
 
-    Codex may wait for less, because its configuration contains the timeout of the manifest.
+    The configuration of Codex contains the timeout of the manifest.
     """
-    timeouts: dict[str, float] = {
-        client.client_info: client.tool_timeout_s
-        for client in clients().values()
-        if client.client_info and client.tool_timeout_s
-    }
-    codex = clients()[CODEX].client_info
-    if server.tool_timeout is not None:
-        timeouts[codex] = min(timeouts[codex], server.tool_timeout)
-    return timeouts
+    if server.tool_timeout is None:
+        return {}
+    session = session_of(CODEX)
+    timeout_s = min(session.tool_timeout_s or server.tool_timeout, server.tool_timeout)
+    return dict.fromkeys(session.client_info, timeout_s)
 
 
 def prompt_syntax(server: Server) -> dict[str, dict[str, str]]:
@@ -356,10 +387,78 @@ def prompt_syntax(server: Server) -> dict[str, dict[str, str]]:
     if not server.prompts:
         return {}
     return {
-        client.client_info: {"argument": live.argument, "run_start": live.run_start}
+        name: {"argument": live.argument, "run_start": live.run_start}
         for client in clients().values()
-        if (live := client.live) and live.argument
+        if (live := client.live) and live.argument and client.session
+        for name in client.session.client_info
     }
+
+
+def session_of(client: str) -> Session:
+    """Return the facts of the client with the key `client` for running servers.
+
+    Raises:
+        KeyError: there is no such client, or none are known.
+    """
+    session = clients()[client].session
+    if session is None:
+        raise KeyError(client)
+    return session
+
+
+def client_table() -> str:
+    """Return the module `toolmason_runtime.shared.client_table`, which running servers read instead of the TOML."""
+    rows = "".join(
+        f"    {_literal(name.casefold().removesuffix('*'))}: {{\n{_members(_profile(client, client.session))}    }},\n"
+        for client in clients().values()
+        if client.session
+        for name in client.session.client_info
+    )
+    return f"{_TABLE_HEADER}{rows}}}\n"
+
+
+def _profile(client: Client, session: Session) -> dict[str, Any]:
+    """Return the known facts of a client by the names of the fields of `ClientProfile`."""
+    facts = {
+        "key": client.key,
+        "answer_size": session.answer_size,
+        "prefixes": session.prefixes or None,
+        "always_load": session.always_load or None,
+        "elicitation": session.elicitation,
+        "prompts": session.prompts,
+        "skills": session.skills,
+        "progress": session.progress,
+        "repeats_structure": session.repeats_structure or None,
+        "tool_timeout_s": session.tool_timeout_s,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _members(facts: Mapping[str, Any]) -> str:
+    return "".join(f"        {_literal(name)}: {_literal(value)},\n" for name, value in facts.items())
+
+
+def _literal(value: Any) -> str:
+    """Return a fact as a Python literal, in the format of the project."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+_TABLE_HEADER: Final = '''"""The facts about clients by `clientInfo.name` in lower case, from `clients.toml`.
+
+Written by `nox -s goldens`; do not edit.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Final
+
+CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
+'''
 
 
 def _environment(client: Client, server: Server) -> dict[str, str]:

@@ -18,7 +18,8 @@ import sys
 
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.shared.errors import MethodError
-from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, OPENING, VARIANTS
+from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, OPENING, PREFIXED, VARIANTS
+from toolmason_runtime.shared.shown_names import is_prefixed
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
 from toolmason_runtime.transports.stdio.encoding import encode_result
 from toolmason_runtime.transports.stdio.session import Opened, Session
@@ -192,7 +193,14 @@ class _Opening:
         if method not in self._prepared or not params.keys() <= {"_meta"}:
             return None
         response = encode_result(message["id"], self._session.complete(method, {"": 0}))
-        return response.replace(_LIST, self._prepared[method], 1)
+        return response.replace(_LIST, self._list(method, params), 1)
+
+    def _list(self, method: str, params: Mapping[str, Any]) -> bytes:
+        """Return a prepared list with the names that the client sees."""
+        members: bytes = self._prepared[method]
+        if (name := PREFIXED + method) not in self._prepared:
+            return members
+        return self._prepared[name] if is_prefixed(self._session.client_name(params)) else members
 
     def _write(self, response: bytes) -> None:
         self._is_writing = True

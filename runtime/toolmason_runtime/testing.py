@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from toolmason_runtime.shared.client_profiles import TOOLMASON
 from toolmason_runtime.shared.extras import HTTP, require_extra
 from toolmason_runtime.shared.selection import Selection
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.server.lowlevel import Server
+    from mcp.types import Implementation
 
 T = TypeVar("T")
 
@@ -46,7 +48,7 @@ def ask(
     )
 
     async def run() -> T:
-        async with _opened(Client(server)) as client:
+        async with _opened(Client(server, client_info=_client_info())) as client:
             return await question(client)
 
     return asyncio.run(run())
@@ -65,6 +67,13 @@ async def _opened(client: Client) -> AsyncIterator[Client]:
             failure = error
     if failure is not None:
         raise failure
+
+
+def _client_info() -> Implementation:
+    """Return the name of a client that sees the names of tools without a prefix."""
+    from mcp.types import Implementation
+
+    return Implementation(name=TOOLMASON, version="1")
 
 
 ALL_TOOLS = Selection("classic", all_tools=True)
@@ -104,7 +113,7 @@ async def connected(
             return ElicitResult(action="decline")
         return ElicitResult(action="accept", content=dict(answers))
 
-    arguments = {"elicitation_callback": answer, **(client or {})}
+    arguments = {"elicitation_callback": answer, "client_info": _client_info(), **(client or {})}
     async with _opened(Client(build_server(selection, **server), **arguments)) as connection:
         yield connection
 

@@ -89,6 +89,8 @@ def test_codex_sends_the_name_and_the_progress_token_on_which_waiting_depends(tm
     turn = take_turn(tmp_path, project, READ, action="decline")
 
     [opened], [call] = turn.requests("initialize"), turn.requests("tools/call")
-    assert opened["params"]["clientInfo"]["name"] == clients()[CODEX].client_info
+    session = clients()[CODEX].session
+    assert session is not None
+    assert opened["params"]["clientInfo"]["name"] in session.client_info
     assert opened["params"]["capabilities"]["elicitation"] == {"form": {}, "url": {}}
     assert "progressToken" in call["params"]["_meta"]

@@ -24,7 +24,7 @@ class Client:
     operation_id: str = "1"
     is_local: bool = True
     principal: None = None
-    client_name: str = ""
+    client_name: str = "toolmason"
     is_modern: bool = False
     answered: tuple[str, ...] = ()
     has_progress_token: bool = True

@@ -18,8 +18,9 @@ import anyio
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
+from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, Implementation, ListRootsResult
 from toolmason_runtime.shared.budget import MESSAGE
+from toolmason_runtime.shared.client_profiles import TOOLMASON
 from toolmason_runtime.toolkit import Confinement, LimitedTransport, sandbox_advice
 
 from toolmason.audit.server_failures import DisconnectedError, cause_of, describe_failure
@@ -171,7 +172,10 @@ async def _converse(
             if invalid_lines > MAX_INVALID_LINES:
                 tasks.cancel_scope.cancel()
 
-        async with Client(transport, mode=mode, cache=None, message_handler=count_invalid, **callbacks) as client:
+        about = Implementation(name=TOOLMASON, version="1")
+        async with Client(
+            transport, mode=mode, cache=None, client_info=about, message_handler=count_invalid, **callbacks
+        ) as client:
             return await question(client)
     raise ServerError("its stdout does not contain MCP messages")
 

@@ -7,10 +7,12 @@ from binascii import crc32
 from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FORMAT, NO_COMMANDS
+from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FORMAT, NO_COMMANDS, PREFIXED
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.server_info import MEMBERS
-from toolmason_runtime.toolkit import Dispatcher, ProgramSettings
+from toolmason_runtime.toolkit import Dispatcher, KnownClient, ProgramSettings
+
+from toolmason.clients import CLAUDE_CODE
 
 _SERVER: Final = {"name", "version", *MEMBERS, "instructions", "command_prefix_env", "expose_all_env"}
 """The members of the server that the answers need."""
@@ -41,7 +43,7 @@ def _members(catalogue: Catalogue) -> dict[str, Any]:
             _key(variant, name): value
             for variant, selection in variants.items()
             for name, value in _answers(catalogue, selection).items()
-            if value != default[name]
+            if value != default.get(name)
         },
     }
 
@@ -56,7 +58,13 @@ def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
         _without_environment(catalogue), selection=selection, load_index=dict, commands=ProgramSettings()
     )
     lists = [method for method in dispatcher.methods if method.endswith("/list")]
-    return {"methods": list(dispatcher.methods), **{method: _listed(dispatcher, method) for method in lists}}
+    answers = {"methods": list(dispatcher.methods)}
+    for method in lists:
+        answers[method] = _listed(dispatcher, method, CLAUDE_CODE)
+        prefixed = _listed(dispatcher, method, "")
+        if prefixed != answers[method]:
+            answers[PREFIXED + method] = prefixed
+    return answers
 
 
 def _without_environment(catalogue: Catalogue) -> Any:
@@ -65,8 +73,9 @@ def _without_environment(catalogue: Catalogue) -> Any:
     return {**catalogue, "server": server}
 
 
-def _listed(dispatcher: Dispatcher, method: str) -> Any:
-    work = dispatcher.dispatch(method, {}, None)  # type: ignore[arg-type]
+def _listed(dispatcher: Dispatcher, method: str, client: str) -> Any:
+    """Return the answer to `client`; an empty name is that of an unknown client."""
+    work = dispatcher.dispatch(method, {}, KnownClient(client))  # type: ignore[arg-type]  # no handler runs
     try:
         work.send(None)
     except StopIteration as done:

@@ -28,7 +28,7 @@ def catalogue(server: Server) -> Catalogue:
     """Return the catalogue of `server`."""
     table: Catalogue = {
         "server": _server(server),
-        "discovery": entry_of(DiscoveryEntry, server.discovery, pins=server.pins),
+        "discovery": entry_of(DiscoveryEntry, server.discovery, pins=server.pins, prefix=server.prefix),
         "categories": {category.name: _category(category) for category in server.categories},
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }

@@ -12,7 +12,8 @@ from typing import Any, Final
 import click
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client import ClientRequestContext
-from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult
+from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, Implementation
+from toolmason_runtime.shared.client_profiles import TOOLMASON
 
 from toolmason.project import Project
 
@@ -35,7 +36,8 @@ def call_tool(
     )
 
     async def call() -> CallToolResult:
-        async with Client(server, elicitation_callback=_ask) as client:
+        about = Implementation(name=TOOLMASON, version="1")
+        async with Client(server, elicitation_callback=_ask, client_info=about) as client:
             return await client.call_tool(tool, arguments, progress_callback=_show_progress)
 
     try:

@@ -259,8 +259,10 @@ class DiscoveryTable(PartialTable):
 
     style: StyleName = DEFAULT_STYLE
     """Set of meta-tools in `tools/list`."""
-    prefix: str = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default="")
-    """Prefix of the names `search`, `call` and `call_read`."""
+    prefix: str | None = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default=None)
+    """Prefix of the listed names of tools, in clients that add none themselves; empty for none. By default the words
+    of the server's name, as in `weather_` for `weather-mcp-server`.
+    """
     pinned: tuple[str, ...] = ()
     """Tools or aliases listed together with the meta-tools, in styles without an entry in `pins`."""
     pins: PinsTable = PinsTable()

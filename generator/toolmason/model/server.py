@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.shared.extras import APIS, HTTP, contained_in
+from toolmason_runtime.shared.shown_names import default_prefix
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.toolkit import POLICY
 
@@ -295,6 +296,12 @@ class Server(FromTable):
     """Files that its manifest adds."""
     postings: str = ""
     """Content of `semantic.postings`; empty if the project has none."""
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the names of tools in clients that add none; empty for none."""
+        prefix = self.discovery.prefix
+        return default_prefix(self.table.name) if prefix is None else prefix
 
     @property
     def tool_extra(self) -> str:

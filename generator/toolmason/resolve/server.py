@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolmason_runtime.shared.shown_names import meta_name
 from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
-from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
+from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, session_of
 from toolmason.kinds import kinds
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
@@ -95,7 +96,7 @@ def _launch(context: ResolveContext) -> tuple[str, ...]:
 def _tool_timeout(tools: Sequence[Tool]) -> float | None:
     timeouts = [timeout_s for tool in tools if (timeout_s := tool.implementation.timeout_s) is not None]
     # At least the default of Codex, since a call may wait for a person's approval.
-    default = clients()[CODEX].tool_timeout_s or 0
+    default = session_of(CODEX).tool_timeout_s or 0
     return max(default, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None
 
 
@@ -224,7 +225,7 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str], client: str) ->
     if unlisted:
         names |= {_call_meta_tool(context, name) for name in unlisted}
         discovery = context.tables.discovery
-        names.add(STYLES[discovery.style].describe.format(discovery.prefix))
+        names.add(_meta_name(context, STYLES[discovery.style].describe))
     server = context.tables.server.name
     # A plugin and its server have the name of the server in lower case.
     server = server.lower() if client == CLAUDE_CODE_PLUGIN else server
@@ -253,4 +254,11 @@ def _call_meta_tool(context: ResolveContext, tool: str) -> str:
     discovery = context.tables.discovery
     style = STYLES[discovery.style]
     only_reads = discovery.split_calls and tool in context.hints and context.hints[tool].read_only
-    return (style.call_read if only_reads and style.call_read else style.call).format(discovery.prefix)
+    return _meta_name(context, style.call_read if only_reads and style.call_read else style.call)
+
+
+def _meta_name(context: ResolveContext, name: str) -> str:
+    """Return the bare name of a meta-tool."""
+    tables = context.tables
+    aliases = (alias for tool in tables.tools.values() for alias in tool.aliases)
+    return meta_name(name, {*tables.tools, *aliases}, tables.discovery.prefix or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.styles import STYLES
 
 from toolmason.clients import CLAUDE_CODE
 from toolmason.manifest.tables import DiscoveryTable
@@ -32,13 +33,7 @@ def tool_name_problem(tool: str, server: str) -> str:
 
 def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
     """Return the names that a server reserves: `fetch_chunk`, and the meta-tools of every style that a flag can set."""
-    search_call = tuple(f"{discovery.prefix}{name}" for name in ("search", "call", "call_read"))
-    return (
-        *search_call,
-        "list_available_tools",
-        "get_tool_description",
-        "call_tool",
-        "discover_tools",
-        "get_tool_schema",
-        FETCH_CHUNK,
-    )
+    prefix = discovery.prefix or ""
+    names = dict.fromkeys(name for style in STYLES.values() for name in style.metas)
+    search_call = STYLES["search-call"].metas
+    return (*(f"{prefix}{name}" if name in search_call else name for name in names), FETCH_CHUNK)

@@ -25,9 +25,11 @@ from workbench_handlers.workspace.scan import Scan, in_thread
 from workbench_server.files.models import FileReadRequest
 
 BLOCK_SIZE: Final = 450
-"""Size reserved for each further file: its first line, or its error."""
+"""Size reserved for each further file, its first line or its error, if there is room for more than that."""
 BATCH_SECONDS: Final = 0.2
 """Seconds in which a thread reads files before the caller reports progress."""
+MIN_BLOCK_SIZE: Final = 200
+"""Size of the first line of most files; with less room, a file is not read."""
 MAX_PATH_LENGTH: Final = 160
 MAX_UNFINISHED: Final = 5
 """Maximum unfinished files in the first line of a result."""
@@ -51,8 +53,8 @@ class FileBlocks:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all files were read."""
-        return len(self.blocks) == len(self.requests)
+        """Whether all files were read, or the answer has no room for the next one."""
+        return len(self.blocks) == len(self.requests) or (bool(self.blocks) and self.remaining < MIN_BLOCK_SIZE)
 
     async def read_more(self) -> None:
         """Read the next file; with it the following ones that a thread can read within `BATCH_SECONDS`.
@@ -74,11 +76,13 @@ class FileBlocks:
 
     def texts(self) -> list[str]:
         """Return all blocks. The first line names the files that another call can continue."""
-        if not self.unfinished or len(self.blocks) == 1:
+        unread = [_shorten(request.path) for request in self.requests[len(self.blocks) :]]
+        unfinished = [*self.unfinished, *unread]
+        if not unfinished or len(self.requests) == 1:
             return self.blocks
-        omitted = len(self.unfinished) - MAX_UNFINISHED
+        omitted = len(unfinished) - MAX_UNFINISHED
         more = f" and {omitted} more" if omitted > 0 else ""
-        first = f"[to read in another call: {', '.join(self.unfinished[:MAX_UNFINISHED])}{more}]\n{self.blocks[0]}"
+        first = f"[to read in another call: {', '.join(unfinished[:MAX_UNFINISHED])}{more}]\n{self.blocks[0]}"
         return [first, *self.blocks[1:]]
 
     @property
@@ -86,12 +90,27 @@ class FileBlocks:
         return self.requests[len(self.blocks)]
 
     @property
+    def _left(self) -> int:
+        """Number of files that are not read."""
+        return len(self.requests) - len(self.blocks)
+
+    @property
+    def _shared(self) -> int:
+        """Two thirds of the remaining size, for the files that are left; the next one may have the rest."""
+        return max(self.remaining, 0) * 2 // 3
+
+    @property
+    def _reserved(self) -> int:
+        """The size for the first line of one file."""
+        return min(BLOCK_SIZE, max(self._shared // self._left, MIN_BLOCK_SIZE))
+
+    @property
     def _budget(self) -> int:
-        return self.remaining - BLOCK_SIZE * (len(self.requests) - len(self.blocks) - 1)
+        return self.remaining - min(self._reserved * (self._left - 1), self._shared)
 
     @property
     def _lines_budget(self) -> int:
-        return self._budget - BLOCK_SIZE
+        return self._budget - self._reserved
 
     def _read_batch(self, scan: Scan) -> None:
         end = time.monotonic() + BATCH_SECONDS
@@ -119,7 +138,7 @@ class FileBlocks:
         self.missing += isinstance(error, ToolError) and error.code == "NOT_FOUND"
         reason = error.message if isinstance(error, ToolError) else f"cannot read: {error.strerror}"
         block = f"==> {_shorten(self._next.path)} <==\nerror: {reason}"
-        self._append(block[: fitting_length(block, max(self._budget, BLOCK_SIZE) - BLOCK_OVERHEAD)])
+        self._append(block[: fitting_length(block, max(self._budget // self._left, self._reserved) - BLOCK_OVERHEAD)])
 
     def _append(self, block: str) -> None:
         self.blocks.append(block)

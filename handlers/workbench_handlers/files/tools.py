@@ -47,7 +47,7 @@ async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
         if len(params.files) > 1:
             done = len(reading.blocks)
             await call.progress(done, len(params.files), params.files[done - 1].path)
-    return Reply(reading.texts(), is_error=reading.failed == len(params.files))
+    return Reply(reading.texts(), is_error=reading.failed == len(reading.blocks))
 
 
 async def _locate(path: str, roots: tuple[Root, ...]) -> Located:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from toolmason_runtime.calls.secrets import mask, masked
+from toolmason_runtime.shared.client_profiles import ClientProfile, client_profile
 
 if TYPE_CHECKING:
     from toolmason_runtime.calls.principal import Principal
@@ -168,6 +169,11 @@ class ToolCall:
         return self._context.client_name
 
     @property
+    def client(self) -> ClientProfile:
+        """The facts about the client that the toolkit knows; those of an unknown client have defaults."""
+        return client_profile(self.client_name)
+
+    @property
     def max_wait_s(self) -> float:
         """Seconds that a handler may wait for a person in this call, while it sends progress.
 
@@ -175,7 +181,7 @@ class ToolCall:
         """
         if self._context.is_modern:
             return 0.0
-        timeout_s = self._tool_timeouts.get(self.client_name)
+        timeout_s = self._tool_timeouts.get(self.client_name, client_profile(self.client_name).tool_timeout_s)
         if timeout_s is None:
             return DEFAULT_WAIT_S
         wait_s = max(0.0, timeout_s - WAIT_MARGIN_S)

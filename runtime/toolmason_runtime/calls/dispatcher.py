@@ -10,6 +10,14 @@ from toolmason_runtime.shared.catalogue import ServerEntry
 from toolmason_runtime.wire.resource_updates import ResourceUpdates
 
 
+class KnownClient:
+    """The part of a `Context` that lists, searches and refusals need: they run no handler."""
+
+    def __init__(self, client_name: str) -> None:
+        self.client_name = client_name
+        """The client's own name for itself (`clientInfo.name`); empty if unknown."""
+
+
 class DispatcherProtocol(Protocol):
     """Answers the requests for tools, prompts and resources of one server."""
 

@@ -63,7 +63,7 @@ class ChunkStore(TextStore):
         variable: environment variable with the URL of a Redis that several server processes share; without a URL, texts
             are kept in this process.
         server: name of the server, with which keys in Redis begin.
-        part_size: maximum size of a part (see `size_of`); by default the size of one answer.
+        part_size: maximum size of a part (see `size_of`); by default that of one answer to the client of a request.
         ttl_s: seconds a text is kept.
         show_call: returns the text of a call of `fetch_chunk`, as a model sends it, from its arguments; by
             default that of a direct call.
@@ -82,10 +82,15 @@ class ChunkStore(TextStore):
     ) -> None:
         self._variable = variable
         self._server = server
-        self.part_size = text_budget() if part_size is None else part_size
+        self._part_size = part_size
         self._ttl_s = ttl_s
         self._state_key = state_key
         self._show_call = show_call or partial(call_text, FETCH_CHUNK)
+
+    @property
+    def part_size(self) -> int:
+        """Maximum size of a part; see `size_of`."""
+        return text_budget() if self._part_size is None else self._part_size
 
     @property
     def kind(self) -> str:
@@ -99,8 +104,9 @@ class ChunkStore(TextStore):
             OSError: the temporary file of a large text cannot be written.
         """
         texts = [text] if isinstance(text, str) else text
-        max_bytes = max_part_bytes or self.part_size  # a part never has more bytes than its size
-        write = partial(write_text, texts, size=self.part_size, max_bytes=max_bytes, ttl_s=self._ttl_s)
+        size = self.part_size
+        max_bytes = max_part_bytes or size  # a part never has more bytes than its size
+        write = partial(write_text, texts, size=size, max_bytes=max_bytes, ttl_s=self._ttl_s)
         # The text of a cancelled call is dropped; its file has no name.
         long_text = await anyio.to_thread.run_sync(write, abandon_on_cancel=True)
         first = long_text.part(1).content
@@ -128,8 +134,14 @@ class ChunkStore(TextStore):
             "tool": FETCH_CHUNK,
             "cacheKey": key,
             "chunk": {"index": part.index, "total": part.total, "content": part.content},
-            "meta": {"expiresAt": iso(part.expires)},
+            "meta": {"expiresAt": iso(part.expires), "contentLength": len(part.content)} | self._next(part, key),
         }
+
+    def _next(self, part: Part, key: str) -> dict[str, str]:
+        """Return the call for the part after `part`, for the end of its answer; empty after the last one."""
+        if part.index == part.total:
+            return {}
+        return {"next": self._show_call({"cacheKey": key, "chunkIndex": part.index + 1})}
 
     async def once(
         self, key: str, work: Callable[[], Awaitable[str]], *, keep_s: float, on_wanted: Callable[[], None]

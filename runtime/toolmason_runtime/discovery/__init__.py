@@ -12,6 +12,7 @@ from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.search.rankers import RankerFactory
 from toolmason_runtime.shared.search.words import SearchData
 from toolmason_runtime.shared.selection import Selection, visible_tools
+from toolmason_runtime.shared.shown_names import ShownNames
 from toolmason_runtime.shared.styles import STYLES
 
 __all__ = ["Run", "Style", "style_for"]
@@ -25,6 +26,8 @@ def style_for(
     load_postings: Callable[[], bytes] | None = None,
     ranker: RankerFactory | None = None,
     expect: Callable[[ToolEntry], None] = lambda _: None,
+    names: ShownNames | None = None,
+    index: ToolIndex | None = None,
 ) -> Style:
     """Return the style of `selection` for its visible tools.
 
@@ -35,13 +38,16 @@ def style_for(
         load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
         ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
         expect: called with the tool that the model will probably call: the first one of a search, or one looked up.
+        names: the names that the client sees; None for bare ones.
+        index: the index of another style for the same tools; None makes one.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.
     """
-    visible = visible_tools(catalogue, selection)
-    load = cast("Callable[[], SearchData]", load_index)
-    index = ToolIndex(catalogue, visible, load, load_postings=load_postings, ranker=ranker)
+    if index is None:
+        visible = visible_tools(catalogue, selection)
+        load = cast("Callable[[], SearchData]", load_index)
+        index = ToolIndex(catalogue, visible, load, load_postings=load_postings, ranker=ranker)
     name = STYLES[selection.style].module
     create: Callable[[StyleContext], Style] = getattr(import_module(f"{__name__}.{name}"), name)
-    return create(StyleContext(catalogue, selection, index, expect))
+    return create(StyleContext(catalogue, selection, index, expect, names or ShownNames()))

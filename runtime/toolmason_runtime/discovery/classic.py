@@ -35,7 +35,10 @@ class Classic:
         discovery = self._context.catalogue["discovery"]
         is_listed = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
         built_in = [FETCH_CHUNK_ENTRY] if is_listed else []
-        return [_with_search_hint(entry) for entry in (*self.index.tools.values(), *built_in)]
+        return [
+            _with_search_hint(entry) | {"name": self._context.shown(entry["tool"]["name"])}
+            for entry in (*self.index.tools.values(), *built_in)
+        ]
 
     def is_meta_tool(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
         """Return False: this style has no meta-tools."""
@@ -51,7 +54,7 @@ class Classic:
 
     def call_of(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return a direct call of the tool."""
-        return entry["tool"]["name"], arguments
+        return self._context.shown(entry["tool"]["name"]), arguments
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:  # noqa: ARG002  as above
         """Return the error for an unknown tool."""

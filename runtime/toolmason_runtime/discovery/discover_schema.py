@@ -31,13 +31,13 @@ MAX_ENUM_VALUES = 12
 MAX_NAMES_TOKENS = 300
 """Maximum tokens of the names in the error for an unknown tool."""
 
-DISCOVER = "discover_tools"
-_, SCHEMA, CALL, _ = STYLES["discover-schema"]
+DISCOVER, SCHEMA, CALL = STYLES["discover-schema"].metas
 
 
 def discover_schema(context: StyleContext) -> MetaStyle:
     """Return the style with `discover_tools`, `get_tool_schema` and `call_tool`."""
     categories = tuple(context.index.categories)
+    call = context.shown(CALL)
     metas = (
         MetaTool(
             DISCOVER,
@@ -53,15 +53,17 @@ def discover_schema(context: StyleContext) -> MetaStyle:
         ),
         MetaTool(
             SCHEMA,
-            f"Get the parameters of a tool found by {DISCOVER}",
+            f"Get the parameters of a tool found by {context.shown(DISCOVER)}",
             {"tool_name": TOOL_NAME},
             READ_ONLY_ANNOTATIONS,
             _Schema(context).answer,
         ),
-        call_meta(context, CALL, "arguments", description=f"Run a tool, with arguments as {SCHEMA} says"),
+        call_meta(
+            context, CALL, "arguments", description=f"Run a tool, with arguments as {context.shown(SCHEMA)} says"
+        ),
     )
     return MetaStyle(
-        context, metas, runner=lambda _: CALL, arguments_key="arguments", allows_hidden=True, brief_pins=True
+        context, metas, runner=lambda _: call, arguments_key="arguments", allows_hidden=True, brief_pins=True
     )
 
 

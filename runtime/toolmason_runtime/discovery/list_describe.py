@@ -42,8 +42,7 @@ SUBSCHEMA_KEYWORDS: Final = frozenset(
 COMBINATORS: Final = frozenset({"anyOf", "oneOf", "allOf"})
 """Subschemas for the value itself: one of them contains the text of a parameter that may be null."""
 
-LIST = "list_available_tools"
-_, DESCRIBE, CALL, _ = STYLES["list-describe"]
+LIST, DESCRIBE, CALL = STYLES["list-describe"].metas
 
 
 def list_describe(context: StyleContext) -> MetaStyle:
@@ -71,9 +70,10 @@ def list_describe(context: StyleContext) -> MetaStyle:
             READ_ONLY_ANNOTATIONS,
             _Description(context).answer,
         ),
-        call_meta(context, CALL, "arguments", description=f"Run a tool described by {DESCRIBE}"),
+        call_meta(context, CALL, "arguments", description=f"Run a tool described by {context.shown(DESCRIBE)}"),
     )
-    return MetaStyle(context, metas, runner=lambda _: CALL, arguments_key="arguments", allows_hidden=True)
+    call = context.shown(CALL)
+    return MetaStyle(context, metas, runner=lambda _: call, arguments_key="arguments", allows_hidden=True)
 
 
 class _Listing:

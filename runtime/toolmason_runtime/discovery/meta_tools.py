@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -18,6 +18,7 @@ from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
+from toolmason_runtime.shared.shown_names import ShownNames, meta_name
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.shared.values.wording import call_json, disabled
 from toolmason_runtime.wire.results import WireResult
@@ -69,12 +70,25 @@ class Style(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StyleContext:
-    """The data of a style. `expect` is called with the tool that the model will probably call next."""
+    """The data of a style.
+
+    `expect` is called with the tool that the model will probably call next; `names` are those that the client sees.
+    """
 
     catalogue: Catalogue
     selection: Selection
     index: ToolIndex
     expect: Callable[[ToolEntry], None]
+    names: ShownNames
+
+    def shown(self, name: str) -> str:
+        """Return the name that the client sees for a tool, an alias or a meta-tool."""
+        return self.names.shown(name)
+
+    def meta_name(self, meta_tool: str) -> str:
+        """Return the bare name of a meta-tool; it differs from `meta_tool` if a tool has that name."""
+        tools = {**self.catalogue["tools"], **dict.fromkeys(_aliases(self.catalogue))}
+        return meta_name(meta_tool, tools, self.catalogue["discovery"]["prefix"])
 
     @property
     def pinned_names(self) -> list[str]:
@@ -83,13 +97,15 @@ class StyleContext:
         return discovery.get("pins", {}).get(self.selection.style, discovery["pinned"])
 
     def pinned(self, *, is_brief: bool) -> list[WireTool]:
-        """Return the visible tools of `pinned_names`, under these names.
+        """Return the visible tools of `pinned_names`, under these names as the client sees them.
 
         A brief tool has its summary as description and no output schema: no client needs that schema for a call.
         """
         entries = ((name, self.index.get(name)) for name in self.pinned_names)
         tools = [(_brief(entry) if is_brief else entry["tool"]) | {"name": name} for name, entry in entries if entry]
-        return [with_meta(listed_tool(tool), ALWAYS_LOAD, value=True) for tool in tools]
+        return [
+            with_meta(listed_tool(tool) | {"name": self.shown(tool["name"])}, ALWAYS_LOAD, value=True) for tool in tools
+        ]
 
     def pinned_name(self, entry: ToolEntry) -> str:
         """Return the name under which a tool is listed; empty if it is not pinned."""
@@ -122,7 +138,10 @@ class StyleContext:
 
 @dataclass(frozen=True, slots=True)
 class MetaTool:
-    """A tool about tools. `answer` gets a value for each of `parameters`; it may raise a `ToolError`."""
+    """A tool about tools. `answer` gets a value for each of `parameters`; it may raise a `ToolError`.
+
+    `name` is its bare name.
+    """
 
     name: str
     description: str
@@ -130,10 +149,10 @@ class MetaTool:
     annotations: Mapping[str, bool]
     answer: Callable[[dict[str, Any], Run], Awaitable[WireResult]]
 
-    def to_wire(self) -> WireTool:
-        """Return the MCP wire form."""
+    def to_wire(self, name: str) -> WireTool:
+        """Return the MCP wire form under a name."""
         return {
-            "name": self.name,
+            "name": name,
             "description": self.description,
             "inputSchema": input_schema(self.parameters),
             "annotations": dict(self.annotations),
@@ -144,8 +163,8 @@ class MetaTool:
 class MetaStyle:
     """Lists the meta-tools, then the pinned tools.
 
-    `runner` returns the name of the meta-tool that runs a hidden tool, and `arguments_key` is its parameter with the
-    arguments. With `allows_hidden`, hidden tools can also be called directly. `brief_pins`: a meta-tool returns the
+    `runner` returns the shown name of the meta-tool that runs a hidden tool, and `arguments_key` is its parameter with
+    the arguments. With `allows_hidden`, hidden tools can also be called directly. `brief_pins`: a meta-tool returns the
     description of a pinned tool.
     """
 
@@ -164,7 +183,10 @@ class MetaStyle:
         self._runner = runner
         self._arguments_key = arguments_key
         self._allows_hidden = allows_hidden
-        self._listed = [*(meta.to_wire() for meta in metas), *context.pinned(is_brief=brief_pins)]
+        self._listed = [
+            *(meta.to_wire(context.shown(meta.name)) for meta in metas),
+            *context.pinned(is_brief=brief_pins),
+        ]
 
     @property
     def index(self) -> ToolIndex:
@@ -195,7 +217,7 @@ class MetaStyle:
     def call_of(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return a call of the tool, with a meta-tool unless it is pinned."""
         if name := self._context.pinned_name(entry):
-            return name, arguments
+            return self._context.shown(name), arguments
         return self._runner(entry), {"tool_name": entry["tool"]["name"], self._arguments_key: dict(arguments)}
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
@@ -224,7 +246,12 @@ class MetaStyle:
             example = next((example["arguments"] for example in entry["examples"]), None)
             inner = sample(schema | {"type": "object"}, schema) if example is None else example
             call = {"tool_name": entry["tool"]["name"], self._arguments_key: inner}
-        return call_json(meta.name, corrected(arguments, wrong, meta.to_wire()["inputSchema"], [call]))
+        shown = self._context.shown(meta.name)
+        return call_json(shown, corrected(arguments, wrong, meta.to_wire(shown)["inputSchema"], [call]))
+
+
+def _aliases(catalogue: Catalogue) -> Iterator[str]:
+    return (alias for entry in catalogue["tools"].values() for alias in entry.get("aliases", ()))
 
 
 def _brief(entry: ToolEntry) -> WireTool:

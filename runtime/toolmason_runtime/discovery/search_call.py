@@ -51,8 +51,9 @@ SEARCH_PARAMETERS = {
 def search_call(context: StyleContext) -> MetaStyle:
     """Return the style with `search`, `call` and, if the manifest has `split_calls`, `call_read`."""
     discovery = context.catalogue["discovery"]
-    _, search, call, call_read = (name.format(discovery["prefix"]) for name in STYLES["search-call"])
-    call_tools = _CallTools(call, call_read if discovery["split_calls"] else call)
+    search, call, call_read = map(context.meta_name, STYLES["search-call"].metas)
+    call_any = context.shown(call)
+    call_tools = _CallTools(call_any, context.shown(call_read) if discovery["split_calls"] else call_any)
     # Clients ask for approval of `call` as soon as one tool writes, so models must prefer `call_read`.
     has_writers = discovery["split_calls"] and not all(map(is_read_only, context.index.tools.values()))
     description = f"Run a {'tool that writes' if has_writers else 'found tool'}"
@@ -61,13 +62,13 @@ def search_call(context: StyleContext) -> MetaStyle:
         call_meta(context, call, "args", description=description),
     ]
     if discovery["split_calls"]:
-        metas.append(_call_read(context, call_read, call))
+        metas.append(_call_read(context, call_read, call_any))
     return MetaStyle(context, metas, runner=call_tools.for_tool, arguments_key="args")
 
 
 @dataclass(frozen=True, slots=True)
 class _CallTools:
-    """The names of the meta-tools that run any tool, and read-only ones."""
+    """The names that the client sees of the meta-tools that run any tool, and read-only ones."""
 
     call_any: str
     call_read: str
@@ -115,6 +116,7 @@ class _Search:
     def __init__(self, context: StyleContext, name: str, call_tools: _CallTools) -> None:
         self._context = context
         self._name = name
+        self._shown_name = context.shown(name)
         self._call_tools = call_tools
 
     def meta(self) -> MetaTool:
@@ -147,7 +149,7 @@ class _Search:
             "total_tools": len(self._index.tools),
             "total_matches": len(groups),
             **_next_page(len(groups), offset, len(page)),
-            "hint": f"Call {self._name} with a query or a category to get tools with their arguments.",
+            "hint": f"Call {self._shown_name} with a query or a category to get tools with their arguments.",
         }
 
     def _results(self, hits: Sequence[Hit], limit: int, offset: int, *, is_full: bool) -> dict[str, Any]:

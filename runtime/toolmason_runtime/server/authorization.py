@@ -32,6 +32,8 @@ from toolmason_runtime.server.sdk import principal_of
 from toolmason_runtime.shared.catalogue import AuthEntry, Catalogue, ToolEntry
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.selection import is_enabled
+from toolmason_runtime.shared.shown_names import bare_name, meta_name
+from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.transports.framing import REFUSE
 from toolmason_runtime.transports.http_access import AccessError, Authorize
 
@@ -127,8 +129,11 @@ class _Authorization:
         self, catalogue: Catalogue, tools: Mapping[str, ToolEntry], auth: AuthSettings, verifier: AccessTokens
     ) -> None:
         prefix = catalogue["discovery"]["prefix"]
-        self._runners = {f"{prefix}call", f"{prefix}call_read", "call_tool"} - catalogue["tools"].keys()
-        """The meta-tools that run a tool."""
+        self._prefix = prefix
+        calls = {name for style in STYLES.values() for name in (style.call, style.call_read) if name}
+        self._runners = {meta_name(name, catalogue["tools"], prefix) for name in calls}
+        """The bare names of the meta-tools that run a tool."""
+        self._names = {*self._runners, *tools}
         self._tools = tools
         self._verifier = verifier
         self._scopes = auth.required_scopes or []
@@ -179,10 +184,15 @@ class _Authorization:
 
     def _called_tool(self, params: Mapping[str, Any]) -> ToolEntry | None:
         """Return the tool of a call, perhaps through a meta-tool; None for one that needs no scope."""
-        name, arguments = params.get("name"), params.get("arguments")
+        name, arguments = self._called_name(params), params.get("arguments")
         if name in self._runners and isinstance(arguments, dict):
             name = arguments.get("tool_name")
         return self._tools.get(name.strip()) if isinstance(name, str) else None
+
+    def _called_name(self, params: Mapping[str, Any]) -> Any:
+        """Return the name in the parameters of a call, without the prefix."""
+        name = params.get("name")
+        return bare_name(name, self._prefix, self._names) if isinstance(name, str) else name
 
     def _insufficient_scope(self, message: JSONRPCRequest, entry: ToolEntry, principal: Principal | None) -> Response:
         """Return the response of RFC 6750, section 3.1. Its `scope` also has the granted scopes: none is lost."""
@@ -209,7 +219,7 @@ class _Authorization:
     ) -> None:
         """Add the refused call to the line of its request in the audit log."""
         params = message.params or {}
-        name, arguments = params.get("name"), params.get("arguments")
+        name, arguments = self._called_name(params), params.get("arguments")
         events.note(
             **of_principal(principal), request=message.id, tool=entry["tool"]["name"], arguments=arguments or {}
         )

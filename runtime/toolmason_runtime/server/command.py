@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -102,6 +102,16 @@ class Command:
             return subcommand(list(argv[1:]))
         try:
             args = self._parsed(argv)
+        except (argparse.ArgumentError, ValueError) as error:
+            return self._usage_error(error)
+        if args.prefix is None:
+            return self.serve(args, opened)
+        catalogue: Catalogue = {**self.catalogue, "discovery": {**self.catalogue["discovery"], "prefix": args.prefix}}
+        return replace(self, catalogue=catalogue).serve(args, opened)
+
+    def serve(self, args: argparse.Namespace, opened: Opened | None = None) -> int:
+        """Serve with the parsed arguments and return the exit code."""
+        try:
             selection = self._selection(args)
             programs = self._programs(args)
         except (argparse.ArgumentError, ValueError) as error:

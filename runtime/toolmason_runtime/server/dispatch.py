@@ -19,13 +19,14 @@ from toolmason_runtime.calls.binding import Binding, exclusive_import
 from toolmason_runtime.calls.call import Context, InputRequired, Method, ServerInfo, ToolCall
 from toolmason_runtime.calls.registry import deprecation_text
 from toolmason_runtime.calls.secrets import mask
-from toolmason_runtime.discovery import style_for
+from toolmason_runtime.discovery import Style, style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.lifespan import Lifespan
 from toolmason_runtime.server.preparation import Preparation
 from toolmason_runtime.shared.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool, has_programs
+from toolmason_runtime.shared.current_client import current_client, enter_client, leave_client
 from toolmason_runtime.shared.errors import (
     INTERNAL,
     INVALID_ARGUMENT,
@@ -37,7 +38,10 @@ from toolmason_runtime.shared.errors import (
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.rankers import lazy_ranker
 from toolmason_runtime.shared.selection import Selection, is_enabled
+from toolmason_runtime.shared.shown_names import ShownNames, bare_name, is_prefixed, meta_name
+from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.shared.values.wording import call_json, call_text, disabled
+from toolmason_runtime.wire.end_line import with_end_line
 from toolmason_runtime.wire.json_boundary import refused_arguments
 from toolmason_runtime.wire.paging import page_of
 from toolmason_runtime.wire.resource_updates import ResourceUpdates
@@ -99,7 +103,9 @@ class Dispatcher:
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options, load_options)
         modules = [*self._lifespan.modules, "toolmason_runtime.chunks.store", *prepare_modules]
         ranker = catalogue["discovery"].get("ranker")
-        self._style = style_for(
+        self._prefix = catalogue["discovery"]["prefix"]
+        self._make_style = partial(
+            style_for,
             catalogue,
             self._selection,
             load_index,
@@ -107,6 +113,7 @@ class Dispatcher:
             ranker=lazy_ranker(ranker) if ranker else None,
             expect=Preparation(self._prepare_tool, modules, prepare_after_s).expect,
         )
+        self._styles = {"": self._make_style()}
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._tools: dict[str, _Tool] = {}
         self.updates = ResourceUpdates()
@@ -123,14 +130,41 @@ class Dispatcher:
         """The catalogue's entry of the server."""
         return self._catalogue["server"]
 
-    @cached_property
-    def listed(self) -> Mapping[str, WireTool]:
-        """All tools that `tools/list` returns, by name. Constant for the process."""
-        return {tool["name"]: tool for tool in self._style.listed()}
+    def listed_tool(self, name: str) -> WireTool | None:
+        """Return a tool of `tools/list` by either form of its name; None without one."""
+        return self.listed.get(self._bare_name(name))
 
     @cached_property
-    def _listed_tools(self) -> list[WireTool]:
-        return list(self.listed.values())
+    def listed(self) -> Mapping[str, WireTool]:
+        """All tools that `tools/list` returns, by their bare names. Constant for the process."""
+        return {tool["name"]: tool for tool in self._styles[""].listed()}
+
+    def names_for(self, client_name: str) -> ShownNames:
+        """Return the names that a client sees, from its `clientInfo.name`."""
+        return self._shown_names if is_prefixed(client_name) else ShownNames()
+
+    @cached_property
+    def _shown_names(self) -> ShownNames:
+        return ShownNames(self._prefix, self._bare_names)
+
+    @cached_property
+    def _bare_names(self) -> frozenset[str]:
+        """The names of all tools, their aliases and the meta-tools."""
+        metas = STYLES[self._selection.style].metas
+        own = {FETCH_CHUNK, *self._catalogue["tools"], *self._aliases}
+        return frozenset({*own, *(meta_name(meta, own, self._prefix) for meta in metas)})
+
+    def _bare_name(self, name: str) -> str:
+        return bare_name(name, self._prefix, self._bare_names)
+
+    @property
+    def _style(self) -> Style:
+        """The discovery style, with the names that the client of this request sees; bare ones outside of a request."""
+        client = current_client()
+        prefix = "" if client is None or client.prefixes else self._prefix
+        if prefix not in self._styles:
+            self._styles[prefix] = self._make_style(names=self._shown_names, index=self._styles[""].index)
+        return self._styles[prefix]
 
     async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
@@ -138,6 +172,13 @@ class Dispatcher:
         Raises:
             MethodError: the request is invalid.
         """
+        token = enter_client(context.client_name)
+        try:
+            return await self._answer(method, params, context)
+        finally:
+            leave_client(token)
+
+    async def _answer(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         if method not in self.methods:
             raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
         if (log := events.active()) is not None:
@@ -168,10 +209,11 @@ class Dispatcher:
         return methods
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
-        return page_of("tools", self._listed_tools, params.get("cursor"), self.server["page_size"])
+        return page_of("tools", self._style.listed(), params.get("cursor"), self.server["page_size"])
 
     async def _call_tool(self, params: Mapping[str, Any], context: Context) -> WireResult:
         name, arguments = _call_params(params)
+        name = self._bare_name(name)
         problems = refused_arguments(params)
         return await (self._reject(name, problems) if problems else self._call(name, arguments, context))
 
@@ -189,7 +231,7 @@ class Dispatcher:
 
         if self._style.is_meta_tool(name):
             events.note(via=name, kind="meta")
-            return await _as_result(name, self._style.call(name, arguments, run))
+            return _without_repetition(await _as_result(name, self._style.call(name, arguments, run)))
         resolved = self._resolve_direct_name(name)
         if resolved != name:
             events.note(alias=name)
@@ -265,7 +307,8 @@ class Dispatcher:
         return with_notes(await _as_result(name, work, as_json=as_json), (*notes, *validated.notes))
 
     async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
-        return tool.results.to_wire(await tool.binding.result(arguments, await self._new_call(name, context)))
+        result = tool.results.to_wire(await tool.binding.result(arguments, await self._new_call(name, context)))
+        return with_end_line(result, is_whole="upstream" in self._entry(name))
 
     async def _new_call(self, name: str, context: Context) -> ToolCall:
         if self.before_handler is not None:
@@ -322,6 +365,17 @@ class Dispatcher:
             f"{self.server['package']}.{module}.bindings"
         ).BINDINGS
         return bindings[name]
+
+
+def _without_repetition(result: WireResult) -> WireResult:
+    """Return a result of a meta-tool, which has no output schema, without the structure that its text repeats.
+
+    Only for clients that show both to their model.
+    """
+    client = current_client()
+    if client is None or not client.repeats_structure:
+        return result
+    return {key: value for key, value in result.items() if key != "structuredContent"}
 
 
 def _authorized(entry: ToolEntry, arguments: dict[str, Any], context: Context) -> tuple[dict[str, Any], Sequence[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,6 +14,7 @@ from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.server.option_types import parse_value
 from toolmason_runtime.server.options import OptionSpec
 from toolmason_runtime.shared.catalogue import Catalogue, has_programs
+from toolmason_runtime.shared.shown_names import MAX_PREFIX_CHARS
 from toolmason_runtime.shared.styles import STYLES
 
 SERVE: Final = "serve"
@@ -24,6 +26,7 @@ LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 LOG_FORMATS: Final = ("text", "json")
 DEFAULT_LOG_LEVEL: Final = "warning"
 MAX_PORT: Final = 65_535
+_PREFIX: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class Flag(NamedTuple):
@@ -34,7 +37,7 @@ class Flag(NamedTuple):
     group: str
     """Title of its group in `--help`; empty for the first one."""
     help: str
-    """A text for `argparse`, in which `{style}`, `{categories}` and `{audit}` are filled in for the server."""
+    """A text for `argparse`; `{style}`, `{prefix}`, `{categories}` and `{audit}` are filled in for the server."""
     settings: Mapping[str, Any]
     """Further arguments of `ArgumentParser.add_argument`."""
     exists: Callable[[Catalogue], bool] = lambda _: True
@@ -75,6 +78,7 @@ def make_parser(
     parser.add_argument("--version", action="version", version=f"{prog} {version}")
     values = {
         "style": catalogue["discovery"]["style"],
+        "prefix": catalogue["discovery"]["prefix"] or "none",
         "categories": ", ".join(catalogue["categories"]),
         "audit": audit_variable(prog),
     }
@@ -169,6 +173,14 @@ def _names(value: str) -> tuple[str, ...]:
     return names
 
 
+def _prefix(value: str) -> str:
+    if len(value) <= MAX_PREFIX_CHARS and (not value or _PREFIX.fullmatch(value)):
+        return value
+    raise argparse.ArgumentTypeError(
+        f"expected at most {MAX_PREFIX_CHARS} letters, digits and underscores after a first letter, got {value!r}"
+    )
+
+
 def _port(value: str) -> int:
     try:
         if 0 <= (port := int(value)) <= MAX_PORT:
@@ -249,6 +261,13 @@ FLAGS: Final = (
         "do not serve slash commands as prompts, for clients that have their files",
         _SWITCH,
         _has_command_prompts,
+    ),
+    Flag(
+        "--prefix",
+        TOOLS,
+        "prefix of the tools' names, such as `home_`, in clients that add none themselves; an empty one for none"
+        " (default: {prefix})",
+        {"type": _prefix, "metavar": "PREFIX"},
     ),
     Flag("--toolsets", TOOLS, "serve only these categories, from {categories}", {"type": _names, "metavar": "A,B"}),
     Flag("--http", _HTTP, "serve streamable HTTP instead of stdio", _SWITCH),

@@ -40,11 +40,11 @@ from toolmason_runtime.shared.server_info import server_info
 from toolmason_runtime.wire.requests import DEFAULT_LEVEL
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="public")
-"""The lists are constant for the process and the same for every client."""
-LISTS: Final[tuple[CacheableMethod, ...]] = (
-    *("server/discover", "tools/list", "prompts/list"),
-    *("resources/list", "resources/templates/list"),
-)
+"""Lists of resources are constant for the process and the same for every client."""
+CLIENT_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="private")
+"""The names of tools, also in texts, depend on the client."""
+LISTS: Final[tuple[CacheableMethod, ...]] = ("resources/list", "resources/templates/list")
+CLIENT_LISTS: Final[tuple[CacheableMethod, ...]] = ("server/discover", "tools/list", "prompts/list")
 METHODS: Final[Mapping[str, type[BaseModel]]] = {
     "tools/list": types.PaginatedRequestParams,
     "tools/call": types.CallToolRequestParams,
@@ -75,7 +75,11 @@ def sdk_server(
     server = _Server(
         **dict(types.Implementation.model_validate(server_info(dispatcher.server))),
         instructions=dispatcher.server["instructions"] or None,
-        cache_hints={**dict.fromkeys(LISTS, LIST_CACHE_HINT), "resources/read": CacheHint()},
+        cache_hints={
+            **dict.fromkeys(LISTS, LIST_CACHE_HINT),
+            **dict.fromkeys(CLIENT_LISTS, CLIENT_CACHE_HINT),
+            "resources/read": CacheHint(),
+        },
         lifespan=_ConnectionCounter(dispatcher).lifespan,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
@@ -286,6 +290,6 @@ class _Response(BaseModel):
 
 
 def _input_schema(dispatcher: Dispatcher, name: str) -> Mapping[str, Any] | None:
-    tool = dispatcher.listed.get(name)
+    tool = dispatcher.listed_tool(name)
     schema: Mapping[str, Any] | None = tool["inputSchema"] if tool else None
     return schema

@@ -1,8 +1,8 @@
-"""Maximum size of one answer that every client passes to its model completely.
+"""Maximum size of one answer that the client passes to its model completely.
 
-Clients measure the JSON text of a result, in which quotes, line breaks and control characters are escaped. Limits of
-four clients: 50,000 characters (Claude Code), 51,200 bytes (opencode), 40,000 characters (Gemini CLI) and 10,000 tokens
-(Codex). Longer answers lose their middle or end, often silently.
+Clients measure the JSON text of a result, in which quotes, line breaks and control characters are escaped. Longer
+answers lose their middle or end, often silently. The limits of known clients are in `clients.toml` of the toolkit; an
+unknown client gets the size that all of them pass on.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
+from toolmason_runtime.shared.current_client import current_client
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 VARIABLE: Final = "TOOLMASON_MAX_ANSWER_CHARS"
 """Environment variable of generated servers: the maximum size of one answer."""
 DEFAULT_SIZE: Final = 36_000
-"""Characters of one serialised answer, or tokens times `CHARACTERS_PER_TOKEN`."""
+"""Characters of one serialised answer, or tokens times `CHARACTERS_PER_TOKEN`, whatever more a client accepts."""
 MIN_SIZE: Final = 4_000
 MAX_SIZE: Final = 500_000
 """The largest value of `anthropic/maxResultSizeChars` that Claude Code accepts."""
@@ -34,11 +35,16 @@ _PIECE: Final = 256
 
 
 def max_answer_size(environ: Mapping[str, str] | None = None) -> int:
-    """Return the maximum size of one answer; an invalid or out-of-range value is ignored."""
+    """Return the maximum size of one answer: that of the environment, else of the client of this request.
+
+    An invalid or out-of-range value is ignored. Outside of a request, the client accepts `DEFAULT_SIZE`.
+    """
+    client = current_client()
+    default = DEFAULT_SIZE if client is None else min(client.answer_size, DEFAULT_SIZE)
     value = (os.environ if environ is None else environ).get(VARIABLE, "").strip()
     if value.isascii() and value.isdecimal() and len(value) <= len(str(MAX_SIZE)):
-        return int(value) if MIN_SIZE <= int(value) <= MAX_SIZE else DEFAULT_SIZE
-    return DEFAULT_SIZE
+        return int(value) if MIN_SIZE <= int(value) <= MAX_SIZE else default
+    return default
 
 
 def text_budget(environ: Mapping[str, str] | None = None) -> int:

@@ -69,7 +69,7 @@ class ServerEntry(TypedDict):
     audit: NotRequired[AuditEntry]
     """The audit log; absent without one."""
     tool_timeouts: NotRequired[dict[str, float]]
-    """Seconds that clients wait for a tool, by the name in `clientInfo`; absent if none is known."""
+    """Seconds that clients wait for a tool, by the name in `clientInfo`, if the manifest changes them; else absent."""
     prompt_syntax: NotRequired[dict[str, PromptSyntax]]
     """Syntax with an effect in prompts, by the client's name in `clientInfo`; absent without prompts."""
     handlers: NotRequired[str]
@@ -90,6 +90,7 @@ class DiscoveryEntry(TypedDict):
 
     style: str
     prefix: str
+    """Prefix of the names of tools in clients that add none; empty for none."""
     pinned: list[str]
     """Tools or aliases listed after the meta-tools."""
     page_tokens: int

@@ -10,10 +10,12 @@ CLASSIC: Final = "classic"
 
 
 class StyleFacts(NamedTuple):
-    """The meta-tools of a style that others name. `{}` is the `prefix` of `[discovery]`."""
+    """The meta-tools of a style, by their bare names."""
 
     module: str
     """Module of `toolmason_runtime.discovery` with the function of the same name that creates the style."""
+    metas: tuple[str, ...] = ()
+    """All of them, in the order of their list."""
     describe: str = ""
     """Describes the parameters of an unlisted tool."""
     call: str = ""
@@ -23,9 +25,21 @@ class StyleFacts(NamedTuple):
 
 
 STYLES: Final[Mapping[str, StyleFacts]] = {
-    "search-call": StyleFacts("search_call", describe="{}search", call="{}call", call_read="{}call_read"),
-    "list-describe": StyleFacts("list_describe", describe="get_tool_description", call="call_tool"),
-    "discover-schema": StyleFacts("discover_schema", describe="get_tool_schema", call="call_tool"),
+    "search-call": StyleFacts(
+        "search_call", ("search", "call", "call_read"), describe="search", call="call", call_read="call_read"
+    ),
+    "list-describe": StyleFacts(
+        "list_describe",
+        ("list_available_tools", "get_tool_description", "call_tool"),
+        describe="get_tool_description",
+        call="call_tool",
+    ),
+    "discover-schema": StyleFacts(
+        "discover_schema",
+        ("discover_tools", "get_tool_schema", "call_tool"),
+        describe="get_tool_schema",
+        call="call_tool",
+    ),
     CLASSIC: StyleFacts("classic"),
 }
 """Name in the manifest -> facts. The first one is the default."""

@@ -29,6 +29,7 @@ from toolmason_runtime.calls.call import ServerInfo, ToolCall, can_elicit
 from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.shared.answer_size import text_budget
 from toolmason_runtime.shared.budget import MESSAGE
+from toolmason_runtime.shared.client_profiles import TOOLMASON
 from toolmason_runtime.shared.errors import MethodError, ToolError
 from toolmason_runtime.shared.specs.pins import Listing, compare
 from toolmason_runtime.shared.specs.upstream import Upstream
@@ -253,7 +254,9 @@ class Connection:
         info = call.find_state(ServerInfo)
         callbacks: dict[str, Any] = {"sampling_callback": self._sample}
         if info is not None:
-            callbacks["client_info"] = types.Implementation(name=info.name, version=info.version)
+            # An upstream of this project lists bare names for the first word.
+            name = f"{TOOLMASON} ({info.name})"
+            callbacks["client_info"] = types.Implementation(name=name, title=info.name, version=info.version)
         declared = _capabilities(self.upstream, call)
         if declared["elicitation"] is not None:
             callbacks["elicitation_callback"] = self._elicit

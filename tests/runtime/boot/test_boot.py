@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from oracle import LEGACY, MODERN
 from stdio_peer import PATIENCE_S, Peer
+from toolmason_runtime.calls.dispatcher import KnownClient
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.shared.opening import CATALOGUE, CLASSIC, DEFAULT, NO_COMMANDS, OPENING
@@ -37,7 +38,7 @@ ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-CLIENT = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+CLIENT = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "1"}}
 CHECK = """
 
 def check_setup() -> list[str]:
@@ -169,18 +170,20 @@ def test_prepared_lists_are_those_of_the_dispatcher(package: Path) -> None:
         prepared = _prepared(str(package), variant)
         assert prepared is not None
         assert prepared["methods"] == list(dispatcher.methods)
-        for meta in ({}, {"_meta": ENVELOPE}):
+        for client, meta in (("", {}), ("claude-code", {}), ("", {"_meta": ENVELOPE})):
             opening, session = _Opening(prepared, ""), Session(dispatcher.server, dispatcher.methods)
             opening._session.is_ready = session.is_ready = True
+            if client:
+                opening._session.answer("initialize", {**CLIENT, "clientInfo": {"name": client, "version": "1"}})
             for method in (method for method in dispatcher.methods if method.endswith("/list")):
                 session.check(method, meta)
-                expected = encode_result(1, session.complete(method, listed(dispatcher, method)))
+                expected = encode_result(1, session.complete(method, listed(dispatcher, method, client)))
                 line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": meta}).encode()
                 assert opening._response(line) == expected
 
 
-def listed(dispatcher: Dispatcher, method: str) -> Any:
-    work = dispatcher.dispatch(method, {}, None)  # type: ignore[arg-type]
+def listed(dispatcher: Dispatcher, method: str, client: str) -> Any:
+    work = dispatcher.dispatch(method, {}, KnownClient(client))  # type: ignore[arg-type]
     with pytest.raises(StopIteration) as done:
         work.send(None)
     return done.value.value
@@ -197,7 +200,7 @@ DAMAGES = {
     "a list was edited": (OPENING, edited),
     "it has no answers": (OPENING, lambda _: b"{}\n"),
     "the catalogue is newer": (CATALOGUE, edited),
-    "its form is newer": (OPENING, lambda text: signed(text.replace(b'"format": 1,', b'"format": 2,'))),
+    "its form is newer": (OPENING, lambda text: signed(text.replace(b'"format": 2,', b'"format": 3,'))),
 }
 
 

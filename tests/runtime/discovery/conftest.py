@@ -14,6 +14,7 @@ from toolmason_runtime.discovery import Style, style_for
 from toolmason_runtime.shared.catalogue import Catalogue, ExampleEntry, ToolEntry
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.selection import Selection, visible_tools
+from toolmason_runtime.shared.shown_names import ShownNames
 
 from toolmason.catalogue.search_index import build_index
 
@@ -312,8 +313,8 @@ def make_index() -> MakeIndex:
 
 @pytest.fixture
 def desk() -> MakeDesk:
-    def make(catalogue: Catalogue, style: str, **selected: Any) -> Desk:
+    def make(catalogue: Catalogue, style: str, names: ShownNames | None = None, **selected: Any) -> Desk:
         selection = Selection(style, **selected)
-        return Desk(style_for(catalogue, selection, lambda: dict(build_index(catalogue))))
+        return Desk(style_for(catalogue, selection, lambda: dict(build_index(catalogue)), names=names))
 
     return make

@@ -9,6 +9,7 @@ import pytest
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.shown_names import ShownNames
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.shared.values.wording import call_text
 
@@ -522,12 +523,22 @@ def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalo
 
 
 def test_the_prefix_is_before_all_names(catalogue: Catalogue, desk: MakeDesk) -> None:
-    catalogue["discovery"]["prefix"] = "desk_"
-    server = desk(catalogue, "search-call")
+    server = desk(catalogue, "search-call", ShownNames("desk_"))
 
     assert server.listed() == ["desk_search", "desk_call", "desk_call_read"]
-    assert "desk_call" in server.ask("desk_search", query="commit")["hint"]
-    assert "`desk_call`" in server.refusal("desk_call_read", tool_name="git_commit")
+    assert "desk_call" in server.ask("search", query="commit")["hint"]
+    assert "`desk_call`" in server.refusal("call_read", tool_name="git_commit")
+    assert server.ask("search")["hint"].startswith("Call desk_search ")
+
+
+def test_a_meta_tool_with_the_name_of_a_tool_has_the_prefix_of_the_manifest(
+    catalogue: Catalogue, desk: MakeDesk
+) -> None:
+    catalogue["discovery"]["prefix"] = "desk_"
+    tool = catalogue["tools"]["search_files"]
+    catalogue["tools"]["search"] = {**tool, "tool": {**tool["tool"], "name": "search"}}
+
+    assert desk(catalogue, "search-call").listed() == ["desk_search", "call", "call_read"]
 
 
 @pytest.mark.parametrize("arguments", [{"query": "zzzqqq"}, {"query": "?!"}, {"category": "nonexistent"}])

@@ -52,7 +52,7 @@ def post(address: str, headers: dict[str, str], path: str = "/mcp") -> int:
     params: dict[str, Any] = {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
-        "clientInfo": {"name": "x", "version": "0"},
+        "clientInfo": {"name": "toolmason", "version": "0"},
     }
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -105,7 +105,7 @@ class RawClient:
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": version,
         }
-        self._about: dict[str, Any] = {"protocolVersion": version, "clientInfo": {"name": "x", "version": "0"}}
+        self._about: dict[str, Any] = {"protocolVersion": version, "clientInfo": {"name": "toolmason", "version": "0"}}
         self._is_modern = version == MODERN
         if not self._is_modern:
             params = {**self._about, "capabilities": {"elicitation": {}}}

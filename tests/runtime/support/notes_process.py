@@ -18,9 +18,13 @@ from mcp.client.auth import TokenStorage
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from mcp.types import Implementation
 
 PATIENCE_S = 30.0
 Environment = dict[str, str]
+
+ABOUT = Implementation(name="toolmason", version="1")
+"""A client that sees bare names."""
 
 
 @dataclass
@@ -55,7 +59,7 @@ class Notes:
         headers = {"Authorization": f"Bearer {token}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http,
-            Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode, client_info=ABOUT) as client,
         ):
             yield client
 
@@ -65,14 +69,14 @@ class Notes:
         provider = ClientCredentialsOAuthProvider(self.url, Storage(), name, name, issuer=self.issuer.url)
         async with (
             httpx2.AsyncClient(auth=provider, timeout=PATIENCE_S) as http,
-            Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode, client_info=ABOUT) as client,
         ):
             yield client
 
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+    "io.modelcontextprotocol/clientInfo": {"name": "toolmason", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
 }
 

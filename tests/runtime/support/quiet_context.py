@@ -16,7 +16,7 @@ class QuietContext:
     operation_id = "1"
     is_local = True
     principal = None
-    client_name = ""
+    client_name = "toolmason"
     is_modern = False
     answered = ()
     has_progress_token = False

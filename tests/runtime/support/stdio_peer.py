@@ -24,7 +24,8 @@ Message = dict[str, Any]
 class Peer:
     """A client of `command` in the era of `version`. `capabilities` are what it says it can do.
 
-    `name` is the name in its `clientInfo`; empty sends none in 2026-07-28, which does not require it.
+    `name` is the name in its `clientInfo`, by default one that sees bare names; empty sends none in 2026-07-28, which
+    does not require it.
     `env` is added to the environment of this process, or is all of it without `inherit`.
     """
 
@@ -34,7 +35,7 @@ class Peer:
         version: str,
         *,
         capabilities: Mapping[str, Any] | None = None,
-        name: str = "",
+        name: str = "toolmason",
         env: Mapping[str, str] | None = None,
         inherit: bool = True,
         cwd: str | None = None,

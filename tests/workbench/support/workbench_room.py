@@ -55,7 +55,8 @@ class Client:
     operation_id: str = "1"
     is_local: bool = True
     principal: None = None
-    client_name: str = ""
+    client_name: str = "toolmason"
+    """One that gets long answers."""
     is_modern: bool = False
     answered: tuple[str, ...] = ()
     has_progress_token: bool = True
@@ -81,6 +82,9 @@ class Client:
         return {"roots": self.roots}
 
 
+END = "[end of this answer"
+
+
 @dataclass
 class Answer:
     """A tool result, for people."""
@@ -93,6 +97,16 @@ class Answer:
 
     @property
     def texts(self) -> list[str]:
+        """All texts but the last line of a long answer."""
+        return [text for text in self._all_texts if not text.startswith(END)]
+
+    @property
+    def end(self) -> str:
+        """The last line of a long answer; empty without one."""
+        return next((text for text in self._all_texts[-1:] if text.startswith(END)), "")
+
+    @property
+    def _all_texts(self) -> list[str]:
         return [block["text"] for block in self.raw["content"] if block["type"] == "text"]
 
     @property

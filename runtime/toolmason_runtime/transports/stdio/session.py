@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 UNSUPPORTED_VERSION: Final = -32022
 _CONSTANT: Final = {"ttlMs": 3_600_000, "cacheScope": "public"}
-"""Lists are constant for the process and the same for every client."""
+"""Lists of prompts and resources are constant for the process and the same for every client."""
+_OF_CLIENT: Final = {"ttlMs": 3_600_000, "cacheScope": "private"}
+"""The names of tools, also in texts, depend on the client."""
 CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
-    **dict.fromkeys(
-        ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"), _CONSTANT
-    ),
+    **dict.fromkeys(("server/discover", "tools/list", "prompts/list"), _OF_CLIENT),
+    **dict.fromkeys(("resources/list", "resources/templates/list"), _CONSTANT),
     "resources/read": {"ttlMs": 0, "cacheScope": "private"},
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.audit import events
+from toolmason_runtime.calls.dispatcher import KnownClient
 from toolmason_runtime.shared.errors import INTERNAL_ERROR, MethodError
 from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, MalformedError, Wire, decode
 from toolmason_runtime.transports.shutdown import Shutdown, leave
@@ -122,7 +123,8 @@ class SyncPhase:
     def _dispatched(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method not in _METHODS or "requestState" in params:
             raise NeedsLoopError
-        work = self._dispatcher.dispatch(method, params, None)  # type: ignore[arg-type]
+        client = KnownClient(self._session.client_name(params))
+        work = self._dispatcher.dispatch(method, params, client)  # type: ignore[arg-type]  # no handler runs
         try:
             work.send(None)
         except StopIteration as done:
