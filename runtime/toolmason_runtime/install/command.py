@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -28,7 +29,7 @@ from toolmason_runtime.install.clients import (
 from toolmason_runtime.install.commands import NO_COMMAND_PROMPTS, OURS, CommandDirectory, State, command_directory
 from toolmason_runtime.install.configuration import Target, check_entry, installed, located, lost_comments, open_target
 from toolmason_runtime.install.errors import InstallError
-from toolmason_runtime.install.launch import is_ours, launch_command
+from toolmason_runtime.install.launch import is_ours, launch_command, shared_arguments
 
 DONE: Final = 0
 NOT_STARTED: Final = 1
@@ -120,7 +121,9 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str],
             check_entry(target, text, facts.server, {})
             lost = lost_comments(target, text)
         else:
-            launch = launch_command(facts, options.requirement, is_shared=options.scope == PROJECT)
+            shared = project if options.scope == PROJECT else None
+            launch = launch_command(facts, options.requirement, project=shared)
+            arguments = shared_arguments(arguments, shared) if shared else arguments
             _check_encodable([*launch, *arguments])
             entry = client.entry_of([*launch, *arguments], target.entry if ours else {})
             text = installed(target, facts.server, entry, merges=ours)
@@ -230,11 +233,18 @@ def _start(target: Target, facts: InstallFacts, scope: str, project: Path) -> in
     client = target.client
     entry = target.editor.load(files.read(target.path).text)[client.servers][facts.server]
     environ = client.environment(entry, os.environ)
+    command = command_line(entry)
+    if scope == PROJECT and not shutil.which(command[0], path=environ.get("PATH")):
+        sys.stderr.write(
+            f"{client.title} cannot start the server: `{command[0]}` is not on PATH. Everyone who uses the project needs it"
+            " there: install it, for example with `uv tool install` or `pipx install`, or use --from REQUIREMENT.\n"
+        )
+        return NOT_STARTED
     began = time.monotonic()
     try:
         with tempfile.TemporaryDirectory() as empty:
             # A client without projects starts servers outside of them.
-            tools = start.list_tools(command_line(entry), environ, project if client.project else Path(empty))
+            tools = start.list_tools(command, environ, project if client.project else Path(empty))
     except InstallError as error:
         print(f"The server does not start as {client.title} starts it: {error}", file=sys.stderr)
         return NOT_STARTED
