@@ -67,7 +67,7 @@ def is_ours(command: Sequence[str], facts: InstallFacts) -> bool:
 
 def _runs_manifest(command: Sequence[str], facts: InstallFacts) -> bool:
     """Return whether a command line runs the manifest of this server; in the file of a project its path is relative."""
-    if not facts.manifest or list(command[1:2]) != [_RUN] or len(command) < 3:  # noqa: PLR2004  program, run, manifest
+    if not facts.manifest or list(command[1:2]) != [_RUN] or len(command) < 3:
         return False
     manifest = _manifest(facts)
     return manifest == Path(command[2]) or f"/{manifest.as_posix()}".endswith(f"/{command[2].removeprefix('./')}")
