@@ -225,7 +225,7 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str],
         _change_commands(directories, options)
     for comment in edit.lost:
         print(f"The edit removes the comment {printable(comment)}")
-    _write(edit.target, edit.text, _shown(edit.target, edit.entry), dry_run=options.dry_run)
+    _write(edit.target, edit.text, {facts.server, *_shown(edit.target, edit.entry)}, dry_run=options.dry_run)
     if options.uninstall:
         _change_commands(directories, options)
     if options.dry_run:

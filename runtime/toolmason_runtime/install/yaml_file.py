@@ -287,7 +287,7 @@ def _compose(text: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise CannotEditError("PyYAML is needed to edit YAML: pip install pyyaml") from None
+        raise CannotEditError("PyYAML, which finds the entries in YAML, is not installed") from None
     loader: Any = None
     try:
         loader = yaml.SafeLoader(text)

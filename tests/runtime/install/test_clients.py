@@ -205,6 +205,16 @@ def test_each_client_has_a_row() -> None:
     assert len(ROWS) >= 20
 
 
+def test_the_page_lists_each_client_with_its_files() -> None:
+    page = Path(__file__).parents[3].joinpath("docs", "install.md").read_text(encoding="utf-8")
+    table = page.partition("| file of the user |")[2].partition("\n\n")[0]
+    rows: dict[str, str] = dict(re.findall(r"^\| `([a-z-]+)` \| [^|]+ \|(.+)$", table, re.MULTILINE))
+    assert list(rows) == sorted(FACTS.clients)
+    for key, row in ROWS.items():
+        assert f"`{row.project}`" in rows[key] if row.project else "| none |" in rows[key]
+        assert f"`~/{row.user}`" in rows[key] or "VS Code" in rows[key]
+
+
 @pytest.mark.parametrize(("client", "scope"), SCOPES)
 @pytest.mark.parametrize("file", ["new", "existing", "with CRLF"])
 def test_a_server_is_added_once_and_removed_without_a_trace(
@@ -440,6 +450,16 @@ def test_yaml_is_edited_by_lines(before: str, after: str) -> None:
     assert {**removed, "extensions": removed["extensions"] or None} == {"extensions": None, **editor.load(before)} | (
         {} if editor.load(before).get("extensions") else {"extensions": None}
     )
+
+
+def test_without_pyyaml_the_file_stays_and_the_entry_is_printed(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    (home / ".continue").mkdir()
+    assert main(["continue"], package=PACKAGE) == 4
+    assert "PyYAML, which finds the entries in YAML, is not installed\nThis is the entry:\n" in capsys.readouterr().err
+    assert not list((home / ".continue").iterdir())
 
 
 def test_an_entry_in_yaml_is_updated_and_replaced() -> None:
