@@ -67,12 +67,18 @@ class YamlEditor:
         Raises:
             CannotEditError: the file has another layout, such as servers in flow style.
         """
+        is_new = not text.strip()
         for key, value in values.items():
-            if isinstance(value, Mapping):
-                for name, entry in value.items():
-                    text = self._set(text, key, name, entry, merges=True)
-            else:
+            if not isinstance(value, Mapping):
                 text = _appended(text, f"{_scalar(key)}: {_scalar(value)}\n")
+                continue
+            if is_new:  # without PyYAML, too
+                text = _appended(text, f"{_scalar(key)}:\n")
+            for name, entry in value.items():
+                if is_new:
+                    text += self._block(name, entry, _INDENT)
+                else:
+                    text = self._set(text, key, name, entry, merges=True)
         return text
 
     def replace(self, text: str, path: tuple[str, ...], value: Any) -> str:
