@@ -135,7 +135,7 @@ def test_a_model_reads_a_file_with_the_installed_server(
     with serving(model) as url:
         command = set_up(place, url)
         install(place, client)
-        environ = {"CONTINUE_TELEMETRY_ENABLED": "0"} | offline(url)
+        environ = {"CONTINUE_TELEMETRY_ENABLED": "0", **offline(url)}
         run(place, *command, environ=environ)
     assert [name for name in model.tools if name.endswith("call_read")]
     assert ["Hello from the file" in result for result in model.results] == [True]
