@@ -187,12 +187,13 @@ def clients(session: nox.Session) -> None:
     """Run Claude Code, Codex, Gemini CLI and opencode against generated servers, with a scripted model on loopback.
 
     Prints the size of the tools in their requests. `nox -s tests` runs Codex and Gemini CLI only; the others are large.
+    Cline, Continue, Copilot CLI and Qwen Code (Node.js 22) read files that `install` has written.
     """
     session.install(EVERYTHING, *_group("tests"))
     _install_npm_packages(session)
     # Without a lock, which would need the programs for all platforms. Their versions are exact in each package.json.
     _install_npm_packages(session, ROOT / "tests" / "clients", locked=False)
-    tests = [f"tests/clients/test_{name}.py" for name in ("real_clients", "plugins", "starts")]
+    tests = [f"tests/clients/test_{name}.py" for name in ("real_clients", "plugins", "starts", "installed")]
     session.run("pytest", *tests, *session.posargs, env={"TOOLMASON_CLIENTS": "all"})
 
 

@@ -28,8 +28,11 @@ class Configuration:
 
     file: str
     """Path relative to the project."""
-    template: str = "clients/config.json.jinja"
+    template: str = ""
+    """Template of the file that is generated for each server; empty for a client that only `install` configures."""
     servers: str
+    is_list: bool = False
+    """Whether the servers are a list of entries with a `name`, not a mapping."""
     entry: Mapping[str, Any]
     top: Mapping[str, Any] = field(default_factory=dict)
     project: bool = True
@@ -37,8 +40,24 @@ class Configuration:
     user: Sequence[str] | Mapping[str, Sequence[str]] = ()
     """Paths of the user's file, for every platform or by `sys.platform`, as in `$CODEX_HOME/config.toml`."""
     other_file: str = ""
+    found: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    """Paths, of which one exists if the client is installed: by default the user's file and its directory."""
+    aliases: Sequence[str] = ()
+    """Other names of the client for `install`."""
     rejects: Sequence[str] = ()
     project_note: str = ""
+    prompts: bool | None = None
+    """Whether its user can run the prompts of a server; None if unknown."""
+    source: str
+    checked: dt.date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skills:
+    """The directories of skills of a client in which nobody can run the prompts of a server."""
+
+    project: str
+    user: Sequence[str] | Mapping[str, Sequence[str]]
     source: str
     checked: dt.date
 
@@ -212,6 +231,7 @@ class Client:
     checked: dt.date
     configuration: Configuration | None = None
     commands: CommandFile | None = None
+    skills: Skills | None = None
     plugin: Plugin | None = None
     live: LiveSyntax | None = None
     names: ToolNames | None = None
@@ -237,6 +257,8 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
         values["configuration"] = Configuration(**table["configuration"])
     if "commands" in table:
         values["commands"] = CommandFile(**table["commands"])
+    if "skills" in table:
+        values["skills"] = Skills(**table["skills"])
     if "plugin" in table:
         values["plugin"] = Plugin(**table["plugin"])
     if "live" in table:
@@ -313,7 +335,10 @@ def _install_facts(client: Client, file: Configuration, server: Server) -> dict[
         "title": client.title,
         "project": file.file if file.project else "",
         "user": _by_platform(file.user),
+        "is_list": file.is_list,
         "other_file": file.other_file,
+        "found": _by_platform(file.found),
+        "aliases": file.aliases,
         "rejects": file.rejects,
         "project_note": file.project_note,
         "servers": file.servers,
@@ -326,13 +351,15 @@ def _install_facts(client: Client, file: Configuration, server: Server) -> dict[
     if client.commands and server.commands:
         path = client.commands.file.replace("{command.name}", "{name}")
         facts["commands"] = {"file": path, "user": _by_platform(client.commands.user)}
+    if client.skills and server.commands:
+        facts["skills"] = {"project": client.skills.project, "user": _by_platform(client.skills.user)}
     if client.passed:
         facts["passed"] = client.passed.names
     return {key: value for key, value in facts.items() if value}
 
 
 def _by_platform(paths: Sequence[str] | Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    return paths if isinstance(paths, Mapping) else {"": paths}
+    return paths if isinstance(paths, Mapping) else {"": paths} if paths else {}
 
 
 def _values(client: Client, server: Server) -> dict[str, Any]:
@@ -340,6 +367,7 @@ def _values(client: Client, server: Server) -> dict[str, Any]:
     return {
         "$env": _environment(client, server),
         "$variables": list(server.variables),
+        "$server": server.table.name,
         "$timeout": server.tool_timeout,
     }
 

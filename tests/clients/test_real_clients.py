@@ -107,7 +107,8 @@ class Host:
         program = self._provide(server)
         options = ("install", self.client.key, "--scope", "project", "--commands")
         command = [str(program), *server.command[1:], *options]
-        subprocess.run(command, cwd=self.place.project, check=True, timeout=120)
+        path = os.pathsep.join([str(self.place.programs), os.environ["PATH"]])
+        subprocess.run(command, cwd=self.place.project, check=True, timeout=120, env={**os.environ, "PATH": path})
         self.place.record.unlink()  # `install` has started the server, too
         files = [self.place.project / path for path in command_files(self.client, server)]
         assert all(file.is_file() for file in files)

@@ -163,7 +163,7 @@ def _own_files(server: Server) -> Iterator[PlannedFile]:
     for row in _packaged_rows():
         yield from _expand(row, server)
     for client in clients().values():
-        if shape := client.configuration:
+        if (shape := client.configuration) and shape.template:
             row = FileRow(path=f"clients/{client.key}/{shape.file}", template=shape.template)
             yield from _expand(row, server, client=client)
         if commands := client.commands:

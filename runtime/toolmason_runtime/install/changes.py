@@ -23,6 +23,40 @@ _CONTROL: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u20
 _MASK: Final = '"***"'
 
 
+_YAML_VALUE: Final = re.compile(
+    r"""
+    ( [ ]* (?:-[ ]+)* (?: [^\s'"\#\[\]{}-][^\#]*? | "[^"]*" | '[^']*' ) : (?=[ ]|$) [ ]* | [ ]* (?:-[ ]+)+ )
+    ( (?:[^ \#] | [ ]+(?!\#)[^ ] | (?<=[^ ])\#)* )
+    ( [ ]*(?:\#.*)? )
+    """,
+    re.VERBOSE,
+)
+"""A line of YAML: a key or hyphens, a value, and a comment."""
+_YAML_SHOWN: Final = re.compile(r"|true|false|null|~|[-+]?\d+|\{\}|\[\]|[|>][-+\d]*")
+
+
+def masked_yaml(text: str, shown: Collection[str]) -> str:
+    """Return a configuration in YAML as `masked` does: texts need no quotes there."""
+    values = {*shown, *(json.dumps(value, ensure_ascii=False) for value in shown)}
+    lines, longer = [], -1
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip(" "))
+        if not line.strip() or (line.lstrip().startswith("#") and longer < 0):
+            lines.append(line)
+            continue
+        if indent <= longer:
+            longer = -1
+        match = _YAML_VALUE.fullmatch(line) if longer < 0 else None
+        if match is None:  # a line of a longer text
+            lines.append(line[:indent] + _MASK)
+            continue
+        is_shown = match[2] in values or _YAML_SHOWN.fullmatch(match[2])
+        lines.append(match[1] + (match[2] if is_shown else _MASK) + match[3])
+        if match[2].startswith(("|", ">")):
+            longer = indent
+    return printable("\n".join(lines))
+
+
 def masked(text: str, shown: Collection[str]) -> str:
     """Return a configuration for a terminal or a log: without credentials and control characters.
 

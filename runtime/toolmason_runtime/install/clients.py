@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -31,13 +31,20 @@ class Client:
     top: Mapping[str, Any] = field(default_factory=dict)
     project: str = ""
     user: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_list: bool = False
+    """Whether the servers are a list of entries with a `name`, not a mapping."""
     other_file: str = ""
+    found: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Paths of which one exists if the client is installed, as `user`; by default the user's file and its directory."""
+    aliases: tuple[str, ...] = ()
     rejects: tuple[str, ...] = ()
     project_note: str = ""
     withheld: Mapping[str, Any] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
     commands: Mapping[str, Any] = field(default_factory=dict)
     """Slash commands of the server: `file` is the path in a project with `{name}`, `user` as that of the client."""
+    skills: Mapping[str, Any] = field(default_factory=dict)
+    """Directories of skills, if the client shows no prompts: `project` and `user`, as those of the client."""
 
     def path(self, scope: str, project: Path, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
         """Return the path of the configuration file.
@@ -51,9 +58,16 @@ class Client:
                 raise InstallError(f"{self.title} has no configuration of a project; use --scope {USER}")
             return _inside(self._existing(project / self.project), project)
         path = self._user_path("configuration", self.user, environ, platform)
-        if not path.parent.is_dir():
+        if not path.parent.is_dir() and not self.is_found(environ, platform):
             raise InstallError(f"{path.parent} does not exist: start {self.title} once, or create that directory")
         return self._existing(path)
+
+    def is_found(self, environ: Mapping[str, str], platform: str = sys.platform) -> bool:
+        """Return whether the client seems to be installed for this user."""
+        if self.found:
+            return any(path.exists() for path in _paths(self.found, environ, platform))
+        path = next(_paths(self.user, environ, platform), None)
+        return path is not None and (self._existing(path).exists() or path.parent.is_dir())
 
     def command_path(self, scope: str, project: Path, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
         """Return the directory of the client's command files, which need not exist.
@@ -65,13 +79,23 @@ class Client:
             return _inside(project / self.commands["file"].rpartition("/")[0], project)
         return self._user_path("commands", self.commands["user"], environ, platform)
 
+    def skill_path(self, scope: str, project: Path, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+        """Return the directory of the client's skills, which need not exist.
+
+        Raises:
+            InstallError: the client has none of this scope, or it is a link out of the project.
+        """
+        if scope == PROJECT:
+            return _inside(project / self.skills["project"], project)
+        return self._user_path("skills", self.skills["user"], environ, platform)
+
     def _user_path(
         self, kind: str, paths: Mapping[str, Sequence[str]], environ: Mapping[str, str], platform: str
     ) -> Path:
-        for pattern in paths.get(platform, paths.get("", ())):
-            if all(environ.get(name) for name in _VARIABLE.findall(pattern)):
-                return Path(_VARIABLE.sub(lambda match: environ[match[1]], pattern)).expanduser()
-        raise InstallError(f"the path of the user's {kind} of {self.title} on {platform} is not known")
+        path = next(_paths(paths, environ, platform), None)
+        if path is None:
+            raise InstallError(f"the path of the user's {kind} of {self.title} on {platform} is not known")
+        return path
 
     def _existing(self, path: Path) -> Path:
         other = path.with_name(self.other_file or path.name)
@@ -137,6 +161,13 @@ def load_facts(package: str) -> InstallFacts:
     return InstallFacts(**{**data, "variables": tuple(data["variables"]), "clients": clients})
 
 
+def _paths(patterns: Mapping[str, Sequence[str]], environ: Mapping[str, str], platform: str) -> Iterator[Path]:
+    """Yield the paths of a platform whose variables are set."""
+    for pattern in patterns.get(platform, patterns.get("", ())):
+        if all(environ.get(name) for name in _VARIABLE.findall(pattern)):
+            yield Path(_VARIABLE.sub(lambda match: environ[match[1]], pattern)).expanduser()
+
+
 def _inside(path: Path, project: Path) -> Path:
     """Return a path in a project, which may contain any link if it is a repository of others.
 
@@ -153,7 +184,7 @@ def command_line(entry: Any) -> list[str]:
     """Return the command line in an entry of any client; empty if it has none, for example that of a URL."""
     if not isinstance(entry, Mapping):
         return []
-    command = entry.get("command")
+    command = entry.get("command", entry.get("cmd"))
     parts = command if isinstance(command, list) else [command, *_list(entry.get("args"))]
     return parts if all(isinstance(part, str) for part in parts) else []
 
@@ -161,7 +192,7 @@ def command_line(entry: Any) -> list[str]:
 def own_variables(entry: Any) -> dict[str, Any]:
     """Return the environment variables that an entry of any client sets."""
     table = _table(entry)
-    return {**_table(table.get("env")), **_table(table.get("environment"))}
+    return {**_table(table.get("env")), **_table(table.get("environment")), **_table(table.get("envs"))}
 
 
 def _list(value: Any) -> list[Any]:

@@ -5,36 +5,60 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime.install import files, start
-from toolmason_runtime.install.changes import changes, masked, printable
+from toolmason_runtime.install.changes import changes, masked, masked_yaml, printable
 from toolmason_runtime.install.clients import (
     PROJECT,
     USER,
+    Client,
     InstallFacts,
     command_line,
     load_facts,
     own_variables,
     project_directory,
 )
-from toolmason_runtime.install.commands import NO_COMMAND_PROMPTS, OURS, CommandDirectory, State, command_directory
-from toolmason_runtime.install.configuration import Target, check_entry, installed, located, lost_comments, open_target
-from toolmason_runtime.install.errors import InstallError
-from toolmason_runtime.install.launch import is_ours, launch_command
+from toolmason_runtime.install.commands import (
+    NO_COMMAND_PROMPTS,
+    OURS,
+    CommandDirectory,
+    State,
+    command_directory,
+    skill_directory,
+)
+from toolmason_runtime.install.configuration import (
+    Target,
+    entries,
+    has_entry,
+    installed,
+    located,
+    lost_comments,
+    new_configuration,
+    open_target,
+    removed,
+)
+from toolmason_runtime.install.errors import CannotEditError, InstallError
+from toolmason_runtime.install.launch import is_ours, launch_command, shared_arguments
+from toolmason_runtime.shared.suggestions import closest_match
 
 DONE: Final = 0
 NOT_STARTED: Final = 1
 REFUSED: Final = 4
 INTERRUPTED: Final = 130
 _MAX_SHOWN_TOOLS: Final = 8
+_ANY_CLIENT: Final = Client(
+    title="", servers="mcpServers", entry={"command": "$command", "args": "$args"}, project="mcp.json"
+)
 
 
 def main(argv: Sequence[str], *, package: str, server_files: Path | None = None) -> int:
@@ -47,29 +71,61 @@ def main(argv: Sequence[str], *, package: str, server_files: Path | None = None)
     """
     facts = load_facts(package)
     split = list(argv).index("--") if "--" in argv else len(argv)
-    options = _parser(facts).parse_args(list(argv)[:split])
+    options, arguments = _options(facts, list(argv)[:split]), list(argv)[split + 1 :]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # The encoding may lack characters of a path.
     try:
-        return _run(options, facts, list(argv)[split + 1 :], server_files)
+        if options.print:
+            return _print(options, facts, arguments)
+        if options.all:
+            return _run_all(options, facts, arguments, server_files)
+        return _run(options, facts, arguments, server_files)
     except (InstallError, OSError) as error:
-        sys.stderr.write(f"{facts.command} install: {printable(str(error))}\n")
+        _report(error, facts)
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
+def _report(error: Exception, facts: InstallFacts) -> None:
+    sys.stderr.write(f"{facts.command} install: {printable(str(error))}\n")
+
+
+def _options(facts: InstallFacts, argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; `client` is a key of the clients, or None for none that is known.
+
+    Exits with status 2 for wrong usage.
+    """
+    parser = _parser(facts)
+    options = parser.parse_args(argv)
+    name, aliases = options.client, {key: key for key in facts.clients}
+    aliases |= {alias: key for key, client in facts.clients.items() for alias in client.aliases}
+    options.client = aliases.get(name)
+    if options.print and not options.all:
+        return options
+    if options.print or (options.all and name):
+        parser.error("use one of CLIENT, --all and --print")
+    if not options.all and options.client is None:
+        guess = closest_match(name or "", aliases)
+        problem = f"unknown client `{name}`" if name else "name a client"
+        hint = f" (did you mean `{guess}`?)" if guess else ""
+        parser.error(f"{problem}{hint}: {', '.join(facts.clients)}; --print shows an entry for any other")
+    return options
+
+
 def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{facts.command} install",
-        usage="%(prog)s CLIENT [options] [-- SERVER ARGUMENTS]",
+        usage="%(prog)s (CLIENT | --all | --print) [options] [-- SERVER ARGUMENTS]",
         description=f"Add the server `{facts.server}` to the configuration of an MCP client, and start it as the client"
         " does. Comments and other entries remain; a backup is made.",
         epilog="Exit codes: 0 done, 1 the server does not start, 2 wrong usage, 4 refused, nothing was written.",
         allow_abbrev=False,
     )
+    parser.add_argument("client", nargs="?", metavar="CLIENT", help=", ".join(facts.clients))
+    parser.add_argument("--all", action="store_true", help="all of these clients that are found on this machine")
     parser.add_argument(
-        "client", choices=sorted(facts.clients), metavar="CLIENT", help=", ".join(sorted(facts.clients))
+        "--print", action="store_true", help="print the entry, for CLIENT or any other client, and write nothing"
     )
     parser.add_argument(
         "--scope", choices=(USER, PROJECT), default=USER, help="for all projects of this user, or for one project"
@@ -87,23 +143,118 @@ def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
         action="store_true",
         help=f"also write the files of the server's slash commands, and start it with {NO_COMMAND_PROMPTS}",
     )
+    parser.add_argument(
+        "--no-skills",
+        action="store_true",
+        help="do not write the server's skills, which replace slash commands in a client without prompts",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
     parser.add_argument("--uninstall", action="store_true", help="remove the entry, and unedited command files")
     parser.add_argument("--force", action="store_true", help="replace or remove an entry of another server")
     return parser
 
 
+def _print(options: argparse.Namespace, facts: InstallFacts, arguments: Sequence[str]) -> int:
+    """Print the configuration with the entry: that of the client, or the form that most others read."""
+    command = _command(options, facts, arguments, project_directory(options.project))
+    client = facts.clients.get(options.client, _ANY_CLIENT)
+    name, text = new_configuration(client, facts.server, command)
+    print(f"{client.title}: {name}" if options.client else "Most clients read this form:", file=sys.stderr)
+    print(text, end="")
+    return DONE
+
+
+def _command(options: argparse.Namespace, facts: InstallFacts, arguments: Sequence[str], project: Path) -> list[str]:
+    """Return the command line of the entry.
+
+    Raises:
+        InstallError: the file of a project cannot contain it, or it is not UTF-8.
+    """
+    shared = project if options.scope == PROJECT else None
+    launch = launch_command(facts, options.requirement, project=shared)
+    command = [*launch, *(shared_arguments(arguments, shared) if shared else arguments)]
+    _check_encodable(command)
+    return command
+
+
+def _run_all(options: argparse.Namespace, facts: InstallFacts, arguments: list[str], server_files: Path | None) -> int:
+    """Run for each client that is found, and return the highest status."""
+    is_project = options.scope == PROJECT
+    found = {
+        key: client
+        for key, client in facts.clients.items()
+        if client.is_found(os.environ) and (client.project or not is_project)
+    }
+    if not found:
+        raise InstallError("none of the known clients is found on this machine; name one, or use --print")
+    statuses = {}
+    for key, client in found.items():
+        print(f"{client.title}:")
+        try:
+            statuses[key] = _run(argparse.Namespace(**{**vars(options), "client": key}), facts, arguments, server_files)
+        except (InstallError, OSError) as error:
+            sys.stdout.flush()
+            _report(error, facts)
+            statuses[key] = REFUSED
+    done = [found[key].title for key, status in statuses.items() if status == DONE]
+    print(f"{len(done)} of {len(found)} clients: {', '.join(done)}")
+    return max(statuses.values())
+
+
 def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str], server_files: Path | None) -> int:
     project = project_directory(options.project)
     client = facts.clients[options.client]
-    target = open_target(client, client.path(options.scope, project, os.environ), facts.server)
+    path = client.path(options.scope, project, os.environ)
     commands = _commands(options, facts, server_files, project)
     if commands and NO_COMMAND_PROMPTS not in arguments:
         arguments = [*arguments, NO_COMMAND_PROMPTS]
-    if options.uninstall and target.entry is None:
-        print(f"{facts.server} is not in {target.path}")
-        _change_commands(commands, options)
+    command = [] if options.uninstall else _command(options, facts, arguments, project)
+    try:
+        edit = _edit(options, facts, open_target(client, path, facts.server), command)
+    except CannotEditError as error:
+        if options.uninstall:
+            raise
+        _, text = new_configuration(client, facts.server, command)
+        raise InstallError(f"{error}\nThis is the entry:\n{text.rstrip()}") from error
+    directories = [directory for directory in (commands, _skills(options, facts, server_files, project)) if directory]
+    if edit is None:
+        print(f"{facts.server} is not in {path}")
+        _change_commands(directories, options)
         return DONE
+    if not options.uninstall:
+        _change_commands(directories, options)
+    for comment in edit.lost:
+        print(f"The edit removes the comment {printable(comment)}")
+    _write(edit.target, edit.text, {facts.server, *_shown(edit.target, edit.entry)}, dry_run=options.dry_run)
+    if options.uninstall:
+        _change_commands(directories, options)
+    if options.dry_run:
+        print("Nothing was written.")
+    if options.uninstall or options.dry_run:
+        return DONE
+    return _start(edit.target, facts, options.scope, project)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """The new text of a configuration file, the new entry, and the comments that the text has lost."""
+
+    target: Target
+    text: str
+    entry: Mapping[str, Any]
+    lost: Counter[str]
+
+
+def _edit(options: argparse.Namespace, facts: InstallFacts, target: Target, command: Sequence[str]) -> _Edit | None:
+    """Return the edit of a configuration file; None if there is no entry to remove.
+
+    Raises:
+        CannotEditError: the layout of the file does not allow it.
+        InstallError: the entry is that of another server, or the edit would lose a comment.
+    """
+    client = target.client
+    if options.uninstall and target.entry is None:
+        return None
     ours = is_ours(command_line(target.entry), facts)
     if target.entry is not None and not ours and not options.force:
         shown = masked(json.dumps(target.entry, indent=2, ensure_ascii=False, default=str), _shown(target, {}))
@@ -111,34 +262,18 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str],
             f"{target.path} has another `{facts.server}`:\n{shown}\nUse --force to replace or remove it."
         )
     entry: Mapping[str, Any] = {}
-    lost: Counter[str] = Counter()
     with located(target.path):
         if ours and options.scope == PROJECT and not options.uninstall:
             ours = _is_trusted(target.entry, facts, is_forced=options.force)
         if options.uninstall:
-            text = target.editor.remove(target.file.text, (client.servers, facts.server))
-            check_entry(target, text, facts.server, {})
-            lost = lost_comments(target, text)
+            text = removed(target, facts.server)
         else:
-            launch = launch_command(facts, options.requirement, is_shared=options.scope == PROJECT)
-            _check_encodable([*launch, *arguments])
-            entry = client.entry_of([*launch, *arguments], target.entry if ours else {})
+            entry = client.entry_of(list(command), target.entry if ours else {})
             text = installed(target, facts.server, entry, merges=ours)
-            lost = lost_comments(target, text)
-            if lost and not options.force:
-                raise InstallError(f"the edit would remove the comment `{min(lost)}`; use --force to remove it")
-    if not options.uninstall:
-        _change_commands(commands, options)
-    for comment in lost:
-        print(f"The edit removes the comment {printable(comment)}")
-    _write(target, text, _shown(target, entry), dry_run=options.dry_run)
-    if options.uninstall:
-        _change_commands(commands, options)
-    if options.dry_run:
-        print("Nothing was written.")
-    if options.uninstall or options.dry_run:
-        return DONE
-    return _start(target, facts, options.scope, project)
+        lost = lost_comments(target, text)
+        if lost and not options.force and not options.uninstall:
+            raise InstallError(f"the edit would remove the comment `{min(lost)}`; use --force to remove it")
+    return _Edit(target, text, entry, lost)
 
 
 def _commands(
@@ -168,9 +303,32 @@ def _commands(
     return directory if options.commands or states & {*OURS, State.EDITED} else None
 
 
-def _change_commands(directory: CommandDirectory | None, options: argparse.Namespace) -> None:
-    """Write or remove the command files, and print the result."""
-    if directory is not None:
+def _skills(
+    options: argparse.Namespace, facts: InstallFacts, server_files: Path | None, project: Path
+) -> CommandDirectory | None:
+    """Return the directory for the skills, of a client without prompts; None to leave it alone.
+
+    Skills that another client uses, too, are not removed.
+    """
+    client = facts.clients[options.client]
+    if server_files is None or (options.no_skills and not options.uninstall):
+        return None
+    directory = skill_directory(client, server_files / "skills", options.scope, project, os.environ)
+    if directory is None or not options.uninstall:
+        return directory
+    others = (other for key, other in facts.clients.items() if key != options.client and other.skills)
+    for other in others:
+        with suppress(InstallError):
+            path = other.skill_path(options.scope, project, os.environ)
+            if path == directory.path and has_entry(other, options.scope, project, facts.server):
+                print(f"Left the skills in {path}, which {other.title} uses.")
+                return None
+    return directory
+
+
+def _change_commands(directories: Sequence[CommandDirectory], options: argparse.Namespace) -> None:
+    """Write or remove the command files and skills, and print the result."""
+    for directory in directories:
         for line in directory.change(removes=options.uninstall, dry_run=options.dry_run):
             print(printable(line))
 
@@ -218,7 +376,8 @@ def _write(target: Target, text: str, shown: Collection[str], *, dry_run: bool) 
     if text == target.file.text and target.file.data is not None:
         print(f"{target.path} needs no change.")
         return
-    print(*changes(masked(target.file.text, shown), masked(text, shown), str(target.path)), sep="\n")
+    mask = masked_yaml if target.path.suffix in {".yaml", ".yml"} else masked
+    print(*changes(mask(target.file.text, shown), mask(text, shown), str(target.path)), sep="\n")
     if dry_run:
         return
     backup = files.write(target.file, target.file.encode(text))
@@ -228,13 +387,21 @@ def _write(target: Target, text: str, shown: Collection[str], *, dry_run: bool) 
 def _start(target: Target, facts: InstallFacts, scope: str, project: Path) -> int:
     """Start the server from the file as it is now, and report the result."""
     client = target.client
-    entry = target.editor.load(files.read(target.path).text)[client.servers][facts.server]
+    entry = entries(client, target.editor.load(files.read(target.path).text))[facts.server]
     environ = client.environment(entry, os.environ)
+    command = command_line(entry)
+    if scope == PROJECT and not shutil.which(command[0], path=environ.get("PATH")):
+        print(
+            f"{client.title} cannot start the server: `{command[0]}` is not on PATH. Everyone who uses the project"
+            " needs it there: install it, for example with `uv tool install`, or use --from REQUIREMENT.",
+            file=sys.stderr,
+        )
+        return NOT_STARTED
     began = time.monotonic()
     try:
         with tempfile.TemporaryDirectory() as empty:
             # A client without projects starts servers outside of them.
-            tools = start.list_tools(command_line(entry), environ, project if client.project else Path(empty))
+            tools = start.list_tools(command, environ, project if client.project else Path(empty))
     except InstallError as error:
         print(f"The server does not start as {client.title} starts it: {error}", file=sys.stderr)
         return NOT_STARTED

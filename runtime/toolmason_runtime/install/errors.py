@@ -7,7 +7,11 @@ class InstallError(Exception):
     """The server cannot be installed. Nothing was written."""
 
 
-class FileSyntaxError(InstallError):
+class CannotEditError(InstallError):
+    """A configuration file cannot be edited safely; a person can add the entry."""
+
+
+class FileSyntaxError(CannotEditError):
     """A configuration file is invalid at a position: 1-based line and column."""
 
     def __init__(self, line: int, column: int, message: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.install.errors import FileSyntaxError, InstallError
+from toolmason_runtime.install.errors import CannotEditError, FileSyntaxError, InstallError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 NEW_FILE_MODE: Final = 0o600
@@ -43,7 +43,7 @@ def read(path: Path) -> ConfigFile:
     """Read a file that may be missing.
 
     Raises:
-        InstallError: it cannot be read or edited safely, or is not UTF-8.
+        CannotEditError: it cannot be read or edited safely, or is not UTF-8.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -51,17 +51,17 @@ def read(path: Path) -> ConfigFile:
     except FileNotFoundError:
         return ConfigFile(target, None, "")
     except OSError as error:
-        raise InstallError(f"cannot be read: {error.strerror}") from error
+        raise CannotEditError(f"cannot be read: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise InstallError("not a regular file")
+        raise CannotEditError("not a regular file")
     if status.st_nlink > 1:
-        raise InstallError(f"it has {status.st_nlink} hard links, which a new file would separate; edit it by hand")
+        raise CannotEditError(f"it has {status.st_nlink} hard links, which a new file would separate; edit it by hand")
     if status.st_size > MAX_BYTES:
-        raise InstallError(f"it has more than {MAX_BYTES} bytes")
+        raise CannotEditError(f"it has more than {MAX_BYTES} bytes")
     try:
         data = target.read_bytes()
     except OSError as error:
-        raise InstallError(f"cannot be read: {error.strerror}") from error
+        raise CannotEditError(f"cannot be read: {error.strerror}") from error
     return ConfigFile(target, data, _decode(data))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import tomlkit
 import tomlkit.items
 from tomlkit.exceptions import TOMLKitError
-from toolmason_runtime.install.errors import FileSyntaxError, InstallError
+from toolmason_runtime.install.errors import CannotEditError, FileSyntaxError
 from toolmason_runtime.shared.toml.document import parse_toml
 from toolmason_runtime.shared.toml.positions import scan_keys
 from toolmason_runtime.shared.toml.problems import Problem
@@ -52,12 +52,12 @@ def merge(text: str, values: Mapping[str, Any]) -> str:
     """Return the text with `values` set, a table of tables: new tables are appended, others merged.
 
     Raises:
-        InstallError: the file has another layout, such as an inline table.
+        CannotEditError: the file has another layout, such as an inline table.
     """
     present = load(text)
     for key, tables in values.items():
         if not isinstance(present.get(key, {}), dict):
-            raise InstallError(f"`{key}` must be a table")
+            raise CannotEditError(f"`{key}` must be a table")
         for name, table in tables.items():
             known = name in present.get(key, {})
             text = _merged(text, (key, name), table) if known else _appended(text, (key, name), table)
@@ -73,7 +73,7 @@ def remove(text: str, path: tuple[str, ...]) -> str:
     """Return the text without the table at `path`, which exists. Comments before and after it remain.
 
     Raises:
-        InstallError: it is part of an inline table.
+        CannotEditError: it is part of an inline table.
     """
     statements = list(_statements(text))
     starts = [start for start, _ in statements[1:]] + [len(text)]
@@ -84,7 +84,7 @@ def remove(text: str, path: tuple[str, ...]) -> str:
             at = end - len(_trailing_comments(text[start:end]))
             is_removed = True
     if not is_removed:
-        raise InstallError(f"`{'.'.join(path)}` is part of an inline table; {_BY_HAND}")
+        raise CannotEditError(f"`{'.'.join(path)}` is part of an inline table; {_BY_HAND}")
     if kept.endswith("\n\n") or not kept.strip():
         kept = kept.removesuffix("\n")
     return kept + text[at:]
@@ -129,7 +129,7 @@ def _merged(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
         _merge(table, values)
         edited = tomlkit.dumps(document)
     except (TOMLKitError, ValueError, TypeError) as error:
-        raise InstallError(f"this TOML cannot be edited: {error}; {_BY_HAND}") from error
+        raise CannotEditError(f"this TOML cannot be edited: {error}; {_BY_HAND}") from error
     return _checked(edited)
 
 
@@ -153,10 +153,10 @@ def _checked(text: str) -> str:
     """Return the text.
 
     Raises:
-        InstallError: it is not TOML.
+        CannotEditError: it is not TOML.
     """
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InstallError(f"a table cannot be added to this layout: {error}; {_BY_HAND}") from error
+        raise CannotEditError(f"a table cannot be added to this layout: {error}; {_BY_HAND}") from error
     return text

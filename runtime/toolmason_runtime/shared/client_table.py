@@ -85,7 +85,7 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "skills": True,
     },
     "copilot-cli": {
-        "key": "github-copilot-cli",
+        "key": "copilot-cli",
         "answer_size": 20000,
         "prefixes": True,
         "elicitation": ("form", "url"),
@@ -93,7 +93,7 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "skills": True,
     },
     "github-copilot-developer": {
-        "key": "github-copilot-cli",
+        "key": "copilot-cli",
         "answer_size": 20000,
         "prefixes": True,
         "elicitation": ("form", "url"),

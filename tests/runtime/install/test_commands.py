@@ -63,13 +63,13 @@ def test_commands_are_installed_updated_and_removed(home: Path) -> None:
     (commands.path / first).write_bytes(edited)
     (commands.path / second).write_bytes(older(commands.commands[second]))
     (commands.path / third).write_bytes(commands.commands[third].replace(b"\n", b"\r\n"))
-    output = install("--", "--root", str(home))
+    output = install("--", "--root", str(project / "src"))
 
     assert f"Wrote commands in {commands.path}: {second}\n" in output
     assert f"Left {commands.path / first}: it was edited.\n" in output
     assert commands.states()[second] is State.CURRENT
     server = json.loads((project / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"]["workbench"]
-    assert server["args"][-3:] == ["--root", str(home), "--no-command-prompts"]
+    assert server["args"][-3:] == ["--root", "src", "--no-command-prompts"]
 
     assert f"Left {commands.path / first}: it was edited.\n" in install("--uninstall")
     assert {path.name: path.read_bytes() for path in commands.path.iterdir()} == {first: edited, "mine.md": b"Mine."}

@@ -13,7 +13,7 @@ import pytest
 from toolmason_runtime.install.clients import load_facts
 from toolmason_runtime.install.command import main
 from toolmason_runtime.install.errors import InstallError
-from toolmason_runtime.install.launch import is_ours, launch_command
+from toolmason_runtime.install.launch import is_ours, launch_command, shared_arguments
 from toolmason_runtime.install.start import list_tools
 
 PACKAGE = "workbench_server"
@@ -122,7 +122,7 @@ def test_uvx_is_started_with_its_requirement(home: Path, monkeypatch: pytest.Mon
     assert run.returncode == 0, run.stderr
     command = ["--from", "toolmason==1", "toolmason-workbench", "--classic"]
     assert entry(home / ".cursor" / "mcp.json") == {"type": "stdio", "command": str(uvx), "args": command}
-    assert launch_command(FACTS, "toolmason==1", is_shared=True) == ["uvx", *command[:3]]
+    assert launch_command(FACTS, "toolmason==1", project=home) == ["uvx", *command[:3]]
 
 
 @pytest.mark.parametrize("requirement", [".[workbench]", "../src", "./server.whl"])
@@ -132,10 +132,70 @@ def test_a_user_s_requirement_has_an_absolute_path(
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
     (home / "project" / "src" / "server.whl").touch()
     path, _, extras = requirement.partition("[")
-    command = launch_command(FACTS, requirement, is_shared=False)
+    command = launch_command(FACTS, requirement)
     assert command[2] == str(Path(path).absolute()) + ("[" + extras if extras else "")
-    assert launch_command(FACTS, requirement, is_shared=True)[2] == requirement
-    assert launch_command(FACTS, "src[x]", is_shared=False)[2] == "src[x]"
+    assert launch_command(FACTS, "src[x]")[2] == "src[x]"
+
+
+SHARED_REQUIREMENTS = {
+    ".[workbench]": "./src[workbench]",
+    "../src": "./src",
+    "./server.whl": "./src/server.whl",
+    "..": "./.",
+    "toolmason[workbench]==1": "toolmason[workbench]==1",
+    "git+https://example.com/a/b": "git+https://example.com/a/b",
+}
+
+
+@pytest.mark.parametrize(("requirement", "shared"), SHARED_REQUIREMENTS.items())
+def test_a_project_s_requirement_starts_at_the_project(
+    home: Path, monkeypatch: pytest.MonkeyPatch, requirement: str, shared: str
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    (home / "project" / "src" / "server.whl").touch()
+    assert launch_command(FACTS, requirement, project=home / "project")[2] == shared
+
+
+ARGUMENTS = {
+    ("--root", "{project}"): ["--root", "."],
+    ("--root={project}/src", "--all"): ["--root=src", "--all"],
+    ("--root", "{project}/../project/docs"): ["--root", "docs"],
+    ("--root", "docs", "--name=a=b"): ["--root", "docs", "--name=a=b"],
+    ("https://example.com/x", "~/notes"): ["https://example.com/x", "~/notes"],
+}
+
+
+@pytest.mark.parametrize(("arguments", "shared"), ARGUMENTS.items())
+def test_arguments_in_a_project_s_file_have_no_path_of_this_machine(
+    home: Path, arguments: tuple[str, ...], shared: list[str]
+) -> None:
+    given = [argument.format(project=home / "project") for argument in arguments]
+    assert shared_arguments(given, home / "project") == shared
+
+
+@pytest.mark.parametrize(
+    "options", [["--from", "{home}"], ["--", "--root", "{home}"], ["--", "--root={home}/x"], ["--", "/etc"]]
+)
+def test_a_path_outside_of_a_project_is_refused_in_its_file(
+    home: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    arguments = [option.format(home=home) for option in options]
+    assert main(["cursor", "--scope", "project", *arguments], package=PACKAGE) == 4
+    assert "is a path of this machine" in capsys.readouterr().err
+    assert not (home / "project" / ".cursor").exists()
+
+
+@pytest.mark.parametrize("client", [name for name, client in FACTS.clients.items() if client.project])
+def test_a_project_s_file_starts_the_command_by_its_name(
+    home: Path, monkeypatch: pytest.MonkeyPatch, client: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    assert main([client, "--scope", "project", "--", "--root", str(home / "project")], package=PACKAGE) == 1
+    files = [path for path in (home / "project").rglob("*") if path.is_file()]
+    [path] = [path for path in files if "toolmason-workbench" in path.read_text(encoding="utf-8")]
+    assert str(home) not in path.read_text(encoding="utf-8")
+    assert "`toolmason-workbench` is not on PATH. Everyone who uses the project" in capsys.readouterr().err
 
 
 def test_a_module_of_a_project_does_not_replace_the_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +203,7 @@ def test_a_module_of_a_project_does_not_replace_the_server(home: Path, monkeypat
     planted = home / "project" / PACKAGE
     planted.mkdir()
     (planted / "__init__.py").write_text("open('started', 'w').close()", encoding="utf-8")
-    command = launch_command(FACTS, "", is_shared=True)
+    command = launch_command(FACTS, "")
     assert is_ours(command, FACTS)
     assert list_tools(command, dict(os.environ), planted.parent)
     assert not (planted.parent / "started").exists()
@@ -319,7 +379,7 @@ def test_a_server_without_a_command_is_started_by_its_manifest(home: Path) -> No
     run = [toolmason, "run", str(manifest), "install", "claude-code", "--scope", "project"]
 
     assert "2 tools in " in subprocess.run(run, check=True, capture_output=True, encoding="utf-8").stdout
-    assert entry(path) == {"type": "stdio", "command": toolmason, "args": ["run", str(manifest)]}
+    assert entry(path) == {"type": "stdio", "command": "toolmason", "args": ["run", "manifest/repo.toml"]}
 
     subprocess.run([*run, "--uninstall"], check=True, capture_output=True)
     assert json.loads(path.read_text(encoding="utf-8")) == {"mcpServers": {}}

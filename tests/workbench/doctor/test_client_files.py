@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from workbench_handlers.doctor.client_files import ClientFile, client_files, client_names
 
@@ -16,15 +17,18 @@ GENERATED = Path(__file__).parents[3] / "generated" / "clients"
 
 
 def parsed(file: ClientFile) -> Any:
+    if file.path.endswith(".yaml"):
+        return yaml.safe_load(file.content)
     return tomllib.loads(file.content) if file.path.endswith(".toml") else json.loads(file.content)
 
 
 def commands(files: Mapping[str, ClientFile]) -> dict[str, Any]:
     """Return the command of each client, from the table of the only server."""
-    tables = {
-        name: next(table for table in parsed(file).values() if isinstance(table, dict)) for name, file in files.items()
-    }
-    return {name: table["workbench"]["command"] for name, table in tables.items()}
+    entries = {}
+    for name, file in files.items():
+        servers = next(value for value in parsed(file).values() if isinstance(value, dict | list))
+        entries[name] = servers[0] if isinstance(servers, list) else servers["workbench"]
+    return {name: entry.get("command", entry.get("cmd")) for name, entry in entries.items()}
 
 
 def installed(directory: Path) -> Path:
@@ -40,8 +44,10 @@ def test_a_command_on_path_leaves_the_generated_files_as_they_are(tmp_path: Path
 
     files = client_files({"PATH": str(program.parent)}, tmp_path / "project")
 
-    assert set(files) == set(client_names()) == {path.name for path in GENERATED.iterdir()}
-    for name, file in files.items():
+    generated = {path.name for path in GENERATED.iterdir()}
+    assert set(files) == set(client_names()) > generated
+    for name in generated:
+        file = files[name]
         text = (GENERATED / name / file.path).read_text(encoding="utf-8")
         assert name == "claude-desktop" or parsed(file) == parsed(ClientFile(file.path, text))
         assert "do not edit" not in file.content
