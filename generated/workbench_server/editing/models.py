@@ -32,11 +32,13 @@ class ReviewResult(Model):
     message: str
     """Outcome, and the next call"""
     path: str
-    """Absolute path of the file"""
+    """Path of the file"""
     user_feedback_diff: str | None = None
     """REVIEW: from the proposed text to the text of the user. CONFLICT: how the file changed since it was read"""
     notes: list[str] | None = None
     """Facts about the change, such as a missing final line break"""
+    already_written: bool | None = None
+    """True: an earlier equal call wrote the change, and this one wrote nothing"""
 
 
 class PendingReview(Model):
@@ -60,7 +62,7 @@ class ReviewOverview(Model):
     review: ReviewResult | None = None
     """The review of session_path"""
     pending: list[PendingReview]
-    """Without session_path: reviews that wait for the user, the oldest first, at most 100"""
+    """Reviews that wait for the user, the oldest first, at most 100"""
     pending_count: int
     """How many wait in all"""
 
@@ -82,6 +84,8 @@ class ProposeAndReviewParams(Model):
     """Allow a match_text of more than 2,000 characters; better use several short ones in edits"""
     session_path: str | None = None
     """Only after a REVIEW: its session_path, to change the text that the user saw or edited"""
+    again: bool = False
+    """Make a change once more that the same call wrote in the last 10 minutes"""
 
 
 class CommitReviewParams(Model):
@@ -136,4 +140,4 @@ class MoveFileParams(Model):
     """Its new path, with its name"""
 
 
-# toolmason: sha256 63247fce132e38f1abc5d43efc18a65d
+# toolmason: sha256 bef37b38c91146bf1517054f727e498d

@@ -8,12 +8,12 @@ import os
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.reviews.propose import Proposer, auto_approve, find_or_create
+from workbench_handlers.editing.reviews.propose import Proposer, auto_approve, find_or_create, is_repeated
 from workbench_handlers.editing.reviews.results import pending_reviews, review_result
 from workbench_handlers.editing.reviews.settle import commit_edited, quoted
 from workbench_handlers.editing.reviews.state_files import check_state
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
-from workbench_handlers.editing.state import EditingState
+from workbench_handlers.editing.state import EditingState, Shown
 from workbench_handlers.editing.text.diff import unified_diff
 from workbench_handlers.editing.text.request import Edit, parse_request
 from workbench_handlers.state import roots_for
@@ -41,19 +41,20 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
     state, roots = await _reviews(call)
     store, settings = state.store, call.state(ProgramSettings)
 
-    def find() -> tuple[Review, str]:
+    def find() -> tuple[Review, bool, Shown]:
         located = locate_for_writing(params.path, roots)
         session = (params.session_path or "").strip()
-        review = find_or_create(store, located, request, Proposer.of(call), session=session)
+        review = find_or_create(store, located, request, Proposer.of(call), session=session, again=bool(params.again))
+        if is_repeated(store, review):
+            return review, True, Shown()
         auto_approve(store, review, state.auto_approve, settings)
-        diff = "" if store.is_decided(review) else _diff(store, review)
-        return review, diff
+        return review, False, Shown() if store.is_decided(review) else _shown(store, review, roots)
 
-    review, diff = await asyncio.to_thread(find)
+    review, was_delivered, shown = await asyncio.to_thread(find)
     if not store.is_decided(review):
-        await state.surfaces.open(call, review, diff)
+        await state.surfaces.open(call, review, shown)
         await state.surfaces.wait(call, review, call.max_wait_s)
-    return await _deliver(state, review)
+    return await _deliver(state, review, is_repeated=was_delivered)
 
 
 async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewResult:
@@ -76,12 +77,13 @@ async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOve
     """Return the state of one review, or list the pending ones."""
     state, roots = await _reviews(call)
     session = (params.session_path or "").strip()
+    result = None
     if session:
         review = await asyncio.to_thread(_find_review, state.store, session, roots)
         await state.surfaces.wait(call, review, min(params.wait_s or 0, call.max_wait_s), needs_surface=False)
-        return ReviewOverview(review=await _deliver(state, review), pending=[], pending_count=0)
-    waiting = [review for review in await asyncio.to_thread(state.store.pending) if _is_allowed(review, roots)]
-    return ReviewOverview(pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
+        result = await _deliver(state, review)
+    waiting = await asyncio.to_thread(_waiting, state.store, roots)
+    return ReviewOverview(review=result, pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
 
 
 async def _reviews(call: ToolCall) -> tuple[EditingState, tuple[Root, ...]]:
@@ -95,18 +97,26 @@ async def _reviews(call: ToolCall) -> tuple[EditingState, tuple[Root, ...]]:
     return call.state(EditingState), roots
 
 
-async def _deliver(state: EditingState, review: Review) -> ReviewResult:
+async def _deliver(state: EditingState, review: Review, *, is_repeated: bool = False) -> ReviewResult:
     """Return the result of a review; if it is final, record that a call has returned it."""
     is_open = state.surfaces.is_open(review)
-    result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open)
+    result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open, is_repeated=is_repeated)
     # After the wait: a call that was cancelled meanwhile delivers nothing.
     if result.user_action != "PENDING":
         state.store.mark_delivered(review)
     return result
 
 
-def _diff(store: ReviewStore, review: Review) -> str:
-    return unified_diff(store.original(review), store.proposed(review), review.shown)
+def _shown(store: ReviewStore, review: Review, roots: tuple[Root, ...]) -> Shown:
+    """Return what a question about a review shows."""
+    diff = unified_diff(store.original(review), store.proposed(review), review.shown)
+    ids = [waiting.id for waiting in _waiting(store, roots)]
+    return Shown(diff, ids.index(review.id) + 1 if review.id in ids else 1, len(ids))
+
+
+def _waiting(store: ReviewStore, roots: tuple[Root, ...]) -> list[Review]:
+    """Return the reviews of files in the allowed directories that wait for the user, the oldest first."""
+    return [review for review in store.pending() if _is_allowed(review, roots)]
 
 
 def _find_review(store: ReviewStore, session: str, roots: tuple[Root, ...]) -> Review:

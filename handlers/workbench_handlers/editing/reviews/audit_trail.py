@@ -11,7 +11,13 @@ from typing import Any, Final, Protocol
 
 from toolmason_runtime.audit import current_call, record
 
-_DECISIONS: Final = {"approve": "approved", "reject": "rejected", "edit": "changed", "comment": "commented"}
+_DECISIONS: Final = {
+    "approve": "approved",
+    "reject": "rejected",
+    "edit": "changed",
+    "comment": "commented",
+    "supersede": "superseded",
+}
 _SURFACES: Final = {"question": "client"}
 _OUTCOMES: Final = {"COMMITTED": "written", "AUTO_APPROVED": "written", "REVIEW": "superseded"}
 

@@ -18,13 +18,16 @@ MAX_LISTED: Final = 100
 """Maximum pending reviews in one result."""
 
 
-def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) -> ReviewResult:
+def review_result(
+    store: ReviewStore, review: Review, *, is_open: bool = False, is_repeated: bool = False
+) -> ReviewResult:
     """Return the state of a review. An approved text is written first.
 
     Args:
         store: the reviews.
         review: the review.
         is_open: whether the user can still answer in the client or the editor.
+        is_repeated: whether an earlier call has returned this result to the same proposal, whose change was written.
 
     Raises:
         ToolError: the approved text could not be written.
@@ -40,14 +43,26 @@ def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) 
         message, diff = f"The user rejected the change{_comment(decision)}. Nothing was written. {_ASK}", ""
     else:
         message, diff = _feedback(store, review, decision)
+    if is_repeated and outcome is not None:
+        message = (
+            f"The same call wrote this change {elapsed(store.now() - outcome.at)} ago, and it is still in the file: "
+            "nothing was written again. To make it once more, send again=true."
+        )
     return ReviewResult(
         session_path=review.id,
         user_action=status,
         message=message,
-        path=review.path,
+        path=review.shown,
         user_feedback_diff=_cut(diff, text_budget() // 2 - MAX_COMMENT) if diff else None,
         notes=list(review.notes) or None,
+        already_written=True if is_repeated else None,
     )
+
+
+def elapsed(seconds: float) -> str:
+    """Return a time for a message: `20 s`, `5 min`, `3 h`."""
+    whole = max(0, int(seconds))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min" if whole < 3_600 else f"{whole // 3_600} h"
 
 
 def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingReview]:
@@ -71,6 +86,8 @@ _AGAIN: Final = "If the change is still wanted, send the proposal again for a ne
 
 def _outcome_message(outcome: Outcome, decision: Decision | None, *, is_undone: bool) -> str:
     """Return the message of a review that has ended."""
+    if outcome.status == "CONFLICT" and outcome.successor:
+        return f"{outcome.message}. Use that session_path."
     if outcome.status == "CONFLICT":
         shown = " user_feedback_diff shows the change of the file." if outcome.diff else ""
         return f"{outcome.message}.{shown} Read the file again, and send a new proposal without session_path."
@@ -80,7 +97,7 @@ def _outcome_message(outcome: Outcome, decision: Decision | None, *, is_undone: 
         return f"{outcome.message}, but the user has undone the change since. {_ASK}"
     if outcome.is_superseded:
         return f"This review was {outcome.message}: use that session_path."
-    return f"{outcome.message}{_comment(decision)}. No further call is needed."
+    return f"{outcome.message}{_comment(decision)}."
 
 
 def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[str, str]:

@@ -8,6 +8,7 @@ nothing. A text that a person removed again after such a kill is not written a s
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from toolmason_runtime import ToolError
 
@@ -36,10 +37,14 @@ def settle(store: ReviewStore, review: Review) -> Outcome | None:
     if outcome := store.outcome(review):
         return outcome
     decision = store.decision(review)
-    if decision is None or decision.action != "approve":
+    if decision is None or decision.action not in {"approve", "supersede"}:
         return None
     with store.lock(review.path):
-        return store.outcome(review) or _commit(store, review, store.proposed(review), decision)
+        if outcome := store.outcome(review):
+            return outcome
+        if decision.action == "supersede":
+            return _superseded(store, review, decision.comment)
+        return _commit(store, review, store.proposed(review), decision)
 
 
 def decide_and_settle(store: ReviewStore, review: Review, decision: Decision) -> None:
@@ -73,6 +78,20 @@ def commit_edited(store: ReviewStore, review: Review) -> Outcome:
 def supersede(store: ReviewStore, review: Review, successor: str) -> None:
     """End a review that another one continues. The caller holds the lock of the file."""
     store.record_outcome(review, Outcome("REVIEW", f"superseded by {successor}", store.now()))
+
+
+def make_void(store: ReviewStore, review: Review, successor: str) -> None:
+    """End a pending review as a conflict, unless it was decided: its file changed, and the same change was proposed.
+
+    The caller holds the lock of the file.
+
+    Args:
+        store: the reviews.
+        review: the pending review.
+        successor: the review of the new proposal; empty if that proposal does not apply to the file.
+    """
+    if store.decide(review, Decision("supersede", "", comment=successor)):
+        _superseded(store, review, successor)
 
 
 def undo(store: ReviewStore, review_id: str) -> str:
@@ -163,21 +182,32 @@ def _committed(store: ReviewStore, review: Review, decision: Decision, sha256: s
     if sha256 is None:
         message = f"{quoted(review)} had the text already, and was not written"
     elif decision.surface == AUTO_APPROVE:
-        message = f"{quoted(review)} was written without a review: the server's --auto-approve covers it"
+        message = "Written without a review: the server's --auto-approve covers it"
     elif decision.action == "edit":
-        message = f"{quoted(review)} was written with the text that the user saved"
+        message = "Written with the text that the user saved"
     else:
-        message = f"The user approved the change, and {quoted(review)} was written"
+        message = "Written"
     status: Status = "AUTO_APPROVED" if decision.surface == AUTO_APPROVE else "COMMITTED"
     return store.record_outcome(review, Outcome(status, message, store.now(), sha256))
 
 
-def _conflict(store: ReviewStore, review: Review, current: bytes | None, *, is_unknown: bool = False) -> Outcome:
+def _superseded(store: ReviewStore, review: Review, successor: str) -> Outcome:
+    current = None
+    with suppress(ToolError):  # the diff is only an explanation
+        current = read_for_editing(review.located)
+    return _conflict(store, review, current, successor=successor)
+
+
+def _conflict(
+    store: ReviewStore, review: Review, current: bytes | None, *, is_unknown: bool = False, successor: str = ""
+) -> Outcome:
     diff = unified_diff(store.original(review), current, review.shown, labels=("proposed against", "now"))
     message = f"{quoted(review)} changed after it was read for this proposal, so nothing was written"
     if is_unknown:
         message = f"The write of {quoted(review)} was interrupted; it may have been written, and it was changed since"
-    return store.record_outcome(review, Outcome("CONFLICT", message, store.now(), diff=diff))
+    if successor:
+        message = f"{quoted(review)} changed, and the same change was proposed again: superseded by {successor}"
+    return store.record_outcome(review, Outcome("CONFLICT", message, store.now(), diff=diff, successor=successor))
 
 
 def _refusal_message(store: ReviewStore, review: Review) -> str:

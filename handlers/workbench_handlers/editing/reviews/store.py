@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from secrets import token_hex
+from secrets import randbelow, token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from toolmason_runtime import ToolError
@@ -36,7 +36,8 @@ from workbench_handlers.workspace.roots import Located, Root
 if TYPE_CHECKING:
     from workbench_handlers.editing.text.request import Mode
 
-Action = Literal["approve", "edit", "reject", "comment"]
+Action = Literal["approve", "edit", "reject", "comment", "supersede"]
+"""The last one ends a review without a person: its file changed, and the same change was proposed again."""
 Status = Literal["PENDING", "COMMITTED", "AUTO_APPROVED", "REVIEW", "REJECTED", "CONFLICT", "EXPIRED"]
 
 TTL_S: Final = 86_400.0
@@ -87,11 +88,12 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer of a person, or of `--auto-approve`. `surface` is where it was made."""
+    """The answer of a person, or of `--auto-approve`, or its end without one. `surface` is where it was made."""
 
     action: Action
     surface: str
     comment: str = ""
+    """A text for the model; if another review supersedes this one, its id or the empty string."""
     edited: bytes | None = None
     at: float = 0.0
     """Time of the decision; the store sets it."""
@@ -108,6 +110,8 @@ class Outcome:
     """Digest of the written bytes."""
     diff: str = ""
     """For a conflict: the change of the file since it was read."""
+    successor: str = ""
+    """For a conflict: the review of the same change on the changed file."""
 
     @property
     def is_superseded(self) -> bool:
@@ -155,7 +159,7 @@ class ReviewStore:
         self._sweep()
         created_at = self.now()
         review = Review(
-            id=f"rv_{token_hex(10)}",
+            id=f"rv_{randbelow(10**20):020}",  # of 20 letters and digits, tokenizers make twice as many tokens
             path=str(located.path),
             root=str(located.root.path),
             parts=located.parts,
@@ -214,6 +218,11 @@ class ReviewStore:
     def proposed(self, review: Review) -> bytes:
         """Return the proposed bytes."""
         return (self._path(review) / "proposed").read_bytes()
+
+    def final(self, review: Review) -> bytes:
+        """Return the bytes that a decided review writes: those that a person saved, or the proposed ones."""
+        edited = self.edited(review)
+        return self.proposed(review) if edited is None else edited
 
     def edited(self, review: Review) -> bytes | None:
         """Return the bytes that a person saved; None unless the decision is an edit."""
@@ -305,7 +314,7 @@ class ReviewStore:
         decision = self.decision(review)
         if decision is None:
             return "EXPIRED" if self.now() >= review.expires_at else "PENDING"
-        by_action: dict[Action, Status] = {"approve": "PENDING", "reject": "REJECTED"}
+        by_action: dict[Action, Status] = {"approve": "PENDING", "reject": "REJECTED", "supersede": "CONFLICT"}
         return by_action.get(decision.action, "REVIEW")
 
     def mark_delivered(self, review: Review) -> None:

@@ -159,18 +159,13 @@ def _undo(options: argparse.Namespace, terminal: Terminal, store: ReviewStore) -
     if not options.yes:
         if not terminal.is_interactive:
             return _fail("there is no terminal to confirm it; add --yes", USAGE)
-        show_diff(terminal, unified_diff(_written(store, review), store.original(review), review.shown))
+        show_diff(terminal, unified_diff(store.final(review), store.original(review), review.shown))
         answer = terminal.ask(f"Restore {reveal(review.path, keep='')}? [y/N] ")
         if (answer or "").lower() not in {"y", "yes"}:
             terminal.line("Nothing was changed.")
             return FAILED
     terminal.line(reveal(undo(store, review.id)))
     return DONE
-
-
-def _written(store: ReviewStore, review: Review) -> bytes:
-    edited = store.edited(review)
-    return store.proposed(review) if edited is None else edited
 
 
 def _serve(terminal: Terminal, store: ReviewStore, options: argparse.Namespace) -> int:
