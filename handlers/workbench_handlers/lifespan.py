@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -23,6 +25,9 @@ async def lifespan(
     logs.install()
     research, editing = Research(), editing_state(options)
     given = workspace(options.root)
+    # Without --root, the directories of the client are known at the first proposal, which finishes them too.
+    roots = [root.path for root in given.roots] or [given.working_directory]
+    await asyncio.to_thread(editing.finish_interrupted, os.environ, roots)
     try:
         yield given, research, Projects(project_paths), editing, RecentAnswers()
     finally:

@@ -43,6 +43,9 @@ def review_result(
         message, diff = f"The user rejected the change{_comment(decision)}. Nothing was written. {_ASK}", ""
     else:
         message, diff = _feedback(store, review, decision)
+    if status == "COMMITTED" and decision is not None and decision.action == "approve" and decision.texts:
+        message = f"{message} user_feedback_diff shows what was left out{_left_out(store, review)}."
+        diff = _text_diff(store, review, ("proposed", "written"))
     if is_repeated and outcome is not None:
         message = (
             f"The same call wrote this change {elapsed(store.now() - outcome.at)} ago, and it is still in the file: "
@@ -53,6 +56,7 @@ def review_result(
         user_action=status,
         message=message,
         path=review.shown,
+        files=[file.shown for file in review.files] if review.more else None,
         user_feedback_diff=_cut(diff, text_budget() // 2 - MAX_COMMENT) if diff else None,
         notes=list(review.notes) or None,
         already_written=True if is_repeated else None,
@@ -72,6 +76,7 @@ def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingRe
         PendingReview(
             session_path=review.id,
             path=review.path,
+            files=[file.path for file in review.files] if review.more else None,
             mode=review.mode,
             age_s=round(now - review.created_at),
             expires_in_s=round(review.expires_at - now),
@@ -102,7 +107,7 @@ def _outcome_message(outcome: Outcome, decision: Decision | None, *, is_undone: 
 
 def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[str, str]:
     """Return the message about an edit or comment of the user, and the diff of an edit."""
-    if decision.edited is None:
+    if decision.action != "edit":
         message = (
             f"The user answered{_comment(decision) or ' without a comment'}. Nothing was written. Send a new proposal "
             f'with session_path="{review.id}"; its match_text matches your proposed text, not the file.'
@@ -114,8 +119,25 @@ def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[s
         f'"{reveal(review.shown, keep="")}"). To change it further, send a proposal with session_path="{review.id}"; '
         "its match_text matches the text of the user, not the file."
     )
-    labels = ("proposed", "edited by the user")
-    return message, unified_diff(store.proposed(review), decision.edited, review.shown, labels=labels)
+    return message, _text_diff(store, review, ("proposed", "edited by the user"))
+
+
+def _text_diff(store: ReviewStore, review: Review, labels: tuple[str, str]) -> str:
+    """Return the diff from the proposed texts to those after the decision."""
+    return "".join(
+        unified_diff(store.proposed(review, index), store.final(review, index), file.shown, labels=labels)
+        for index, file in enumerate(review.files)
+    )
+
+
+def _left_out(store: ReviewStore, review: Review) -> str:
+    """Return the files that the user did not approve at all, as the end of a sentence; empty if there is none."""
+    left = [
+        f"`{reveal(file.shown, keep='')}`"
+        for index, file in enumerate(review.files)
+        if store.final(review, index) == store.original(review, index)
+    ]
+    return f"; not written: {', '.join(left)}" if left else ""
 
 
 def _pending_message(review: Review, *, is_open: bool) -> str:

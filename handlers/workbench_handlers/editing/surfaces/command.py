@@ -12,7 +12,7 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.reviews.settle import settle, undo
+from workbench_handlers.editing.reviews.settle import recover, settle, undo
 from workbench_handlers.editing.reviews.state_files import check_state, reviews_directory
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.surfaces.person_text import age_text, awaits_decision, status_text
@@ -91,6 +91,7 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
         return _fail(problem, USAGE)
     check_state(terminal.environ)
     store = ReviewStore(reviews_directory(terminal.environ))
+    recover(store)
     if options.undo is not None:
         return _undo(options, terminal, store) if options.undo else _list_written(terminal, store)
     if options.list:

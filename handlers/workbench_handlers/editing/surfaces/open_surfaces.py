@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.editing.reviews.settle import decide_and_settle
+from workbench_handlers.editing.reviews.settle import decide_and_settle, quoted
 from workbench_handlers.editing.reviews.store import Action, Decision, Review, ReviewStore
 from workbench_handlers.editing.state import Shown
 from workbench_handlers.editing.surfaces.editor import EDITOR_VARIABLE, find_editor, review_in_editor
@@ -40,7 +40,7 @@ _FORM: Final[dict[str, Any]] = {
         "decision": {
             "type": "string",
             "title": "Decision",
-            "description": "approve writes the file; reject and comment write nothing",
+            "description": "approve writes all of it; reject and comment write nothing",
             "enum": ["approve", "reject", "comment"],
         },
         "comment": {"type": "string", "title": "Comment", "description": "Optional: a text for the model"},
@@ -108,7 +108,7 @@ class Surfaces:
                 raise
             if time.monotonic() - reported >= PROGRESS_S:
                 reported = time.monotonic()
-                await call.progress(round(reported - began, 3), None, f"waiting for the review of {review.shown}")
+                await call.progress(round(reported - began, 3), None, f"waiting for the review of {quoted(review)}")
         self._close(review, QUESTION)
         self._close(review, EDITOR)
 
@@ -150,7 +150,7 @@ class Surfaces:
 
     async def _ask_for_page(self, call: ToolCall, review: Review, shown: Shown) -> None:
         """Ask to open the page; it stays open for a decision."""
-        message = f"{shown.place}Review the change of {reveal(review.shown, keep='')} in the browser: its diff is long"
+        message = f"{shown.place}Review the change of {quoted(review)} in the browser: its diff is long"
         address = (await self.review_pages()).url(review.id)
         answer = await call.elicit_url(message, address, key=f"review-{review.id}", elicitation_id=review.id)
         if answer.get("action") == "accept" and call.max_wait_s:
@@ -188,4 +188,11 @@ class Surfaces:
 def _question(review: Review, shown: Shown) -> str:
     proposer = f"{reveal(review.client[:60], keep='')} proposes" if review.client else "The model proposes"
     heading = f"{shown.place}{proposer} to {_VERBS.get(review.mode, 'change')} {reveal(review.path, keep='')}"
-    return "\n".join([heading, *(f"Note: {reveal(note, keep='')}" for note in review.notes), "", shown.diff])
+    files = []
+    if review.more:
+        heading = f"{shown.place}{proposer} to change {len(review.files)} files together:"
+        files = [
+            f"- {'create' if file.base_sha256 is None else 'change'} {reveal(file.path, keep='')}"
+            for file in review.files
+        ]
+    return "\n".join([heading, *files, *(f"Note: {reveal(note, keep='')}" for note in review.notes), "", shown.diff])

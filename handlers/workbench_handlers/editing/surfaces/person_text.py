@@ -11,12 +11,12 @@ from workbench_handlers.editing.text.diff import reveal
 
 _STATUS_TEXTS: Final = {
     "PENDING": "This review is pending.",
-    "COMMITTED": "Committed: the file was written.",
-    "AUTO_APPROVED": "Approved automatically: the file was written.",
-    "REVIEW": "Sent back to the model. The file was not changed.",
-    "REJECTED": "Rejected. The file was not changed.",
-    "CONFLICT": "Conflict: the file changed after the proposal was made, and was left as it is.",
-    "EXPIRED": "Expired. The file was not changed.",
+    "COMMITTED": "Committed: the change was written.",
+    "AUTO_APPROVED": "Approved automatically: the change was written.",
+    "REVIEW": "Sent back to the model. Nothing was changed.",
+    "REJECTED": "Rejected. Nothing was changed.",
+    "CONFLICT": "Conflict: a file changed after the proposal was made. Nothing was written.",
+    "EXPIRED": "Expired. Nothing was changed.",
 }
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -59,7 +59,8 @@ def age_text(review: Review) -> str:
 
 def facts(review: Review) -> list[tuple[str, str]]:
     """Return the facts about a review as labels and values. Invisible characters appear as escapes."""
-    rows = [("File", review.path), ("Proposed", f"{age_text(review)} by {review.client or 'an unknown client'}")]
+    rows = [("File", file.path) for file in review.files]
+    rows.append(("Proposed", f"{age_text(review)} by {review.client or 'an unknown client'}"))
     rows.append(("Mode", review.mode))
     if review.continues:
         rows.append(("Continues", review.continues))

@@ -87,7 +87,7 @@ def format_changes(before: FileText, after: FileText) -> list[str]:
     return changes
 
 
-def keeps_change(old: bytes | None, new: bytes, current: bytes | None) -> bool:
+def keeps_change(old: bytes | None, new: bytes | None, current: bytes | None) -> bool:
     """Return whether the change from `old` to `new` is still in `current`, a later version of `new`.
 
     It is if no line that the change wrote has been changed, and nothing was added where it only removed lines.

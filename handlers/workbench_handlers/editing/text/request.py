@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 from toolmason_runtime import ToolError
 
-Mode = Literal["single", "batch", "create", "overwrite", "append"]
+Mode = Literal["single", "batch", "create", "overwrite", "append", "files"]
+"""The last one is that of a review of several files."""
 
 CREATE: Final = ""
 OVERWRITE: Final = "OVERWRITE_FILE"
