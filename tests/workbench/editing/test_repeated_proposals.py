@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ def test_after_some_minutes_the_same_call_is_a_new_proposal(place: Place) -> Non
     review = delivered(place, append)
     store = place.store
     for seconds, is_same in ((AGAIN_S - 5, True), (AGAIN_S + 5, False)):
-        later = ReviewStore(store.directory, now=lambda shift=seconds: review.created_at + shift)
+        later = ReviewStore(store.directory, now=partial(sum, (review.created_at, seconds)))
         assert (propose(place, append, store=later).id == review.id) == is_same
 
 

@@ -1,7 +1,8 @@
 """End a review of several files in child processes that are killed before their first, second, ... change.
 
-Usage: `kill_files.py DIRECTORY (settle | commit | undo | restore)`. Each line is a JSON list: whether the child finished,
-the contents of the files after the kill (`old`, `new`, `damaged`), after the recovery of the next start, and the status.
+Usage: `kill_files.py DIRECTORY (settle | commit | undo | restore)`. Each line is a JSON list: whether the child
+finished, the contents of the files after the kill (`old`, `new`, `damaged`), those after the recovery of the next
+start, the status, the contents after a second end, and what is left to recover.
 In `restore`, somebody changes the last file, which the child then finds changed after it has written the first ones.
 """
 
@@ -18,7 +19,7 @@ from toolmason_runtime import ToolError
 from workbench_handlers.editing.reviews import change_set, settle
 from workbench_handlers.editing.reviews.store import Decision, ProposedFile, Review, ReviewStore
 from workbench_handlers.workspace import write
-from workbench_handlers.workspace.roots import Root
+from workbench_handlers.workspace.roots import Located, Root
 
 TEXTS: dict[str, tuple[bytes | None, bytes]] = {
     "a.txt": (b"old a\n" * 50, b"new a\n" * 90),
@@ -60,16 +61,15 @@ def end(work: str, store: ReviewStore, review: Review) -> None:
         settle.settle(store, review)
 
 
-def change_last_file_before_it_is_written(directory: Path) -> None:
+def change_last_file_before_it_is_written() -> None:
     """Let somebody change the last file when the first ones are written."""
-    replace_file = change_set.replace_file
 
-    def replace(*arguments: object, **more: object) -> None:
-        if arguments[0].path.name == "c.txt":  # type: ignore[attr-defined]  a located file
-            (directory / "c.txt").write_bytes(b"by hand")
-        replace_file(*arguments, **more)  # type: ignore[arg-type]  the same
+    def replace(located: Located, data: bytes, *, expected: bytes | None) -> None:
+        if located.path.name == "c.txt":
+            located.path.write_bytes(b"by hand")
+        write.replace_file(located, data, expected=expected)
 
-    change_set.replace_file = replace
+    vars(change_set)["replace_file"] = replace
 
 
 def names(directory: Path) -> list[str]:
@@ -89,7 +89,7 @@ def main(directory: Path, work: str) -> None:
         child = os.fork()
         if child == 0:
             if work == "restore":
-                change_last_file_before_it_is_written(directory)
+                change_last_file_before_it_is_written()
             kill_before_change(number)
             end(work, store, review)
             os._exit(0)
