@@ -61,7 +61,8 @@ def facts(review: Review) -> list[tuple[str, str]]:
     """Return the facts about a review as labels and values. Invisible characters appear as escapes."""
     rows = [("File", file.path) for file in review.files]
     rows.append(("Proposed", f"{age_text(review)} by {review.client or 'an unknown client'}"))
-    rows.append(("Mode", review.mode))
+    if not review.more:
+        rows.append(("Mode", review.mode))
     if review.continues:
         rows.append(("Continues", review.continues))
     rows.extend(("Note", note) for note in review.notes)

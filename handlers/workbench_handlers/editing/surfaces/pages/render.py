@@ -185,7 +185,8 @@ def diff_html(rows: Sequence[DiffRow], *, file: int = 0, count: int = 0) -> str:
 
 def _choice(file: int, number: int, count: int) -> str:
     box = f'<input type="checkbox" data-file="{file}" data-change="{number}" checked>'
-    return f'<label class="choice">{box} Change {number + 1} of {count}</label>'
+    only = "" if count > 1 else " only"  # the checkbox of the file is enough
+    return f'<label class="choice{only}">{box} Change {number + 1} of {count}</label>'
 
 
 def _row(row: DiffRow, *, marks_words: bool) -> str:
