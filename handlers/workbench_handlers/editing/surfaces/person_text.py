@@ -11,12 +11,20 @@ from workbench_handlers.editing.text.diff import reveal
 
 _STATUS_TEXTS: Final = {
     "PENDING": "This review is pending.",
-    "COMMITTED": "Committed: the change was written.",
-    "AUTO_APPROVED": "Approved automatically: the change was written.",
-    "REVIEW": "Sent back to the model. Nothing was changed.",
-    "REJECTED": "Rejected. Nothing was changed.",
-    "CONFLICT": "Conflict: a file changed after the proposal was made. Nothing was written.",
-    "EXPIRED": "Expired. Nothing was changed.",
+    "COMMITTED": "Committed: the file was written.",
+    "AUTO_APPROVED": "Approved automatically: the file was written.",
+    "REVIEW": "Sent back to the model. The file was not changed.",
+    "REJECTED": "Rejected. The file was not changed.",
+    "CONFLICT": "Conflict: the file changed after the proposal was made, and was left as it is.",
+    "EXPIRED": "Expired. The file was not changed.",
+}
+_TEXTS_OF_SEVERAL: Final = {
+    "COMMITTED": "Committed: the approved files were written.",
+    "AUTO_APPROVED": "Approved automatically: the files were written.",
+    "REVIEW": "Sent back to the model. No file was changed.",
+    "REJECTED": "Rejected. No file was changed.",
+    "CONFLICT": "Conflict: a file changed after the proposal was made. No file was written.",
+    "EXPIRED": "Expired. No file was changed.",
 }
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -45,7 +53,7 @@ def status_text(store: ReviewStore, review: Review) -> str:
         return "Approved, but the file could not be written yet."
     if (outcome := store.outcome(review)) is not None and outcome.status == "REVIEW":
         return "Replaced by a newer proposal for the same file."
-    return _STATUS_TEXTS[status]
+    return (_TEXTS_OF_SEVERAL if review.more else _STATUS_TEXTS).get(status, _STATUS_TEXTS[status])
 
 
 def age_text(review: Review) -> str:
