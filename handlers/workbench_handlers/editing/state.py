@@ -6,7 +6,6 @@ import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,22 +22,6 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _DURATION: Final = re.compile(r"([0-9]{1,7})([smhd])")
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a question to the user shows of a review."""
-
-    diff: str = ""
-    number: int = 1
-    """Its place among the reviews that wait for the user, from 1."""
-    count: int = 1
-    """How many wait."""
-
-    @property
-    def place(self) -> str:
-        """The place as the beginning of a text: `Review 2 of 3: `; empty if no other review waits."""
-        return f"Review {self.number} of {self.count}: " if self.count > 1 else ""
 
 
 class EditingState:

@@ -20,7 +20,8 @@ from workbench_handlers.editing.reviews.results import pending_reviews, review_r
 from workbench_handlers.editing.reviews.settle import commit_edited, proposed_diff, quoted, recover
 from workbench_handlers.editing.reviews.state_files import check_state
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
-from workbench_handlers.editing.state import EditingState, Shown
+from workbench_handlers.editing.state import EditingState
+from workbench_handlers.editing.surfaces.shown import Shown
 from workbench_handlers.editing.text.request import Edit, EditRequest, parse_request
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.roots import Root

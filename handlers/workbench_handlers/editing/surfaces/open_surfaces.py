@@ -17,8 +17,8 @@ from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.editing.reviews.settle import decide_and_settle, quoted
 from workbench_handlers.editing.reviews.store import Action, Decision, Review, ReviewStore
-from workbench_handlers.editing.state import Shown
 from workbench_handlers.editing.surfaces.editor import EDITOR_VARIABLE, find_editor, review_in_editor
+from workbench_handlers.editing.surfaces.shown import Shown
 from workbench_handlers.editing.text.diff import reveal
 from workbench_handlers.state import project_paths
 
