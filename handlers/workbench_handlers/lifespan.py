@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from toolmason_runtime.programs import Projects
 
+from workbench_handlers.editing.reviews.state_files import STATE_VARIABLE
 from workbench_handlers.editing.state import EditingState, editing_state
 from workbench_handlers.state import Workspace, project_paths, workspace
 from workbench_handlers.workflows.answers import RecentAnswers
@@ -23,6 +26,10 @@ async def lifespan(
     logs.install()
     research, editing = Research(), editing_state(options)
     given = workspace(options.root)
+    # Without --root, the directories are known at the first proposal, which checks a chosen state directory then.
+    if editing.store.unfinished() and (given.roots or STATE_VARIABLE not in os.environ):
+        roots = [root.path for root in given.roots] or [given.working_directory]
+        await asyncio.to_thread(editing.finish_interrupted, os.environ, roots)
     try:
         yield given, research, Projects(project_paths), editing, RecentAnswers()
     finally:

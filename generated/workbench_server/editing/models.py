@@ -22,6 +22,21 @@ class TextEdit(Model):
     """How many times match_text occurs"""
 
 
+class FileEdits(Model):
+    """The change of one file among several"""
+
+    path: Annotated[str, Field(min_length=1)]
+    """Path of the file"""
+    edits: Annotated[list[TextEdit] | None, Field(max_length=200)] = None
+    """As in BATCH mode"""
+    match_text: str | None = None
+    """As beside path"""
+    new_string: str | None = None
+    """As beside path"""
+    expected_replacements: Annotated[int | None, Field(ge=0)] = None
+    """As beside path"""
+
+
 class ReviewResult(Model):
     """The state of a proposal"""
 
@@ -32,11 +47,15 @@ class ReviewResult(Model):
     message: str
     """Outcome, and the next call"""
     path: str
-    """Absolute path of the file"""
+    """Path of the file; with several, of the first"""
+    files: list[str] | None = None
+    """Paths of several files"""
     user_feedback_diff: str | None = None
-    """REVIEW: from the proposed text to the text of the user. CONFLICT: how the file changed since it was read"""
+    """REVIEW: from the proposed text to the text of the user. CONFLICT: how the file changed since it was read. COMMITTED: what the user left out"""
     notes: list[str] | None = None
     """Facts about the change, such as a missing final line break"""
+    already_written: bool | None = None
+    """True: an earlier equal call wrote the change, and this one wrote nothing"""
 
 
 class PendingReview(Model):
@@ -45,8 +64,10 @@ class PendingReview(Model):
     session_path: str
     """Id of the review"""
     path: str
-    """Absolute path of the file"""
-    mode: Literal["single", "batch", "create", "overwrite", "append"]
+    """Absolute path of the file; with several, of the first"""
+    files: list[str] | None = None
+    """Absolute paths of several files"""
+    mode: Literal["single", "batch", "create", "overwrite", "append", "files"]
     """Mode of the proposal"""
     age_s: int
     """Seconds since the proposal"""
@@ -60,7 +81,7 @@ class ReviewOverview(Model):
     review: ReviewResult | None = None
     """The review of session_path"""
     pending: list[PendingReview]
-    """Without session_path: reviews that wait for the user, the oldest first, at most 100"""
+    """Reviews that wait for the user, the oldest first, at most 100"""
     pending_count: int
     """How many wait in all"""
 
@@ -68,8 +89,10 @@ class ReviewOverview(Model):
 class ProposeAndReviewParams(Model):
     """Arguments of `propose_and_review`."""
 
-    path: Annotated[str, Field(min_length=1)]
-    """Path of the file"""
+    path: str | None = None
+    """Path of the file. Leave it out with files"""
+    files: Annotated[list[FileEdits] | None, Field(max_length=50)] = None
+    """FILES: use it for a change of 2 or more files; then send no path, edits, match_text and new_string beside it"""
     edits: Annotated[list[TextEdit] | None, Field(max_length=200)] = None
     """BATCH: use it for ANY 2 or more changes of the file; then send no match_text and new_string beside it"""
     match_text: str | None = None
@@ -82,6 +105,8 @@ class ProposeAndReviewParams(Model):
     """Allow a match_text of more than 2,000 characters; better use several short ones in edits"""
     session_path: str | None = None
     """Only after a REVIEW: its session_path, to change the text that the user saw or edited"""
+    again: bool = False
+    """Make a change once more that the same call wrote in the last 10 minutes"""
 
 
 class CommitReviewParams(Model):
@@ -90,7 +115,7 @@ class CommitReviewParams(Model):
     session_path: Annotated[str, Field(min_length=1)]
     """session_path of the REVIEW"""
     original_path: Annotated[str, Field(min_length=1)]
-    """Path of the file that was proposed"""
+    """Path of the file that was proposed; of several, any"""
 
 
 class ReviewStatusParams(Model):
@@ -136,4 +161,4 @@ class MoveFileParams(Model):
     """Its new path, with its name"""
 
 
-# toolmason: sha256 63247fce132e38f1abc5d43efc18a65d
+# toolmason: sha256 d21a00a9592deed0d12b2b5f9ef50902

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from workbench_handlers.editing.reviews.state_files import reviews_directory
+from workbench_handlers.editing.reviews.state_files import reviews_directory, state_problem
 from workbench_handlers.editing.reviews.store import TTL_S, ReviewStore
 from workbench_server.options import Options
 
@@ -28,6 +30,13 @@ class EditingState:
     def __init__(self, store: ReviewStore, auto_approve: tuple[str, ...] = ()) -> None:
         self.store = store
         self.auto_approve = auto_approve
+
+    def finish_interrupted(self, environ: Mapping[str, str], roots: Sequence[Path]) -> None:
+        """Finish the writes of several files that killed processes began, if the state directory can be trusted."""
+        if self.store.unfinished() and not state_problem(environ, roots):
+            from workbench_handlers.editing.reviews.settle import recover
+
+            recover(self.store)
 
     @cached_property
     def surfaces(self) -> Surfaces:

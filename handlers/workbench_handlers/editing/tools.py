@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.reviews.propose import Proposer, auto_approve, find_or_create
+from workbench_handlers.editing.reviews.propose import (
+    FileChange,
+    Proposer,
+    auto_approve,
+    find_or_create_all,
+    is_repeated,
+)
 from workbench_handlers.editing.reviews.results import pending_reviews, review_result
-from workbench_handlers.editing.reviews.settle import commit_edited, quoted
+from workbench_handlers.editing.reviews.settle import commit_edited, proposed_diff, quoted, recover
 from workbench_handlers.editing.reviews.state_files import check_state
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.state import EditingState
-from workbench_handlers.editing.text.diff import unified_diff
-from workbench_handlers.editing.text.request import Edit, parse_request
+from workbench_handlers.editing.surfaces.shown import Shown
+from workbench_handlers.editing.text.request import Edit, EditRequest, parse_request
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.roots import Root
 from workbench_handlers.workspace.write import locate_for_writing
 from workbench_server.editing.models import (
     CommitReviewParams,
+    FileEdits,
     ProposeAndReviewParams,
     ReviewOverview,
     ReviewResult,
@@ -30,30 +38,80 @@ from workbench_server.editing.models import (
 
 async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> ReviewResult:
     """Propose a change, ask the user, and write it if approved."""
-    edits = [Edit(edit.match_text, edit.new_string, edit.expected_replacements or 1) for edit in params.edits or ()]
-    request = parse_request(
-        match_text=params.match_text,
-        new_string=params.new_string,
-        edits=edits,
-        expected_replacements=params.expected_replacements,
-        bypass_match_text_limit=params.bypass_match_text_limit,
-    )
+    requests = _requests(params)
     state, roots = await _reviews(call)
     store, settings = state.store, call.state(ProgramSettings)
 
-    def find() -> tuple[Review, str]:
-        located = locate_for_writing(params.path, roots)
+    def find() -> tuple[Review, bool, Shown]:
+        changes = _changes(requests, roots)
         session = (params.session_path or "").strip()
-        review = find_or_create(store, located, request, Proposer.of(call), session=session)
+        review = find_or_create_all(store, changes, Proposer.of(call), session=session, again=bool(params.again))
+        if is_repeated(store, review):
+            return review, True, Shown()
         auto_approve(store, review, state.auto_approve, settings)
-        diff = "" if store.is_decided(review) else _diff(store, review)
-        return review, diff
+        return review, False, Shown() if store.is_decided(review) else _shown(store, review, roots)
 
-    review, diff = await asyncio.to_thread(find)
+    review, was_delivered, shown = await asyncio.to_thread(find)
     if not store.is_decided(review):
-        await state.surfaces.open(call, review, diff)
+        await state.surfaces.open(call, review, shown)
         await state.surfaces.wait(call, review, call.max_wait_s)
-    return await _deliver(state, review)
+    return await _deliver(state, review, is_repeated=was_delivered)
+
+
+def _requests(params: ProposeAndReviewParams) -> list[tuple[str, EditRequest]]:
+    """Return the path and the edits of each file.
+
+    Raises:
+        ToolError: the parameters select no mode, or more than one; each entry of `files` with a mistake is reported.
+    """
+    if not params.files:
+        if not (params.path or "").strip():
+            raise ToolError("path is missing: send path, or files for several files", code="INVALID_ARGUMENT")
+        return [(params.path or "", _request(params, bypass=params.bypass_match_text_limit))]
+    filled = [name for name in ("path", "edits", "match_text", "new_string") if getattr(params, name)]
+    if filled:
+        message = f"{' and '.join(filled)} beside files: put each into the entry of its file in files"
+        raise ToolError(message, code="INVALID_ARGUMENT")
+    requests, problems = [], []
+    for number, file in enumerate(params.files, 1):
+        try:
+            requests.append((file.path, _request(file, bypass=params.bypass_match_text_limit)))
+        except ToolError as error:
+            problems.append(f"file {number} of {len(params.files)}, `{file.path}`: {error.message}")
+    if problems:
+        raise ToolError("\n".join(problems), code="INVALID_ARGUMENT")
+    return requests
+
+
+def _request(given: ProposeAndReviewParams | FileEdits, *, bypass: bool) -> EditRequest:
+    return parse_request(
+        match_text=given.match_text,
+        new_string=given.new_string,
+        edits=[Edit(edit.match_text, edit.new_string, edit.expected_replacements or 1) for edit in given.edits or ()],
+        expected_replacements=given.expected_replacements,
+        bypass_match_text_limit=bypass,
+    )
+
+
+def _changes(requests: list[tuple[str, EditRequest]], roots: tuple[Root, ...]) -> list[FileChange]:
+    """Return the change of each file; entries for one file become a batch, in their order.
+
+    Raises:
+        ToolError: a path is refused, or the entries for one file cannot be one batch.
+    """
+    by_path: dict[Path, FileChange] = {}
+    for path, given in requests:
+        located, request = locate_for_writing(path, roots), given
+        if earlier := by_path.get(located.path):
+            request = parse_request(
+                match_text=None,
+                new_string=None,
+                edits=[*earlier.request.edits, *given.edits],
+                expected_replacements=None,
+                bypass_match_text_limit=given.bypass_limit,
+            )
+        by_path[located.path] = FileChange(located, request)
+    return list(by_path.values())
 
 
 async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewResult:
@@ -63,7 +121,7 @@ async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewRes
     def commit() -> Review:
         review = _find_review(state.store, params.session_path, roots)
         located = locate_for_writing(params.original_path, roots)
-        if str(located.path) != review.path:
+        if str(located.path) not in [file.path for file in review.files]:
             message = f"{review.id} is a review of {quoted(review)}, not of `{located.shown}`: nothing was written"
             raise ToolError(message, code="WRONG_PATH")
         commit_edited(state.store, review)
@@ -76,12 +134,13 @@ async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOve
     """Return the state of one review, or list the pending ones."""
     state, roots = await _reviews(call)
     session = (params.session_path or "").strip()
+    result = None
     if session:
         review = await asyncio.to_thread(_find_review, state.store, session, roots)
         await state.surfaces.wait(call, review, min(params.wait_s or 0, call.max_wait_s), needs_surface=False)
-        return ReviewOverview(review=await _deliver(state, review), pending=[], pending_count=0)
-    waiting = [review for review in await asyncio.to_thread(state.store.pending) if _is_allowed(review, roots)]
-    return ReviewOverview(pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
+        result = await _deliver(state, review)
+    waiting = await asyncio.to_thread(_waiting, state.store, roots)
+    return ReviewOverview(review=result, pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
 
 
 async def _reviews(call: ToolCall) -> tuple[EditingState, tuple[Root, ...]]:
@@ -92,21 +151,32 @@ async def _reviews(call: ToolCall) -> tuple[EditingState, tuple[Root, ...]]:
     """
     roots = await roots_for(call)
     await asyncio.to_thread(check_state, os.environ, [root.path for root in roots])
-    return call.state(EditingState), roots
+    state = call.state(EditingState)
+    if state.store.unfinished():  # a process was killed while it wrote several files
+        await asyncio.to_thread(recover, state.store)
+    return state, roots
 
 
-async def _deliver(state: EditingState, review: Review) -> ReviewResult:
+async def _deliver(state: EditingState, review: Review, *, is_repeated: bool = False) -> ReviewResult:
     """Return the result of a review; if it is final, record that a call has returned it."""
     is_open = state.surfaces.is_open(review)
-    result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open)
+    result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open, is_repeated=is_repeated)
     # After the wait: a call that was cancelled meanwhile delivers nothing.
     if result.user_action != "PENDING":
         state.store.mark_delivered(review)
     return result
 
 
-def _diff(store: ReviewStore, review: Review) -> str:
-    return unified_diff(store.original(review), store.proposed(review), review.shown)
+def _shown(store: ReviewStore, review: Review, roots: tuple[Root, ...]) -> Shown:
+    """Return what a question about a review shows."""
+    diff = proposed_diff(store, review)
+    ids = [waiting.id for waiting in _waiting(store, roots)]
+    return Shown(diff, ids.index(review.id) + 1 if review.id in ids else 1, len(ids))
+
+
+def _waiting(store: ReviewStore, roots: tuple[Root, ...]) -> list[Review]:
+    """Return the reviews of files in the allowed directories that wait for the user, the oldest first."""
+    return [review for review in store.pending() if _is_allowed(review, roots)]
 
 
 def _find_review(store: ReviewStore, session: str, roots: tuple[Root, ...]) -> Review:
@@ -123,4 +193,6 @@ def _find_review(store: ReviewStore, session: str, roots: tuple[Root, ...]) -> R
 
 
 def _is_allowed(review: Review, roots: tuple[Root, ...]) -> bool:
-    return any(root.path in (review.located.path, *review.located.path.parents) for root in roots)
+    return all(
+        any(root.path in (file.located.path, *file.located.path.parents) for root in roots) for file in review.files
+    )

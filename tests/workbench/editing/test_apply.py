@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -273,6 +274,37 @@ def test_the_message_of_a_failed_match_names_similar_lines_and_the_next_call() -
 def test_adjacent_matches_are_replaced() -> None:
     assert replaced(b"abab", "ab", "b", 2) == b"bb"
     assert replaced(b"a\r\na\na\r\n", "a\n", "b\n", 3) == b"b\r\nb\nb\r\n"
+
+
+LONG = Edit("x" * 2_001, "y")
+
+
+@pytest.mark.parametrize(
+    ("edits", "reported", "code"),
+    [
+        pytest.param([Edit("gone", "a"), Edit("two", "2"), Edit("lost", "b")], [1, 3], "NO_MATCH", id="two absent"),
+        pytest.param([Edit("gone", "a"), LONG, Edit("one", "1")], [1, 2], "NO_MATCH", id="absent, and too long"),
+        pytest.param([LONG, Edit("gone", "a"), Edit("lost", "b")], [1, 2, 3], "MATCH_TOO_LONG", id="all"),
+        pytest.param([Edit("gone", "new\n"), Edit("new", "b")], [1], "NO_MATCH", id="the text of a failed edit"),
+        pytest.param([Edit("gone", "a line"), Edit("a line\ntwo", "b")], [1], "NO_MATCH", id="a line of a failed edit"),
+        pytest.param([Edit("gone", "x"), LONG], [1, 2], "NO_MATCH", id="the length of a text of a failed edit"),
+        pytest.param([Edit("one", "1"), Edit("one", "b"), Edit("e", "E")], [2], "NO_MATCH", id="gone by an edit"),
+        pytest.param([Edit("missing", "a"), Edit("o", "0")], [1, 2], "NO_MATCH", id="absent, and several matches"),
+        pytest.param([Edit("gone", "o"), Edit("o", "0")], [1], "NO_MATCH", id="a count that a failed edit changes"),
+        pytest.param([Edit("gone", "\n"), Edit("lost", "b")], [1, 2], "NO_MATCH", id="a failed edit of a line break"),
+        pytest.param([Edit(f"gone {n}", "a") for n in range(20, 40)], list(range(1, 9)), "NO_MATCH", id="many"),
+    ],
+)
+def test_a_batch_reports_each_edit_that_fails_without_the_others(
+    edits: list[Edit], reported: list[int], code: str
+) -> None:
+    with pytest.raises(ToolError) as error:
+        edited(b"one\ntwo\nthree\n", *edits)
+
+    numbers = [int(number) for number in re.findall(r"^edit (\d+) of", error.value.message, re.MULTILINE)]
+    assert (numbers, error.value.code) == (reported, code)
+    assert error.value.message.count("No edit was applied") == 1
+    assert ("12 more edits fail" in error.value.message) == (len(edits) > 10)
 
 
 def test_the_error_of_a_batch_states_that_no_edit_was_applied() -> None:

@@ -10,7 +10,7 @@ from toolmason_runtime.shared.selection import Selection
 
 from workbench_server.catalogue import CATALOGUE
 
-MODES = ("BATCH", "SINGLE", "APPEND", "CREATE", "OVERWRITE")
+MODES = ("BATCH", "SINGLE", "APPEND", "CREATE", "OVERWRITE", "FILES")
 TOOL = CATALOGUE["tools"]["propose_and_review"]
 
 
@@ -46,10 +46,11 @@ def test_every_parameter_of_a_mode_names_it() -> None:
     properties = TOOL["tool"]["inputSchema"]["properties"]
 
     assert properties["edits"]["description"].startswith("BATCH")
+    assert properties["files"]["description"].startswith("FILES")
     assert all(
         value in properties["match_text"]["description"] for value in ("SINGLE", "APPEND_TO_FILE", "OVERWRITE_FILE")
     )
-    assert TOOL["tool"]["inputSchema"]["required"] == ["path"]
+    assert TOOL["tool"]["inputSchema"].get("required", []) == []
     assert {example["description"].split(":")[0] for example in TOOL["examples"]} == set(MODES)
 
 

@@ -105,6 +105,10 @@ def test_parameters_select_one_mode(parameters: dict[str, Any], mode: Mode, edit
         ({"match_text": "a", "new_string": "\0"}, "new_string contains U+0000"),
         ({"match_text": "\ud83d", "new_string": "b"}, "match_text contains U+D83D"),
         ({"edits": [Edit("a", "\udc80")]}, "edit 1 of 1: new_string contains U+DC80"),
+        (
+            {"edits": [Edit("a", "\0"), ONE, Edit("", "x"), Edit("c", "d", 20_000)]},
+            "which a text file cannot contain: remove it\nedit 3 of 4: match_text is empty",
+        ),
     ],
 )
 def test_an_invalid_combination_is_explained(parameters: dict[str, Any], message: str) -> None:

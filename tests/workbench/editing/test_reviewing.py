@@ -14,6 +14,7 @@ import pytest
 from edit_server import FORMS, PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
 from toolmason_runtime.server.flags import ENGINES
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_handlers.editing import tools
 from workbench_handlers.editing.reviews.store import Decision
@@ -21,6 +22,7 @@ from workbench_handlers.editing.state import EditingState
 from workbench_server.catalogue import CATALOGUE
 
 each_engine = pytest.mark.parametrize("engine", ENGINES)
+LOG_ENTRY = "\n### [LOG-003] - [DECISION] - Use one queue - Task: QUEUE\n\n**Date:** 2026-02-17\n"
 EDITED = Decision("edit", "a test", edited=b"one\nTWO by the user\nthree\n")
 PROGRAM = b"def load(path):\n    pass\n\n\nload(sys.argv[1])\n"
 SAMPLES = {
@@ -107,7 +109,7 @@ def test_each_example_of_the_manifest_is_a_valid_proposal(example: Any, place: P
     assert result["user_action"] == "COMMITTED"
     (review,) = place.store.recent()
     assert review.mode == mode
-    assert Path(result["path"]).read_bytes() == place.store.proposed(review)
+    assert (place.project / result["path"]).read_bytes() == place.store.proposed(review)
 
 
 SENTINELS = {
@@ -148,7 +150,8 @@ def test_without_a_surface_the_review_is_stored_and_the_same_call_returns_its_de
         place.decide(first["session_path"], Decision("approve", "a test"))
         inode = file.stat().st_ino
         third = propose_two(client)
-        fourth = client.error(PROPOSE, path="a.txt", match_text="two", new_string="2")
+        fourth = propose_two(client)
+        fifth = client.error(PROPOSE, path="a.txt", match_text="two", new_string="2", again=True)
 
     assert first["user_action"] == second["user_action"] == "PENDING"
     assert "toolmason-workbench review --web" in first["message"]
@@ -156,7 +159,9 @@ def test_without_a_surface_the_review_is_stored_and_the_same_call_returns_its_de
     assert first["session_path"] == second["session_path"] == third["session_path"]
     assert file.read_bytes() == b"one\n2\nthree\n"
     assert file.stat().st_ino == inode, "the call that returned the decision wrote nothing"
-    assert "match_text does not occur" in fourth, "a delivered result is not returned again"
+    assert ("already_written" in third, fourth["already_written"]) == (False, True)
+    assert (fourth["session_path"], fourth["user_action"]) == (first["session_path"], "COMMITTED")
+    assert "match_text does not occur" in fifth
 
 
 def test_an_append_that_is_sent_again_after_a_time_out_is_written_once(place: Place) -> None:
@@ -165,12 +170,16 @@ def test_an_append_that_is_sent_again_after_a_time_out_is_written_once(place: Pl
         pending = client.propose("log.md", "APPEND_TO_FILE", "entry\n")
         place.decide(pending["session_path"], Decision("approve", "a test"))
         again = client.propose("log.md", "APPEND_TO_FILE", "entry\n")
-        deliberate = client.propose("log.md", "APPEND_TO_FILE", "entry\n")
+        lost = client.propose("log.md", "APPEND_TO_FILE", "entry\n")
+        deliberate = client.propose("log.md", "APPEND_TO_FILE", "entry\n", again=True)
 
+    assert (lost["already_written"], lost["session_path"]) == (True, again["session_path"])
+    assert "send again=true" in lost["message"]
     assert again["user_action"] == "COMMITTED"
     assert log.read_bytes() == b"# Log\nentry\n"
     assert deliberate["user_action"] == "PENDING"
     assert deliberate["session_path"] != again["session_path"]
+    assert f"before this proposal ({again['session_path']})" in deliberate["notes"][0]
 
 
 def test_the_text_of_the_user_is_committed_exactly(place: Place, file: Path) -> None:
@@ -478,6 +487,59 @@ def test_reviews_of_other_projects_are_not_listed_or_found(place: Place, tmp_pat
     assert "there is no review" in error
 
 
+def test_an_append_without_a_person_is_written_once_when_its_result_was_lost(place: Place, file: Path) -> None:
+    with place.server(LEGACY, "--auto-approve") as client:
+        results = [client.propose("a.txt", "APPEND_TO_FILE", "four\n", again=again) for again in (False, False, True)]
+
+    assert [result["user_action"] for result in results] == ["AUTO_APPROVED"] * 3
+    assert [result.get("already_written") for result in results] == [None, True, None]
+    assert file.read_bytes() == b"one\ntwo\nthree\nfour\nfour\n"
+
+
+def test_the_question_names_the_earlier_review_of_the_same_change(place: Place, user: Person) -> None:
+    with place.server(LEGACY, person=user) as client:
+        first = client.propose("a.txt", "APPEND_TO_FILE", "four\n")
+        client.propose("a.txt", "APPEND_TO_FILE", "four\n")
+        user.reply = answer("reject")
+        rejected = client.propose("a.txt", "APPEND_TO_FILE", "four\n", again=True)
+        client.propose("a.txt", "APPEND_TO_FILE", "four\n", again=True)
+
+    _, second, third = [question["message"] for question in user.asked]
+    assert "\nNote: the same change was written, 0 s before" in second.replace("1 s", "0 s")
+    assert first["session_path"] in second
+    assert f"before this proposal ({rejected['session_path']})" in third
+    assert "was rejected" in third
+
+
+def test_a_review_whose_file_changed_leaves_the_queue_when_its_change_is_proposed_again(
+    place: Place, file: Path
+) -> None:
+    with place.server(LEGACY) as client:
+        old = propose_two(client)["session_path"]
+        other = client.propose("a.txt", "three", "3")["session_path"]
+        file.write_bytes(b"zero\none\ntwo\nthree\n")
+        new = propose_two(client)["session_path"]
+        overview = client.call("review_status", session_path=old)
+
+    assert overview["review"]["user_action"] == "CONFLICT"
+    assert f"superseded by {new}" in overview["review"]["message"]
+    assert "+zero" in overview["review"]["user_feedback_diff"]
+    assert [review["session_path"] for review in overview["pending"]] == [other, new]
+    assert overview["pending_count"] == 2
+
+
+def test_a_question_and_a_status_count_the_reviews_that_wait(place: Place, user: Person) -> None:
+    user.reply = {"action": "decline"}
+    with place.server(LEGACY, person=user) as client:
+        sessions = [client.propose(f"{name}.txt", "", "x\n")["session_path"] for name in "bcd"]
+        status = client.call("review_status", session_path=sessions[0])
+
+    headings = [question["message"].partition(" to create")[0] for question in user.asked]
+    assert headings == [f"{place}The model proposes" for place in ("", "Review 2 of 2: ", "Review 3 of 3: ")]
+    assert (status["pending_count"], status["review"]["user_action"]) == (3, "PENDING")
+    assert [review["session_path"] for review in status["pending"]] == sessions
+
+
 @pytest.mark.parametrize(
     ("flags", "policy", "expected"),
     [
@@ -550,3 +612,25 @@ def test_a_call_that_is_cancelled_while_its_change_is_written_delivers_nothing(p
 
     assert file.read_bytes() == b"one\n2\nthree\n"
     assert not store.is_delivered(review)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tokens"),
+    [
+        # The append of docs/benchmarks.md, where fs-mcp needs 91.
+        ({"match_text": "APPEND_TO_FILE", "new_string": LOG_ENTRY}, 95),
+        ({"match_text": "two", "new_string": "2"}, 65),
+        ({"edits": [{"match_text": "one", "new_string": "1"}, {"match_text": "two", "new_string": "2"}]}, 85),
+    ],
+    ids=["append", "single", "batch"],
+)
+def test_a_call_of_a_simple_edit_and_its_result_have_few_tokens(
+    arguments: dict[str, Any], tokens: int, place: Place, user: Person
+) -> None:
+    with place.server(LEGACY, person=user) as client:
+        sent = {"path": "a.txt", **arguments}
+        text = client.raw(PROPOSE, **sent)["content"][0]["text"]
+
+    call = json.dumps({"name": PROPOSE, "arguments": sent}, separators=(",", ":"))
+    assert estimate_tokens(call) + estimate_tokens(text) <= tokens
+    assert text.count("a.txt") == 1

@@ -7,13 +7,34 @@ it, such as `toolmason-workbench review`, writes to the same log.
 from __future__ import annotations
 
 import getpass
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from toolmason_runtime.audit import current_call, record
 
-_DECISIONS: Final = {"approve": "approved", "reject": "rejected", "edit": "changed", "comment": "commented"}
+_DECISIONS: Final = {
+    "approve": "approved",
+    "reject": "rejected",
+    "edit": "changed",
+    "comment": "commented",
+    "supersede": "superseded",
+}
 _SURFACES: Final = {"question": "client"}
 _OUTCOMES: Final = {"COMMITTED": "written", "AUTO_APPROVED": "written", "REVIEW": "superseded"}
+
+
+class ReviewedFile(Protocol):
+    """The fields of a reviewed file that are logged."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The path of the file below its root."""
+        ...
+
+    @property
+    def base_sha256(self) -> str | None:
+        """Digest of the file before the change; None if it was missing."""
+        ...
 
 
 class Review(Protocol):
@@ -25,8 +46,8 @@ class Review(Protocol):
         ...
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """The path of the file below its root."""
+    def files(self) -> Sequence[ReviewedFile]:
+        """The files; each has a line of its own."""
         ...
 
     @property
@@ -44,11 +65,6 @@ class Review(Protocol):
         """The review whose text this one changes."""
         ...
 
-    @property
-    def base_sha256(self) -> str | None:
-        """Digest of the file before the change; None if it was missing."""
-        ...
-
 
 def record_proposal(review: Review) -> None:
     """Record a new review, with the call that proposed it."""
@@ -61,11 +77,13 @@ def record_decision(review: Review, action: str, surface: str) -> None:
     _record(review, "decided", decision=_DECISIONS[action], surface=shown, os_user=_user())
 
 
-def record_settlement(review: Review, status: str, sha256: str | None) -> None:
-    """Record the end of a review. `sha256` is the digest of the bytes that it wrote; None if it wrote none."""
+def record_settlement(review: Review, status: str, digests: Sequence[str | None]) -> None:
+    """Record the end of a review. `digests` are those of the bytes that it wrote to each file; None for none."""
     shown = _OUTCOMES.get(status, status.lower())
-    is_same = shown == "written" and sha256 is None
-    _record(review, "settled", outcome="unchanged" if is_same else shown, sha256_after=sha256)
+    for index, file in enumerate(review.files):
+        sha256 = digests[index] if index < len(digests) else None
+        is_same = shown == "written" and sha256 is None
+        _record_file(review, file, "settled", outcome="unchanged" if is_same else shown, sha256_after=sha256)
 
 
 def record_failure(review: Review, code: str) -> None:
@@ -75,18 +93,24 @@ def record_failure(review: Review, code: str) -> None:
 
 def record_undo(review: Review) -> None:
     """Record that a written change was taken back."""
-    _record(review, "undone", outcome="written", sha256_after=review.base_sha256, os_user=_user())
+    for file in review.files:
+        _record_file(review, file, "undone", outcome="written", sha256_after=file.base_sha256, os_user=_user())
 
 
 def _record(review: Review, step: str, **fields: Any) -> None:
+    for file in review.files:
+        _record_file(review, file, step, **fields)
+
+
+def _record_file(review: Review, file: ReviewedFile, step: str, **fields: Any) -> None:
     record(
         "review",
         to=review.audit,
         **{"client": review.client, **fields},
         step=step,
         review=review.id,
-        file="/".join(review.parts),
-        sha256_before=review.base_sha256,
+        file="/".join(file.parts),
+        sha256_before=file.base_sha256,
     )
 
 

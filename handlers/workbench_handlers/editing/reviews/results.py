@@ -18,13 +18,16 @@ MAX_LISTED: Final = 100
 """Maximum pending reviews in one result."""
 
 
-def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) -> ReviewResult:
+def review_result(
+    store: ReviewStore, review: Review, *, is_open: bool = False, is_repeated: bool = False
+) -> ReviewResult:
     """Return the state of a review. An approved text is written first.
 
     Args:
         store: the reviews.
         review: the review.
         is_open: whether the user can still answer in the client or the editor.
+        is_repeated: whether an earlier call has returned this result to the same proposal, whose change was written.
 
     Raises:
         ToolError: the approved text could not be written.
@@ -40,14 +43,30 @@ def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) 
         message, diff = f"The user rejected the change{_comment(decision)}. Nothing was written. {_ASK}", ""
     else:
         message, diff = _feedback(store, review, decision)
+    if status == "COMMITTED" and decision is not None and decision.action == "approve" and decision.texts:
+        message = f"{message} user_feedback_diff shows what was left out{_left_out(store, review)}."
+        diff = _text_diff(store, review, ("proposed", "written"))
+    if is_repeated and outcome is not None:
+        message = (
+            f"The same call wrote this change {elapsed(store.now() - outcome.at)} ago, and it is still in the file: "
+            "nothing was written again. To make it once more, send again=true."
+        )
     return ReviewResult(
         session_path=review.id,
         user_action=status,
         message=message,
-        path=review.path,
+        path=review.shown,
+        files=[file.shown for file in review.files] if review.more else None,
         user_feedback_diff=_cut(diff, text_budget() // 2 - MAX_COMMENT) if diff else None,
         notes=list(review.notes) or None,
+        already_written=True if is_repeated else None,
     )
+
+
+def elapsed(seconds: float) -> str:
+    """Return a time for a message: `20 s`, `5 min`, `3 h`."""
+    whole = max(0, int(seconds))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min" if whole < 3_600 else f"{whole // 3_600} h"
 
 
 def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingReview]:
@@ -57,6 +76,7 @@ def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingRe
         PendingReview(
             session_path=review.id,
             path=review.path,
+            files=[file.path for file in review.files] if review.more else None,
             mode=review.mode,
             age_s=round(now - review.created_at),
             expires_in_s=round(review.expires_at - now),
@@ -71,6 +91,8 @@ _AGAIN: Final = "If the change is still wanted, send the proposal again for a ne
 
 def _outcome_message(outcome: Outcome, decision: Decision | None, *, is_undone: bool) -> str:
     """Return the message of a review that has ended."""
+    if outcome.status == "CONFLICT" and outcome.successor:
+        return f"{outcome.message}. Use that session_path."
     if outcome.status == "CONFLICT":
         shown = " user_feedback_diff shows the change of the file." if outcome.diff else ""
         return f"{outcome.message}.{shown} Read the file again, and send a new proposal without session_path."
@@ -80,12 +102,12 @@ def _outcome_message(outcome: Outcome, decision: Decision | None, *, is_undone: 
         return f"{outcome.message}, but the user has undone the change since. {_ASK}"
     if outcome.is_superseded:
         return f"This review was {outcome.message}: use that session_path."
-    return f"{outcome.message}{_comment(decision)}. No further call is needed."
+    return f"{outcome.message}{_comment(decision)}."
 
 
 def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[str, str]:
     """Return the message about an edit or comment of the user, and the diff of an edit."""
-    if decision.edited is None:
+    if decision.action != "edit":
         message = (
             f"The user answered{_comment(decision) or ' without a comment'}. Nothing was written. Send a new proposal "
             f'with session_path="{review.id}"; its match_text matches your proposed text, not the file.'
@@ -97,8 +119,25 @@ def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[s
         f'"{reveal(review.shown, keep="")}"). To change it further, send a proposal with session_path="{review.id}"; '
         "its match_text matches the text of the user, not the file."
     )
-    labels = ("proposed", "edited by the user")
-    return message, unified_diff(store.proposed(review), decision.edited, review.shown, labels=labels)
+    return message, _text_diff(store, review, ("proposed", "edited by the user"))
+
+
+def _text_diff(store: ReviewStore, review: Review, labels: tuple[str, str]) -> str:
+    """Return the diff from the proposed texts to those after the decision."""
+    return "".join(
+        unified_diff(store.proposed(review, index), store.final(review, index), file.shown, labels=labels)
+        for index, file in enumerate(review.files)
+    )
+
+
+def _left_out(store: ReviewStore, review: Review) -> str:
+    """Return the files that the user did not approve at all, as the end of a sentence; empty if there is none."""
+    left = [
+        f"`{reveal(file.shown, keep='')}`"
+        for index, file in enumerate(review.files)
+        if store.final(review, index) == store.original(review, index)
+    ]
+    return f"; not written: {', '.join(left)}" if left else ""
 
 
 def _pending_message(review: Review, *, is_open: bool) -> str:

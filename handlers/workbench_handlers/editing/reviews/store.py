@@ -12,11 +12,11 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from secrets import token_hex
+from secrets import randbelow, token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from toolmason_runtime import ToolError
@@ -36,7 +36,8 @@ from workbench_handlers.workspace.roots import Located, Root
 if TYPE_CHECKING:
     from workbench_handlers.editing.text.request import Mode
 
-Action = Literal["approve", "edit", "reject", "comment"]
+Action = Literal["approve", "edit", "reject", "comment", "supersede"]
+"""The last one ends a review without a person: its file changed, and the same change was proposed again."""
 Status = Literal["PENDING", "COMMITTED", "AUTO_APPROVED", "REVIEW", "REJECTED", "CONFLICT", "EXPIRED"]
 
 TTL_S: Final = 86_400.0
@@ -46,18 +47,48 @@ KEEP_S: Final = 7 * 86_400.0
 AUTO_APPROVE: Final = "auto-approve"
 """Surface of decisions that `--auto-approve` makes."""
 
+UNFINISHED: Final = "unfinished"
+"""Directory with the ids of reviews whose files are being written."""
 _ID: Final = re.compile(r"rv_[0-9a-f]{20}")
 _ACTIONS: Final = get_args(Action)
 _STATUSES: Final = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedFile:
+    """One file of a review."""
+
+    path: str
+    """Its absolute path."""
+    root: str
+    parts: tuple[str, ...]
+    shown: str
+    """The path in results."""
+    base_sha256: str | None
+    """Digest of the file when it was read; None if it was missing."""
+
+    @property
+    def located(self) -> Located:
+        """The file, for opening it below its root."""
+        return Located(Root(Path(self.root), "a review"), self.parts, self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFile:
+    """A file of a new review: its bytes when it was read, None if it was missing, and the proposed ones."""
+
+    located: Located
+    original: bytes | None
+    proposed: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """A proposed change of one file."""
+    """A proposed change of one file, or of several that are written together."""
 
     id: str
     path: str
-    """Absolute path of the file."""
+    """Absolute path of the first file."""
     root: str
     parts: tuple[str, ...]
     shown: str
@@ -78,23 +109,38 @@ class Review:
     """Name of the client."""
     audit: str = ""
     """Path of the audit log of the server that proposed it; empty without one."""
+    more: tuple[ReviewedFile, ...] = ()
+    """The files after the first one."""
+
+    @property
+    def files(self) -> tuple[ReviewedFile, ...]:
+        """All files, in the order of the proposal."""
+        first = ReviewedFile(
+            path=self.path, root=self.root, parts=self.parts, shown=self.shown, base_sha256=self.base_sha256
+        )
+        return (first, *self.more)
 
     @property
     def located(self) -> Located:
-        """The file, for opening it below its root."""
-        return Located(Root(Path(self.root), "a review"), self.parts, self.shown)
+        """The first file, for opening it below its root."""
+        return self.files[0].located
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer of a person, or of `--auto-approve`. `surface` is where it was made."""
+    """The answer of a person, or of `--auto-approve`, or its end without one. `surface` is where it was made."""
 
     action: Action
     surface: str
     comment: str = ""
+    """A text for the model; if another review supersedes this one, its id or the empty string."""
     edited: bytes | None = None
+    """The text of the first file; see `texts`."""
     at: float = 0.0
     """Time of the decision; the store sets it."""
+    texts: Mapping[int, bytes | None] = field(default_factory=dict)
+    """By number of the file, from 0: the bytes that a person saved or, with the action `approve`, selected of the
+    proposal, if they are not the proposed ones. None: the file stays missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +151,13 @@ class Outcome:
     message: str
     at: float
     sha256: str | None = None
-    """Digest of the written bytes."""
+    """Digest of the bytes that were written to the only file."""
+    files: tuple[str | None, ...] = ()
+    """For several files: the digest of the bytes that were written to each; None if it was not written."""
     diff: str = ""
     """For a conflict: the change of the file since it was read."""
+    successor: str = ""
+    """For a conflict: the review of the same change on the changed file."""
 
     @property
     def is_superseded(self) -> bool:
@@ -145,8 +195,9 @@ class ReviewStore:
         notes: tuple[str, ...] = (),
         continues: str | None = None,
         client: str = "",
+        more: Sequence[ProposedFile] = (),
     ) -> Review:
-        """Store a new review, and remove old ones.
+        """Store a new review, and remove old ones. `more` are the files after the first one.
 
         Raises:
             ToolError: the state directory cannot be used.
@@ -155,7 +206,7 @@ class ReviewStore:
         self._sweep()
         created_at = self.now()
         review = Review(
-            id=f"rv_{token_hex(10)}",
+            id=f"rv_{randbelow(10**20):020}",  # of 20 letters and digits, tokenizers make twice as many tokens
             path=str(located.path),
             root=str(located.root.path),
             parts=located.parts,
@@ -170,10 +221,13 @@ class ReviewStore:
             continues=continues,
             client=client,
             audit=log_path(),
+            more=tuple(_reviewed(file) for file in more),
         )
-        files = {"review.json": _as_json(asdict(review)), "proposed": proposed}
-        if original is not None:
-            files["original"] = original
+        files = {"review.json": _as_json(asdict(review))}
+        for index, file in enumerate([ProposedFile(located, original, proposed), *more]):
+            files[_numbered("proposed", index)] = file.proposed
+            if file.original is not None:
+                files[_numbered("original", index)] = file.original
         # The directory gets its name when it is complete, so that a kill leaves no incomplete review.
         temporary = self.directory / f"tmp-{token_hex(10)}"
         with state_errors(self.directory):
@@ -196,56 +250,67 @@ class ReviewStore:
             return None
         try:
             stored = self._load(review_id, "review.json") or {}
-            review = Review(**{**stored, "parts": tuple(stored["parts"]), "notes": tuple(stored["notes"])})
+            more = tuple(ReviewedFile(**{**file, "parts": tuple(file["parts"])}) for file in stored.get("more", ()))
+            lists = {"parts": tuple(stored["parts"]), "notes": tuple(stored["notes"]), "more": more}
+            review = Review(**{**stored, **lists})
             # A damaged review must not name another directory, or show one path and write to another.
-            is_valid = review.id == review_id and review.path == str(review.located.path)
+            is_valid = review.id == review_id and all(file.path == str(file.located.path) for file in review.files)
             is_valid = is_valid and all(isinstance(at, float) for at in (review.created_at, review.expires_at))
-            for name in ("proposed", *(["original"] if review.base_sha256 else [])):
-                (self._path(review) / name).stat()
+            for index, file in enumerate(review.files):
+                for name in ("proposed", *(["original"] if file.base_sha256 else [])):
+                    (self._path(review) / _numbered(name, index)).stat()
             self.decision(review), self.outcome(review)
         except (OSError, KeyError, TypeError, ValueError, RecursionError):
             return None
         return review if is_valid else None
 
-    def original(self, review: Review) -> bytes | None:
-        """Return the bytes of the file when it was read; None if it was missing."""
-        return None if review.base_sha256 is None else (self._path(review) / "original").read_bytes()
+    def original(self, review: Review, index: int = 0) -> bytes | None:
+        """Return the bytes of a file when it was read; None if it was missing."""
+        if review.files[index].base_sha256 is None:
+            return None
+        return (self._path(review) / _numbered("original", index)).read_bytes()
 
-    def proposed(self, review: Review) -> bytes:
-        """Return the proposed bytes."""
-        return (self._path(review) / "proposed").read_bytes()
+    def proposed(self, review: Review, index: int = 0) -> bytes:
+        """Return the proposed bytes of a file."""
+        return (self._path(review) / _numbered("proposed", index)).read_bytes()
+
+    def final(self, review: Review, index: int = 0) -> bytes | None:
+        """Return the bytes of a file after a decided review: those of the person, or the proposed ones."""
+        decision = self.decision(review)
+        if decision is not None and index in decision.texts:
+            return decision.texts[index]
+        return self.proposed(review, index)
 
     def edited(self, review: Review) -> bytes | None:
         """Return the bytes that a person saved; None unless the decision is an edit."""
         decision = self.decision(review)
         return None if decision is None else decision.edited
 
-    def editor_file(self, review: Review) -> Path:
+    def editor_file(self, review: Review, index: int = 0) -> Path:
         """Return a private copy of the proposed bytes with the name of the file, for editors."""
-        path = self._path(review) / "editor" / review.parts[-1]
+        path = self._path(review) / _numbered("editor", index) / review.files[index].parts[-1]
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.exists():
-            create_once(path, self.proposed(review))
+            create_once(path, self.proposed(review, index))
         return path
 
     def decide(self, review: Review, decision: Decision) -> bool:
         """Record a decision; return False if another one was first, or the review has expired.
 
-        An edit to the proposed text is an approval.
+        An edit to the proposed text is an approval, and an approval of no change is a rejection.
         """
         if self.now() >= review.expires_at:
             return False
         directory = self._path(review)
         try:
-            action, edited = decision.action, decision.edited
-            if action == "edit" and edited == self.proposed(review):
-                action, edited = "approve", None
+            action, texts = self._normalized(review, decision)
             stored = {"action": action, "surface": decision.surface, "comment": decision.comment, "at": self.now()}
             with state_errors(self.directory):
-                if edited is not None:
-                    # A name of its own: the text of a later surface must not replace the text of the first one.
-                    stored["edited"] = f"edited-{token_hex(4)}"
-                    write_durably(directory / str(stored["edited"]), edited)
+                # A name of its own: the text of a later surface must not replace the text of the first one.
+                names = {index: f"edited-{token_hex(4)}" for index, text in texts.items() if text is not None}
+                for index, name in names.items():
+                    write_durably(directory / name, texts[index] or b"")
+                stored["texts"] = {index: names.get(index) for index in texts}
                 is_first = create_once(directory / "decision.json", _as_json(stored))
         except FileNotFoundError:  # removed meanwhile
             return False
@@ -260,32 +325,70 @@ class ReviewStore:
             return None
         if stored["action"] not in _ACTIONS or not _are_texts(stored["surface"], stored["comment"]):
             raise ValueError(f"the decision of {review.id} is damaged")
-        edited = None
-        if name := str(stored.get("edited", "")):
-            edited = (self._path(review) / Path(name).name).read_bytes()
-        return Decision(stored["action"], stored["surface"], stored["comment"], edited, stored["at"])
+        names = dict(stored.get("texts") or {})
+        if name := stored.get("edited"):  # a decision of an earlier version
+            names["0"] = name
+        texts = {
+            int(index): None if name is None else (self._path(review) / Path(name).name).read_bytes()
+            for index, name in names.items()
+        }
+        return Decision(stored["action"], stored["surface"], stored["comment"], texts.get(0), stored["at"], texts)
 
-    def begin(self, review: Review, stamp: str) -> None:
-        """Record, before the file is replaced, that it will be. `stamp` identifies the file."""
+    def _normalized(self, review: Review, decision: Decision) -> tuple[Action, dict[int, bytes | None]]:
+        """Return the action of a decision, and its texts that are not the proposed ones."""
+        texts = dict(decision.texts) if decision.edited is None else {0: decision.edited, **decision.texts}
+        texts = {index: text for index, text in texts.items() if text != self.proposed(review, index)}
+        action = decision.action
+        if action == "edit" and not texts:
+            action = "approve"
+        elif action == "approve" and len(texts) == len(review.files):
+            is_empty = all(text == self.original(review, index) for index, text in texts.items())
+            return ("reject", {}) if is_empty else (action, texts)
+        return action, texts
+
+    def begin(self, review: Review, stamp: str, name: str = "begun") -> None:
+        """Record, before a file is replaced, that it will be. `stamp` identifies the file."""
         with state_errors(self.directory):
-            create_once(self._path(review) / "begun", stamp.encode())
+            create_once(self._path(review) / name, stamp.encode())
 
-    def begun(self, review: Review) -> str | None:
+    def begun(self, review: Review, name: str = "begun") -> str | None:
         """Return the stamp of a write that was begun; None if there was none."""
         with suppress(FileNotFoundError):
-            return (self._path(review) / "begun").read_text(encoding="utf-8", errors="replace")
+            return (self._path(review) / name).read_text(encoding="utf-8", errors="replace")
         return None
 
-    def abandon(self, review: Review) -> None:
-        """Forget a write that was begun: it failed, and the file was not replaced."""
-        (self._path(review) / "begun").unlink(missing_ok=True)
+    def abandon(self, review: Review, name: str = "begun") -> None:
+        """Forget a write that was begun: it failed, and no file was replaced."""
+        (self._path(review) / name).unlink(missing_ok=True)
+
+    def mark_unfinished(self, review: Review) -> None:
+        """Record that files of a review are being written, so that the next server or command finishes a killed one."""
+        directory = self.directory / UNFINISHED
+        make_private(directory)
+        with state_errors(self.directory):
+            create_once(directory / review.id, b"")
+
+    def mark_finished(self, review: Review) -> None:
+        """Record that no file of a review is being written."""
+        (self.directory / UNFINISHED / review.id).unlink(missing_ok=True)
+
+    def unfinished(self) -> list[str]:
+        """Return the ids of the reviews whose files are being written, or were when a process was killed."""
+        with suppress(OSError):
+            return sorted(path.name for path in (self.directory / UNFINISHED).iterdir() if _ID.fullmatch(path.name))
+        return []
+
+    def forget_unfinished(self, review_id: str) -> None:
+        """Forget an unfinished review that was removed."""
+        if _ID.fullmatch(review_id):
+            (self.directory / UNFINISHED / review_id).unlink(missing_ok=True)
 
     def record_outcome(self, review: Review, outcome: Outcome) -> Outcome:
         """Record the outcome, and return it, or the one that was recorded first."""
         with state_errors(self.directory):
             is_first = create_once(self._path(review) / "outcome.json", _as_json(asdict(outcome)))
         if is_first:
-            record_settlement(review, outcome.status, outcome.sha256)
+            record_settlement(review, outcome.status, outcome.files or (outcome.sha256,))
         return self.outcome(review) or outcome
 
     def outcome(self, review: Review) -> Outcome | None:
@@ -293,8 +396,10 @@ class ReviewStore:
         stored = self._load(review.id, "outcome.json")
         if stored is None:
             return None
-        outcome = Outcome(**stored)
-        if outcome.status not in _STATUSES or not _are_texts(outcome.message, outcome.diff, outcome.sha256 or ""):
+        outcome = Outcome(**{**stored, "files": tuple(stored.get("files", ()))})
+        if outcome.status not in _STATUSES or not _are_texts(
+            outcome.message, outcome.diff, outcome.sha256 or "", *filter(None, outcome.files)
+        ):
             raise ValueError(f"the outcome of {review.id} is damaged")
         return outcome
 
@@ -305,7 +410,7 @@ class ReviewStore:
         decision = self.decision(review)
         if decision is None:
             return "EXPIRED" if self.now() >= review.expires_at else "PENDING"
-        by_action: dict[Action, Status] = {"approve": "PENDING", "reject": "REJECTED"}
+        by_action: dict[Action, Status] = {"approve": "PENDING", "reject": "REJECTED", "supersede": "CONFLICT"}
         return by_action.get(decision.action, "REVIEW")
 
     def mark_delivered(self, review: Review) -> None:
@@ -353,6 +458,14 @@ class ReviewStore:
         make_private(directory)
         return locked(directory / hashlib.sha256(os.fsencode(path)).hexdigest())
 
+    @contextmanager
+    def lock_all(self, paths: Iterable[str | Path]) -> Iterator[None]:
+        """Hold the locks of several files. All callers take them in one order."""
+        with ExitStack() as stack:
+            for path in sorted({str(path) for path in paths}):
+                stack.enter_context(self.lock(path))
+            yield
+
     def _path(self, review: Review) -> Path:
         return self.directory / review.id
 
@@ -389,6 +502,22 @@ class ReviewStore:
                 with suppress(OSError):  # another process was first
                     path.rename(removed)
                     shutil.rmtree(removed)
+
+
+def _numbered(name: str, index: int) -> str:
+    """Return the name of a file in the directory of a review, for one of the reviewed files."""
+    return f"{name}-{index}" if index else name
+
+
+def _reviewed(file: ProposedFile) -> ReviewedFile:
+    located = file.located
+    return ReviewedFile(
+        path=str(located.path),
+        root=str(located.root.path),
+        parts=located.parts,
+        shown=located.shown,
+        base_sha256=digest(file.original),
+    )
 
 
 def digest(data: bytes | None) -> str | None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.reviews.settle import settle, undo
+from workbench_handlers.editing.reviews.settle import recover, settle, undo
 from workbench_handlers.editing.reviews.state_files import check_state, reviews_directory
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.surfaces.person_text import age_text, awaits_decision, status_text
@@ -91,6 +91,7 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
         return _fail(problem, USAGE)
     check_state(terminal.environ)
     store = ReviewStore(reviews_directory(terminal.environ))
+    recover(store)
     if options.undo is not None:
         return _undo(options, terminal, store) if options.undo else _list_written(terminal, store)
     if options.list:
@@ -136,7 +137,7 @@ def _review_one(terminal: Terminal, store: ReviewStore, review_id: str) -> int:
 
 def _list(terminal: Terminal, reviews: Sequence[Review], empty: str) -> int:
     """Print a table of reviews."""
-    rows = [(review.id, age_text(review), review.mode, reveal(review.path, keep="")) for review in reviews]
+    rows = [(review.id, age_text(review), review.mode, _files(review)) for review in reviews]
     if not rows:
         terminal.line(empty)
         return DONE
@@ -145,6 +146,12 @@ def _list(terminal: Terminal, reviews: Sequence[Review], empty: str) -> int:
     for *cells, path in table:
         terminal.line("  ".join([*(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)), path]))
     return DONE
+
+
+def _files(review: Review) -> str:
+    """Return the path of the first file, and how many follow."""
+    more = f" and {len(review.more)} more" if review.more else ""
+    return f"{reveal(review.path, keep='')}{more}"
 
 
 def _list_written(terminal: Terminal, store: ReviewStore) -> int:
@@ -159,18 +166,14 @@ def _undo(options: argparse.Namespace, terminal: Terminal, store: ReviewStore) -
     if not options.yes:
         if not terminal.is_interactive:
             return _fail("there is no terminal to confirm it; add --yes", USAGE)
-        show_diff(terminal, unified_diff(_written(store, review), store.original(review), review.shown))
-        answer = terminal.ask(f"Restore {reveal(review.path, keep='')}? [y/N] ")
+        for index, file in enumerate(review.files):
+            show_diff(terminal, unified_diff(store.final(review, index), store.original(review, index), file.shown))
+        answer = terminal.ask(f"Restore {_files(review)}? [y/N] ")
         if (answer or "").lower() not in {"y", "yes"}:
             terminal.line("Nothing was changed.")
             return FAILED
     terminal.line(reveal(undo(store, review.id)))
     return DONE
-
-
-def _written(store: ReviewStore, review: Review) -> bytes:
-    edited = store.edited(review)
-    return store.proposed(review) if edited is None else edited
 
 
 def _serve(terminal: Terminal, store: ReviewStore, options: argparse.Namespace) -> int:

@@ -84,20 +84,32 @@ def file_stamp(path: Path) -> Stamp | None:
 
 
 async def review_in_editor(store: ReviewStore, review: Review, command: tuple[str, ...]) -> None:
-    """Run the editor to its end, then decide by the saved file. Cancellation ends the editor and its children.
+    """Run the editor to its end, for one file after another, then decide by the saved files.
 
-    An editor that fails decides nothing.
+    An editor that fails, or does not save a file, decides nothing. Cancellation ends the editor and its children.
     """
-    new = store.editor_file(review)
+    texts: dict[int, bytes | None] = {}
+    for index in range(len(review.files)):
+        saved = await _saved(store, review, index, command)
+        if saved is None:
+            return
+        texts[index] = saved
+    await asyncio.to_thread(_decide, store, review, texts)
+
+
+async def _saved(store: ReviewStore, review: Review, index: int, command: tuple[str, ...]) -> bytes | None:
+    """Return the bytes of a file that the person saved; None if it was not saved, or the editor failed."""
+    new = store.editor_file(review, index)
     with tempfile.TemporaryDirectory(prefix="review-", ignore_cleanup_errors=True) as directory:
-        old = _write_current(Path(directory), new.name, store.original(review) or b"")
+        old = _write_current(Path(directory), new.name, store.original(review, index) or b"")
         before = file_stamp(new)
         sides = {"old": str(old), "new": str(new)}
         code = await _run([_SIDE.sub(lambda match: sides[match[1]], word) for word in command])
     if code != 0:
         _log.warning("the editor of review %s ended with exit code %s: nothing was decided", review.id, code)
-    elif (after := file_stamp(new)) is not None and after != before:
-        await asyncio.to_thread(_decide, store, review, new.read_bytes())
+        return None
+    after = file_stamp(new)
+    return new.read_bytes() if after is not None and after != before else None
 
 
 def _write_current(directory: Path, name: str, data: bytes) -> Path:
@@ -109,10 +121,8 @@ def _write_current(directory: Path, name: str, data: bytes) -> Path:
     return path
 
 
-def _decide(store: ReviewStore, review: Review, saved: bytes) -> None:
-    is_edited = saved != store.proposed(review)
-    decision = Decision("edit", "editor", edited=saved) if is_edited else Decision("approve", "editor")
-    decide_and_settle(store, review, decision)
+def _decide(store: ReviewStore, review: Review, texts: Mapping[int, bytes | None]) -> None:
+    decide_and_settle(store, review, Decision("edit", "editor", texts=texts))  # without an edit, it is an approval
 
 
 async def _run(command: Sequence[str]) -> int | None:

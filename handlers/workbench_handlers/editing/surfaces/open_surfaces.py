@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.editing.reviews.settle import decide_and_settle
+from workbench_handlers.editing.reviews.settle import decide_and_settle, quoted
 from workbench_handlers.editing.reviews.store import Action, Decision, Review, ReviewStore
 from workbench_handlers.editing.surfaces.editor import EDITOR_VARIABLE, find_editor, review_in_editor
+from workbench_handlers.editing.surfaces.shown import Shown
 from workbench_handlers.editing.text.diff import reveal
 from workbench_handlers.state import project_paths
 
@@ -39,7 +40,7 @@ _FORM: Final[dict[str, Any]] = {
         "decision": {
             "type": "string",
             "title": "Decision",
-            "description": "approve writes the file; reject and comment write nothing",
+            "description": "approve writes all of it; reject and comment write nothing",
             "enum": ["approve", "reject", "comment"],
         },
         "comment": {"type": "string", "title": "Comment", "description": "Optional: a text for the model"},
@@ -62,13 +63,13 @@ class Surfaces:
         self._page_task: asyncio.Task[None] | None = None
         self._pages: asyncio.Future[ReviewPages] | None = None
 
-    async def open(self, call: ToolCall, review: Review, diff: str) -> None:
+    async def open(self, call: ToolCall, review: Review, shown: Shown) -> None:
         """Open the surfaces of a review that are not open yet.
 
         Raises:
             InputRequired: in 2026-07-28, the client must ask the user and call again.
         """
-        fits = len(diff) <= MAX_QUESTION_DIFF
+        fits = len(shown.diff) <= MAX_QUESTION_DIFF
         by_form = fits and call.can_elicit("form")
         by_page = not by_form and call.is_local and call.can_elicit("url")
         if call.is_local and (os.environ.get(EDITOR_VARIABLE) or not (by_form or by_page)):
@@ -77,7 +78,7 @@ class Surfaces:
             return
         # Over HTTP, the client of an open question may be gone without a word: the newest call asks.
         self._close(review, QUESTION)
-        question = self._ask(call, review, diff) if by_form else self._ask_for_page(call, review)
+        question = self._ask(call, review, shown) if by_form else self._ask_for_page(call, review, shown)
         if call.max_wait_s:
             self._start(review, QUESTION, question)
             return
@@ -107,7 +108,7 @@ class Surfaces:
                 raise
             if time.monotonic() - reported >= PROGRESS_S:
                 reported = time.monotonic()
-                await call.progress(round(reported - began, 3), None, f"waiting for the review of {review.shown}")
+                await call.progress(round(reported - began, 3), None, f"waiting for the review of {quoted(review)}")
         self._close(review, QUESTION)
         self._close(review, EDITOR)
 
@@ -138,18 +139,18 @@ class Surfaces:
         if task := self._tasks.pop((review.id, surface), None):
             task.cancel()
 
-    async def _ask(self, call: ToolCall, review: Review, diff: str) -> None:
+    async def _ask(self, call: ToolCall, review: Review, shown: Shown) -> None:
         """Ask with a form. Clients without a person also send `decline` and `cancel`: they decide nothing."""
-        answer = await call.elicit(_question(review, diff), _FORM, key=f"review-{review.id}")
+        answer = await call.elicit(_question(review, shown), _FORM, key=f"review-{review.id}")
         content = answer.get("content") or {}
         action = _ACTIONS.get(str(content.get("decision")))
         if answer.get("action") == "accept" and action:
             decision = Decision(action, "question", comment=str(content.get("comment") or "").strip())
             await asyncio.to_thread(decide_and_settle, self._store, review, decision)
 
-    async def _ask_for_page(self, call: ToolCall, review: Review) -> None:
+    async def _ask_for_page(self, call: ToolCall, review: Review, shown: Shown) -> None:
         """Ask to open the page; it stays open for a decision."""
-        message = f"Review the change of {reveal(review.shown, keep='')} in the browser: its diff is long"
+        message = f"{shown.place}Review the change of {quoted(review)} in the browser: its diff is long"
         address = (await self.review_pages()).url(review.id)
         answer = await call.elicit_url(message, address, key=f"review-{review.id}", elicitation_id=review.id)
         if answer.get("action") == "accept" and call.max_wait_s:
@@ -184,7 +185,14 @@ class Surfaces:
             opened.set_exception(ToolError(f"the review page cannot be served: {error}", code="NO_PAGE"))
 
 
-def _question(review: Review, diff: str) -> str:
+def _question(review: Review, shown: Shown) -> str:
     proposer = f"{reveal(review.client[:60], keep='')} proposes" if review.client else "The model proposes"
-    heading = f"{proposer} to {_VERBS.get(review.mode, 'change')} {reveal(review.path, keep='')}"
-    return "\n".join([heading, *(f"Note: {reveal(note, keep='')}" for note in review.notes), "", diff])
+    heading = f"{shown.place}{proposer} to {_VERBS.get(review.mode, 'change')} {reveal(review.path, keep='')}"
+    files = []
+    if review.more:
+        heading = f"{shown.place}{proposer} to change {len(review.files)} files together:"
+        files = [
+            f"- {'create' if file.base_sha256 is None else 'change'} {reveal(file.path, keep='')}"
+            for file in review.files
+        ]
+    return "\n".join([heading, *files, *(f"Note: {reveal(note, keep='')}" for note in review.notes), "", shown.diff])

@@ -18,6 +18,14 @@ _STATUS_TEXTS: Final = {
     "CONFLICT": "Conflict: the file changed after the proposal was made, and was left as it is.",
     "EXPIRED": "Expired. The file was not changed.",
 }
+_TEXTS_OF_SEVERAL: Final = {
+    "COMMITTED": "Committed: the approved files were written.",
+    "AUTO_APPROVED": "Approved automatically: the files were written.",
+    "REVIEW": "Sent back to the model. No file was changed.",
+    "REJECTED": "Rejected. No file was changed.",
+    "CONFLICT": "Conflict: a file changed after the proposal was made. No file was written.",
+    "EXPIRED": "Expired. No file was changed.",
+}
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -45,7 +53,7 @@ def status_text(store: ReviewStore, review: Review) -> str:
         return "Approved, but the file could not be written yet."
     if (outcome := store.outcome(review)) is not None and outcome.status == "REVIEW":
         return "Replaced by a newer proposal for the same file."
-    return _STATUS_TEXTS[status]
+    return (_TEXTS_OF_SEVERAL if review.more else _STATUS_TEXTS).get(status, _STATUS_TEXTS[status])
 
 
 def age_text(review: Review) -> str:
@@ -59,8 +67,10 @@ def age_text(review: Review) -> str:
 
 def facts(review: Review) -> list[tuple[str, str]]:
     """Return the facts about a review as labels and values. Invisible characters appear as escapes."""
-    rows = [("File", review.path), ("Proposed", f"{age_text(review)} by {review.client or 'an unknown client'}")]
-    rows.append(("Mode", review.mode))
+    rows = [("File", file.path) for file in review.files]
+    rows.append(("Proposed", f"{age_text(review)} by {review.client or 'an unknown client'}"))
+    if not review.more:
+        rows.append(("Mode", review.mode))
     if review.continues:
         rows.append(("Continues", review.continues))
     rows.extend(("Note", note) for note in review.notes)

@@ -17,20 +17,23 @@ from workbench_handlers.editing.reviews.store import Decision, Review, ReviewSto
 from workbench_handlers.editing.surfaces.editor import split_command
 from workbench_handlers.editing.surfaces.person_text import decide, facts, status_text
 from workbench_handlers.editing.text.diff import reveal, unified_diff
+from workbench_handlers.editing.text.selection import count_parts, select_parts
 
-PROMPT: Final = "[a]pprove, [e]dit, [c]omment, [r]eject, [s]kip, [q]uit, [?] "
+PROMPT: Final = "[a]pprove, [p]arts, [e]dit, [c]omment, [r]eject, [s]kip, [q]uit, [?] "
 HELP: Final = """\
-a  approve: write the proposed text to the file
+a  approve: write the proposed change
+p  parts: choose the files and the changes to write; the others stay as they are
 e  edit the proposed text in $VISUAL or $EDITOR; the model receives your text and can commit it
 c  comment: send the proposal back with a comment
-r  reject: the file stays unchanged
+r  reject: nothing is changed
 s  skip: decide later
 q  quit: the remaining reviews stay pending
 """
 
-_WORDS: Final = ("approve", "edit", "comment", "reject", "skip", "quit")
+_WORDS: Final = ("approve", "parts", "edit", "comment", "reject", "skip", "quit")
 _KEYS: Final = {text: word[0] for word in _WORDS for text in (word, word[0])}
 """The answers to the prompt. Another word, such as `abort`, decides nothing."""
+_YES: Final = ("y", "yes")
 _BOLD, _RED, _GREEN, _CYAN = "1", "31", "32", "36"
 _DEFAULT_EDITOR: Final = "notepad" if os.name == "nt" else "vi"
 
@@ -76,7 +79,10 @@ def show_review(terminal: Terminal, store: ReviewStore, review: Review) -> None:
     for label, text in facts(review):
         terminal.line(f"  {label + ':':<10} {text}")
     terminal.line()
-    show_diff(terminal, unified_diff(store.original(review), store.proposed(review), review.shown))
+    for index, file in enumerate(review.files):
+        if index:
+            terminal.line()
+        show_diff(terminal, unified_diff(store.original(review, index), store.proposed(review, index), file.shown))
 
 
 def show_diff(terminal: Terminal, diff: str) -> None:
@@ -121,6 +127,8 @@ def decide_review(terminal: Terminal, store: ReviewStore, review: Review) -> boo
         elif key == "c":
             comment = terminal.ask("Comment (empty: none): ")
             decision = Decision("comment", "terminal", comment=comment) if comment else None
+        elif key == "p":
+            decision = _choose_parts(terminal, store, review)
         elif key == "e":
             decision = _edit(terminal, store, review)
         else:
@@ -145,13 +153,15 @@ def _edit(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | 
     if not words:  # otherwise the proposed text would be executed
         terminal.line(f"`{reveal(setting, keep='')}` is not a command. Set $EDITOR.", _RED)
         return None
-    proposed = store.proposed(review)
+    proposed = [store.proposed(review, index) for index in range(len(review.files))]
     with tempfile.TemporaryDirectory(prefix="review-", ignore_cleanup_errors=True) as directory:
-        copy = Path(directory, Path(review.path).name)
-        copy.write_bytes(proposed)
+        copies = [Path(directory, str(index), file.parts[-1]) for index, file in enumerate(review.files)]
+        for copy, data in zip(copies, proposed, strict=True):
+            copy.parent.mkdir()
+            copy.write_bytes(data)
         try:
-            code = subprocess.run([*words, str(copy)], check=False).returncode  # noqa: S603  no shell
-            saved = copy.read_bytes()
+            code = subprocess.run([*words, *map(str, copies)], check=False).returncode  # noqa: S603  no shell
+            saved = [copy.read_bytes() for copy in copies]
         except OSError as error:
             terminal.line(f"`{reveal(setting, keep='')}` does not work: {error.strerror}. Set $EDITOR.", _RED)
             return None
@@ -161,4 +171,72 @@ def _edit(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | 
     if saved == proposed:
         terminal.line("The text was not changed.")
         return None
-    return Decision("edit", "terminal", edited=saved)
+    return Decision("edit", "terminal", texts=dict(enumerate(saved)))
+
+
+def _choose_parts(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | None:
+    """Ask about each file and each change of it; None if the person stops, or there is nothing to choose."""
+    sides = [(store.original(review, index), store.proposed(review, index)) for index in range(len(review.files))]
+    counts = [count_parts(*side) for side in sides]
+    if sum(counts) == 1:
+        terminal.line("There is one change: approve or reject it.")
+        return None
+    texts: dict[int, bytes | None] = {}
+    written = 0
+    for index, (old, new) in enumerate(sides):
+        chosen = _choose_in_file(terminal, review, index, (old, new))
+        if chosen is None:
+            terminal.line("Nothing was decided.")
+            return None
+        texts[index] = select_parts(old, new, chosen)
+        written += len(chosen)
+    if not written:
+        terminal.line("No change is chosen. Reject the proposal instead.")
+        return None
+    answer = terminal.ask(f"Write {written} of {sum(counts)} changes? [y/N] ")
+    if (answer or "").lower() not in _YES:
+        terminal.line("Nothing was decided.")
+        return None
+    return Decision("approve", "terminal", texts=texts)
+
+
+def _choose_in_file(
+    terminal: Terminal, review: Review, index: int, sides: tuple[bytes | None, bytes]
+) -> set[int] | None:
+    """Return the numbers of the chosen changes of a file; None if the person stops."""
+    old, new = sides
+    count = count_parts(old, new)
+    shown = review.files[index].shown
+    every = set(range(count))
+    if review.more:
+        terminal.line()
+        terminal.line(f"File {index + 1} of {len(review.files)}: {reveal(shown, keep='')}", _BOLD)
+        show_diff(terminal, _hunks(unified_diff(old, new, shown)))
+        by_change = ", [c]hange by change" if count > 1 else ""
+        answer = _ask_key(terminal, f"Write this file? [y]es, [n]o{by_change}, [q]uit ", "ync" if by_change else "yn")
+        if answer != "c":
+            return {"y": every, "n": set()}.get(answer)
+    chosen = set()
+    for number in range(count):
+        terminal.line()
+        show_diff(terminal, _hunks(unified_diff(old, select_parts(old, new, {number}), shown)))
+        answer = _ask_key(terminal, f"Change {number + 1} of {count}: write it? [y]es, [n]o, [q]uit ", "yn")
+        if answer == "q":
+            return None
+        chosen |= {number} if answer == "y" else set()
+    return chosen
+
+
+def _ask_key(terminal: Terminal, question: str, keys: str) -> str:
+    """Ask until the answer is one of the keys or its word, or `q`, which is the answer at the end of the input too."""
+    words = {"yes": "y", "no": "n", "change": "c", "quit": "q"}
+    while True:
+        answer = terminal.ask(question)
+        key = "q" if answer is None else words.get(answer.lower(), answer.lower())
+        if key and key in {*keys, "q"}:
+            return key
+
+
+def _hunks(diff: str) -> str:
+    """Return a unified diff without the names of the files."""
+    return diff[diff.find("@@") :] if "@@" in diff else diff

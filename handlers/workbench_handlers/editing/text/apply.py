@@ -22,6 +22,7 @@ from workbench_handlers.editing.text.request import (
     CREATE,
     MAX_MATCH_CHARS,
     MAX_REPLACEMENTS,
+    MAX_REPORTED,
     OVERWRITE,
     Edit,
     EditRequest,
@@ -45,7 +46,8 @@ class Proposal:
 def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Proposal:
     """Return the bytes of a file after the edits of a request. `current` is None if the file is missing.
 
-    The edits of a batch apply in order, each to the result of the one before; if one fails, none is applied.
+    The edits of a batch apply in order, each to the result of the one before; if one fails, none is applied, and the
+    error reports each other edit that fails independently of those before it.
 
     Raises:
         ToolError: MATCH_TOO_LONG, NO_MATCH, MATCH_COUNT, FILE_EXISTS, NOT_FOUND, NO_CHANGE, NOT_TEXT, NOT_ENCODABLE,
@@ -59,22 +61,47 @@ def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Pr
     if file.codec == "latin-1":
         notes.append("the file is not valid UTF-8; its text is read and written as Latin-1")
     work = 0
+    failures: list[tuple[Edit, ToolError]] = []
     for number, edit in enumerate(request.edits, 1):
         work += len(text)
         where = f"edit {number} of {len(request.edits)}: " if len(request.edits) > 1 else ""
+        if work > MAX_WORK_CHARS and number > 1:
+            error = _work_error(number - 1, text, shown)
+            failures.append((edit, ToolError(f"{where}{error.message}", code=error.code)))
+            break
         try:
-            if work > MAX_WORK_CHARS and number > 1:
-                raise _work_error(number - 1, text, shown)
             text, note = _apply_edit(edit, file, text, shown, request)
         except ToolError as error:
-            raise ToolError(f"{where}{error.message}{BATCH_NOTE if where else ''}", code=error.code) from None
-        notes += [f"{where}{note}"] if note else []
+            is_certain = error.code == "MATCH_TOO_LONG" or not any(_may_depend(edit, failed) for failed, _ in failures)
+            if is_certain:
+                failures.append((edit, ToolError(f"{where}{error.message}", code=error.code)))
+        else:
+            notes += [f"{where}{note}"] if note else []
+    if failures:
+        raise _failure([error for _, error in failures], is_batch=len(request.edits) > 1)
     data = file.encode(text)
     if current is None:
         notes += ["the file did not exist and is created"] if request.mode == "overwrite" else []
     elif data == current:
         raise ToolError(f"`{shown}` has this text already: nothing to change", code="NO_CHANGE")
     return Proposal(data, tuple(notes))
+
+
+def _may_depend(edit: Edit, failed: Edit) -> bool:
+    """Return whether the places of `edit` could be others if the edit `failed`, before it, were applied."""
+    if edit.match_text == APPEND:
+        return failed.match_text == APPEND
+    lines = {line.strip() for line in edit.match_text.splitlines()} - {""} or {edit.match_text}
+    changed = {line.strip() for line in f"{failed.match_text}\n{failed.new_string}".splitlines()} - {""}
+    return any(line in other or other in line for line in lines for other in changed)
+
+
+def _failure(errors: list[ToolError], *, is_batch: bool) -> ToolError:
+    """Return one error for the failed edits of a request; it has the code of the first one."""
+    lines = [error.message for error in errors[:MAX_REPORTED]]
+    if len(errors) > MAX_REPORTED:
+        lines.append(f"{len(errors) - MAX_REPORTED:,} more edits fail")
+    return ToolError("\n".join(lines) + (BATCH_NOTE if is_batch else ""), code=errors[0].code)
 
 
 def _apply_edit(edit: Edit, file: FileText, text: str, shown: str, request: EditRequest) -> tuple[str, str]:

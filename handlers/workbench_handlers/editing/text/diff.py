@@ -87,6 +87,32 @@ def format_changes(before: FileText, after: FileText) -> list[str]:
     return changes
 
 
+def keeps_change(old: bytes | None, new: bytes | None, current: bytes | None) -> bool:
+    """Return whether the change from `old` to `new` is still in `current`, a later version of `new`.
+
+    It is if no line that the change wrote has been changed, and nothing was added where it only removed lines.
+    """
+    if current == new:
+        return True
+    versions = [_decode(old), _decode(new), _decode(current)]
+    if current is None or any(version is None for version in versions):
+        return False
+    before, after, now = (split_lines(version.text) for version in versions if version is not None)
+    later = [block for block in compare_lines(after, now) if not block.is_equal]
+    return not any(
+        _touches(change, (block.old_start, block.old_end))
+        for change in ((block.new_start, block.new_end) for block in compare_lines(before, after) if not block.is_equal)
+        for block in later
+    )
+
+
+def _touches(written: tuple[int, int], changed: tuple[int, int]) -> bool:
+    """Return whether lines that were changed are among lines that were written, or at the place of removed ones."""
+    if written[0] == written[1]:
+        return changed[0] <= written[0] <= changed[1]
+    return changed[0] < written[1] and written[0] < changed[1]
+
+
 def diff_rows(old: bytes | None, new: bytes, *, context: int = 4) -> list[DiffRow]:
     """Return the rows of a side by side view, with gaps for equal lines further than `context` from a change."""
     before, after = _decode(old), _decode(new)

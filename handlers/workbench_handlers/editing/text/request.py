@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 from toolmason_runtime import ToolError
 
-Mode = Literal["single", "batch", "create", "overwrite", "append"]
+Mode = Literal["single", "batch", "create", "overwrite", "append", "files"]
+"""The last one is that of a review of several files."""
 
 CREATE: Final = ""
 OVERWRITE: Final = "OVERWRITE_FILE"
@@ -17,6 +18,8 @@ APPEND: Final = "APPEND_TO_FILE"
 MAX_MATCH_CHARS: Final = 2_000
 """Maximum characters of `match_text` without `bypass_match_text_limit`."""
 MAX_EDITS: Final = 200
+MAX_REPORTED: Final = 8
+"""Maximum failed edits of a batch that an error describes."""
 MAX_REPLACEMENTS: Final = 10_000
 """Maximum places that one edit replaces. Both limits bound the work of a call in a large file."""
 
@@ -81,7 +84,8 @@ def parse_request(
         raise _invalid(f"new_string is missing: the mode {mode} takes {MODES[mode]}{deletion}")
     count = 1 if expected_replacements is None or mode != "single" else expected_replacements
     edit = Edit(match_text, new_string, count)
-    _check_edit(edit, "")
+    if flaw := _flaw(edit):
+        raise _invalid(flaw)
     return EditRequest(mode, (edit,), bypass_match_text_limit)
 
 
@@ -100,23 +104,34 @@ def _check_batch(
         raise _invalid(message)
     if len(edits) > MAX_EDITS:
         raise _invalid(f"there are {len(edits):,} edits; one call takes at most {MAX_EDITS}: send the rest later")
-    for number, edit in enumerate(edits, 1):
-        where = f"edit {number} of {len(edits)}: "
-        _check_edit(edit, where)
-        if len(edits) > 1 and edit.match_text == OVERWRITE:
-            raise _invalid(f"{where}{OVERWRITE} replaces the whole file: send it without other edits")
-        if len(edits) > 1 and edit.match_text == CREATE:
-            message = f'{where}match_text is empty: send the text to replace, or match_text="{APPEND}" to add text'
-            raise _invalid(f"{message} at the end of the file. An empty match_text creates a file, without other edits")
+    flaws = [
+        f"edit {number} of {len(edits)}: {flaw}"
+        for number, edit in enumerate(edits, 1)
+        if (flaw := _flaw(edit) or (_flaw_in_batch(edit) if len(edits) > 1 else ""))
+    ]
+    if flaws:
+        raise _invalid("\n".join(flaws[:MAX_REPORTED]))
 
 
-def _check_edit(edit: Edit, where: str) -> None:
+def _flaw(edit: Edit) -> str:
+    """Return why an edit is invalid in every file; empty if it is not."""
     if not 1 <= edit.expected_replacements <= MAX_REPLACEMENTS and edit.match_text not in _SENTINELS:
-        message = f"{where}expected_replacements is {edit.expected_replacements}: send 1 to {MAX_REPLACEMENTS:,}"
-        raise _invalid(f"{message}, or leave it out")
+        message = f"expected_replacements is {edit.expected_replacements}: send 1 to {MAX_REPLACEMENTS:,}"
+        return f"{message}, or leave it out"
     for name, text in (("match_text", edit.match_text), ("new_string", edit.new_string)):
-        if flaw := _UNWRITABLE.search(text):
-            raise _invalid(f"{where}{name} contains U+{ord(flaw[0]):04X}, which a text file cannot contain: remove it")
+        if found := _UNWRITABLE.search(text):
+            return f"{name} contains U+{ord(found[0]):04X}, which a text file cannot contain: remove it"
+    return ""
+
+
+def _flaw_in_batch(edit: Edit) -> str:
+    """Return why an edit cannot be one of several; empty if it can."""
+    if edit.match_text == OVERWRITE:
+        return f"{OVERWRITE} replaces the whole file: send it without other edits"
+    if edit.match_text == CREATE:
+        message = f'match_text is empty: send the text to replace, or match_text="{APPEND}" to add text'
+        return f"{message} at the end of the file. An empty match_text creates a file, without other edits"
+    return ""
 
 
 def _list_modes(*modes: Mode) -> str:

@@ -9,7 +9,7 @@ from ast import literal_eval
 from pathlib import Path
 
 import pytest
-from proposals import Desk
+from proposals import SEVERAL, Desk
 
 from workbench_handlers.editing.reviews.store import Decision
 from workbench_handlers.editing.surfaces.editor import find_editor, review_in_editor
@@ -96,6 +96,27 @@ async def test_the_current_side_is_read_only_and_both_sides_have_the_name_of_the
     (old, new), modes = literal_eval((desk.state / "seen").read_text(encoding="utf-8"))
     assert (Path(old).name, Path(old).parent.name, Path(new).name) == ("a b {old}.txt", "current", "a b {old}.txt")
     assert modes == ["0o400", "0o600"]
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "written"),
+    [
+        pytest.param("touch", "COMMITTED", True, id="saved"),
+        pytest.param("change", "REVIEW", False, id="edited"),
+        pytest.param("nothing", "PENDING", False, id="closed"),
+    ],
+)
+async def test_several_files_are_opened_one_after_another(
+    *, action: str, status: str, written: bool, desk: Desk, editor: tuple[str, str]
+) -> None:
+    review = desk.propose_files(SEVERAL)
+
+    await review_in_editor(desk.store, review, (*editor, action, "{old}", "{new}"))
+
+    assert desk.store.status(review) == status
+    assert {name: desk.read(name) for name in SEVERAL} == {name: each[written] for name, each in SEVERAL.items()}
+    decision = desk.store.decision(review)
+    assert (decision is not None and sorted(decision.texts) == [0, 1, 2]) == (action == "change")
 
 
 async def test_an_earlier_decision_on_another_surface_is_kept(desk: Desk, editor: tuple[str, str]) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from proposals import Desk
+from proposals import LINES as TEN_LINES
+from proposals import SEVERAL, Desk
 from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.reviews.store import Decision
@@ -351,3 +352,51 @@ def test_a_form_without_a_change_returns_the_same_bytes_or_is_not_offered(data: 
         # A browser turns CR and CRLF into LF.
         assert shown == shown.replace("\r\n", "\n").replace("\r", "\n")
         assert edited_bytes(data, shown, "a.txt") == data
+
+
+@pytest.mark.parametrize(
+    ("decision", "written"),
+    [
+        ({"action": "approve"}, {name: new for name, (_, new) in SEVERAL.items()}),
+        ({"action": "approve", "chosen": [[0], [], [1]]}, {"src/app.py": SEVERAL["src/app.py"][1], "list.txt": b"-10"}),
+        ({"action": "approve", "chosen": [[], [0], []]}, {"docs/new.md": b"# New\n"}),
+    ],
+)
+async def test_several_files_are_approved_by_file_and_by_change(
+    desk: Desk, browser: Browser, decision: Any, written: dict[str, bytes]
+) -> None:
+    review = desk.propose_files(SEVERAL)
+
+    answer = await browser.decide(review.id, decision)
+
+    expected = {**{name: old for name, (old, _) in SEVERAL.items()}, **written}
+    if written.get("list.txt") == b"-10":
+        expected["list.txt"] = TEN_LINES.replace(b"ten", b"10")
+    assert (answer.status, answer.json["open"]) == (200, False)
+    assert {name: desk.read(name) for name in SEVERAL} == expected
+
+
+@pytest.mark.parametrize(
+    "chosen", [[], [[0], [0]], [[0], [0], [2]], [[0], [0], [-1]], [[0], [0], [True]], [[0], [0], "1"], [[], [], []]]
+)
+async def test_a_choice_that_does_not_fit_decides_nothing(desk: Desk, browser: Browser, chosen: Any) -> None:
+    review = desk.propose_files(SEVERAL)
+
+    answer = await browser.decide(review.id, {"action": "approve", "chosen": chosen})
+
+    assert answer.status == 400
+    assert not desk.store.is_decided(review)
+
+
+async def test_the_texts_of_several_files_are_edited(desk: Desk, browser: Browser) -> None:
+    review = desk.propose_files(SEVERAL)
+    page = await browser.get(browser.pages.path(review.id))
+
+    same = await browser.decide(review.id, {"action": "edit", "texts": {"1": "# New\n"}})
+    answer = await browser.decide(review.id, {"action": "edit", "texts": {"1": "# Mine\n", "2": 5, "7": "x"}})
+
+    decision = desk.store.decision(review)
+    assert (same.status, answer.status) == (400, 200)
+    assert decision is not None
+    assert decision.texts == {1: b"# Mine\n"}
+    assert all(f"Changes of {name}" in page.text for name in SEVERAL)

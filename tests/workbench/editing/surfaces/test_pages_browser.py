@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 from chromium import CTRL, Page, chromium
-from proposals import Desk
+from proposals import LINES, SEVERAL, Desk
 
 from workbench_handlers.editing.reviews.store import Decision
 from workbench_handlers.editing.surfaces.pages import serve_pages
@@ -158,3 +158,27 @@ async def test_pages_follow_decisions_and_proposals_made_elsewhere(desk: Desk, o
     await listed.wait(f"document.querySelector('main')?.dataset.pending === '{following.id}'")
     await page.press("a")
     assert desk.read("a.txt") == b"1\n"
+
+
+@pytest.mark.parametrize("size", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")])
+async def test_files_and_changes_are_left_out_by_key_and_by_touch(
+    desk: Desk, open_page: OpenPage, size: tuple[int, int]
+) -> None:
+    review = desk.propose_files(SEVERAL)
+    page = await open_page(size, review.id)
+
+    await page.tap("input.file[data-file='1']")
+    await page.press("j")
+    await page.press("j")
+    await page.press("j")
+    await page.press("x")
+    await page.wait("document.querySelector('nav [data-key=a]').textContent.startsWith('Approve 2 of 4')")
+    assert await page.evaluate("document.querySelector(\"input.file[data-file='2']\").indeterminate")
+    await page.press("a")
+    await page.wait(DECIDED.format("Committed"))
+
+    assert {name: desk.read(name) for name in SEVERAL} == {
+        "src/app.py": SEVERAL["src/app.py"][1],
+        "docs/new.md": None,
+        "list.txt": LINES.replace(b"ten", b"10"),
+    }

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable
 
 import pytest
-from proposals import Desk
+from proposals import LINES, SEVERAL, Desk
 from pseudo_terminal import TerminalProgram
 
 from workbench_handlers.editing.reviews.settle import settle
@@ -332,3 +332,74 @@ def test_damaged_reviews_do_not_hide_the_others(run: Run, desk: Desk) -> None:
 
     assert (result.returncode, result.stderr) == (0, "")
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["ID", review.id]
+
+
+@pytest.mark.parametrize(
+    ("keys", "written"),
+    [
+        pytest.param(["a"], {name: new for name, (_, new) in SEVERAL.items()}, id="approve-all"),
+        pytest.param(["p", "y", "n", "n", "y"], {"src/app.py": SEVERAL["src/app.py"][1]}, id="one-file"),
+        pytest.param(
+            ["p", "n", "yes", "c", "y", "n", "y"],
+            {"docs/new.md": b"# New\n", "list.txt": LINES.replace(b"one", b"1")},
+            id="a-file-and-a-change",
+        ),
+        pytest.param(["p", "n", "n", "c", "n", "n", "r"], {}, id="nothing-chosen-asks-again"),
+        pytest.param(["p", "y", "what", "q", "r"], {}, id="quit-asks-again"),
+        pytest.param(["p", "y", "y", "n", "n", "r"], {}, id="not-confirmed"),
+    ],
+)
+def test_several_files_are_approved_by_file_and_by_change(
+    desk: Desk, at_terminal: Open, keys: list[str], written: dict[str, bytes]
+) -> None:
+    review = desk.propose_files(SEVERAL)
+
+    with at_terminal(review.id) as terminal:
+        shown = terminal.expect(PROMPT)
+        for number, key in enumerate(keys):
+            terminal.type(key)
+            if number < len(keys) - 1:
+                terminal.expect("] " if keys[number + 1] in {"a", "r"} else " ")
+        assert terminal.end() == 0
+
+    assert all(
+        str(desk.project / name) in shown and f"+++ {name} (after)" in shown for name in ("src/app.py", "list.txt")
+    )
+    assert {name: desk.read(name) for name in SEVERAL} == {**{n: old for n, (old, _) in SEVERAL.items()}, **written}
+    assert desk.store.status(review) == ("COMMITTED" if written else "REJECTED")
+
+
+def test_changes_of_one_file_are_chosen_and_undone(desk: Desk, at_terminal: Open, run: Run) -> None:
+    review = desk.propose("list.txt", *[data for data in SEVERAL["list.txt"] if data is not None])
+
+    with at_terminal(review.id) as terminal:
+        terminal.expect(PROMPT)
+        terminal.type("p")
+        terminal.expect("Change 1 of 2")
+        terminal.type("n")
+        terminal.expect("Change 2 of 2")
+        terminal.type("y")
+        terminal.expect("Write 1 of 2 changes")
+        terminal.type("y")
+        terminal.expect("Committed")
+        assert terminal.end() == 0
+    written = desk.read("list.txt")
+    undone = run("--undo", review.id, "--yes")
+
+    assert written == LINES.replace(b"ten", b"10")
+    assert (undone.returncode, desk.read("list.txt")) == (0, LINES)
+
+
+def test_several_files_are_listed_edited_and_undone_together(desk: Desk, at_terminal: Open, run: Run) -> None:
+    review = desk.propose_files(SEVERAL)
+    listed = run("--list").stdout
+    with at_terminal(review.id) as terminal:
+        terminal.expect(PROMPT)
+        terminal.type("a")
+        terminal.expect("Committed")
+        assert terminal.end() == 0
+    undone = run("--undo", review.id, "--yes")
+
+    assert f"{desk.project / 'src/app.py'} and 2 more" in listed
+    assert undone.returncode == 0
+    assert {name: desk.read(name) for name in SEVERAL} == {name: old for name, (old, _) in SEVERAL.items()}

@@ -21,9 +21,10 @@ from workbench_handlers.editing.reviews.store import Decision, Review, ReviewSto
 from workbench_handlers.editing.surfaces.pages.access import AccessMiddleware
 from workbench_handlers.editing.surfaces.pages.address import ReviewPages
 from workbench_handlers.editing.surfaces.pages.form_text import edited_bytes, form_text
-from workbench_handlers.editing.surfaces.pages.render import list_page, review_page
+from workbench_handlers.editing.surfaces.pages.render import FileSides, list_page, name_of, review_page
 from workbench_handlers.editing.surfaces.person_text import awaits_decision, decide, status_text
 from workbench_handlers.editing.text.diff import reveal
+from workbench_handlers.editing.text.selection import count_parts, select_parts
 
 SURFACE: Final = "page"
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
@@ -82,13 +83,15 @@ class _App:
     def _review(self, request: Request) -> Response:
         review = self._find(request.path_params["id"])
         try:
-            original, proposed = self._store.original(review), self._store.proposed(review)
+            sides = [self._sides(review, index) for index in range(len(review.files))]
         except FileNotFoundError:
             raise HTTPException(404, "This review was removed.") from None
         state = self._state_of(review)
-        return HTMLResponse(
-            review_page(review, (original, proposed), form_text(proposed, review.shown), state, self._pages)
-        )
+        return HTMLResponse(review_page(review, sides, state, self._pages))
+
+    def _sides(self, review: Review, index: int) -> FileSides:
+        proposed, shown = self._store.proposed(review, index), review.files[index].shown
+        return FileSides(self._store.original(review, index), proposed, form_text(proposed, shown))
 
     def _state(self, request: Request) -> Response:
         """Return the pending reviews, and the state of the review that a page shows."""
@@ -112,6 +115,10 @@ class _App:
 
     def _decision(self, review: Review, sent: dict[str, Any]) -> Decision:
         match sent:
+            case {"action": "approve", "chosen": list(chosen)}:
+                return Decision("approve", SURFACE, texts=self._selected(review, chosen))
+            case {"action": "edit", "texts": dict(texts)}:
+                return Decision("edit", SURFACE, texts=self._edited(review, texts))
             case {"action": "approve" | "reject" as action}:
                 return Decision(action, SURFACE)
             case {"action": "comment", "comment": str(comment)} if comment.strip():
@@ -128,6 +135,33 @@ class _App:
                 return Decision("edit", SURFACE, edited=edited_bytes(proposed, _encodable(text), review.shown))
         raise _RequestError("This is not a decision: send an action with its text or comment.")
 
+    def _selected(self, review: Review, chosen: list[Any]) -> dict[int, bytes | None]:
+        """Return the texts of the files with the chosen changes: a list of numbers for each file."""
+        if len(chosen) != len(review.files):
+            raise _RequestError("The chosen changes do not fit the files.")
+        texts = {}
+        for index, numbers in enumerate(chosen):
+            old, new = self._store.original(review, index), self._store.proposed(review, index)
+            every = range(count_parts(old, new))
+            if not isinstance(numbers, list) or not all(type(number) is int and number in every for number in numbers):
+                raise _RequestError("The chosen changes do not fit the files.")
+            texts[index] = select_parts(old, new, set(numbers))
+        if not any(chosen):
+            raise _RequestError("No change is chosen. Reject the proposal instead.")
+        return texts
+
+    def _edited(self, review: Review, sent: dict[str, Any]) -> dict[int, bytes | None]:
+        """Return the texts that were edited in the forms of several files."""
+        texts: dict[int, bytes | None] = {}
+        for index, file in enumerate(review.files):
+            text, proposed = sent.get(str(index)), self._store.proposed(review, index)
+            before = form_text(proposed, file.shown)
+            if isinstance(text, str) and before is not None and text != before:
+                texts[index] = edited_bytes(proposed, _encodable(text), file.shown)
+        if not texts:
+            raise _RequestError("The text was not changed. Approve it instead.")
+        return texts
+
     def _find(self, review_id: str) -> Review:
         review = self._store.get(review_id)
         if review is None:
@@ -141,7 +175,7 @@ class _App:
         if following:
             state["next"] = {
                 "url": self._pages.path(following[0].id),
-                "name": reveal(following[0].shown, keep=""),
+                "name": name_of(following[0]),
             }
         if review is not None:
             state |= {"open": awaits_decision(self._store, review), "text": status_text(self._store, review)}

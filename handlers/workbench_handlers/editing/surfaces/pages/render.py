@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
@@ -14,6 +15,7 @@ from workbench_handlers.editing.reviews.store import Review
 from workbench_handlers.editing.surfaces.pages.address import ReviewPages
 from workbench_handlers.editing.surfaces.person_text import age_text, facts
 from workbench_handlers.editing.text.diff import DiffRow, diff_rows, reveal
+from workbench_handlers.editing.text.selection import count_parts
 
 MAX_MARKED_CHARS: Final = 500
 """Maximum characters of a line in which words are compared."""
@@ -26,10 +28,11 @@ _WORD: Final = re.compile(r"\w+|\s+|.")
 _KEYS: Final = (
     ("j", "next change"),
     ("k", "previous change"),
-    ("a", "approve: write the proposed text"),
+    ("x", "leave the change out, or take it back in"),
+    ("a", "approve: write the changes that are chosen"),
     ("e", "edit the proposed text; the model receives your text and can commit it"),
     ("c", "comment: send the proposal back"),
-    ("r", "reject: the file stays unchanged"),
+    ("r", "reject: nothing is changed"),
     ("n", "next review"),
     ("Ctrl+Enter", "send the edit or comment"),
     ("Esc", "close a form or this help"),
@@ -48,42 +51,63 @@ def list_page(reviews: Sequence[Review], pages: ReviewPages) -> str:
     return _document(f"Pending reviews ({len(reviews)})", body, pages)
 
 
-def review_page(
-    review: Review, sides: tuple[bytes | None, bytes], text: str | None, state: dict[str, Any], pages: ReviewPages
-) -> str:
+@dataclass(frozen=True, slots=True)
+class FileSides:
+    """One file of a review: its bytes, None if it is missing, the proposed ones, and their text for a form.
+
+    `text` is None if a form would change it.
+    """
+
+    original: bytes | None
+    proposed: bytes
+    text: str | None
+
+
+def name_of(review: Review) -> str:
+    """Return the name of a review in a list: its first file, and how many follow."""
+    more = f" and {len(review.more)} more" if review.more else ""
+    return f"{reveal(review.shown, keep='')}{more}"
+
+
+def review_page(review: Review, files: Sequence[FileSides], state: dict[str, Any], pages: ReviewPages) -> str:
     """Return the page of one review.
 
     Args:
         review: the review.
-        sides: the bytes of the file, None if it is missing, and the proposed bytes.
-        text: the text for the form; None if a form would change it.
+        files: the texts of its files.
         state: `open`, `text` and `pending` at this moment.
         pages: the address of the pages.
     """
     name = _shown(PurePath(review.path).name)
+    title = f"{len(review.files)} files" if review.more else name
     rows = "".join(f"<dt>{label}</dt><dd>{escape(value)}</dd>" for label, value in facts(review))
-    locked = ' disabled title="A form would change this text"' if text is None else ""
+    can_edit = any(file.text is not None for file in files)
+    locked = "" if can_edit else ' disabled title="A form would change this text"'
     cancel = _button("Escape", "Cancel")
-    warning = "" if reveal(text or "") == (text or "") else "<p>The text contains invisible characters.</p>"
+    is_hidden = any(reveal(file.text or "") != (file.text or "") for file in files)
+    warning = "<p>The text contains invisible characters.</p>" if is_hidden else ""
     status = "" if state["open"] else escape(state["text"])
+    counts = [count_parts(file.original, file.proposed) for file in files]
+    selects = sum(counts) > 1 and state["open"]
+    sections = "\n".join(
+        _file_section(review, index, file, counts[index] if selects else 0) for index, file in enumerate(files)
+    )
+    areas = "\n".join(
+        _text_area(review, index, file.text) for index, file in enumerate(files) if file.text is not None or index == 0
+    )
     body = f"""
 <header>
 <a href="{pages.path()}">Pending reviews: <span id="pending">{len(state["pending"])}</span></a>
 {_button("?", "Help", ' aria-haspopup="dialog"')}
 </header>
 <main data-base="{pages.path()}" data-id="{review.id}" data-open="{"yes" if state["open"] else "no"}">
-<h1>{name}</h1>
+<h1>{title}</h1>
 <dl>{rows}</dl>
 <div class="outcome"><p id="status" role="status" aria-live="polite" tabindex="-1">{status}</p>
 <a id="next" hidden></a></div>
-<section aria-label="Changes" class="diff">
-<div class="columns" aria-hidden="true"><span>Current</span><span>Proposed</span></div>
-{diff_html(diff_rows(*sides))}
-</section>
+{sections}
 <form id="edit" hidden>
-<label for="text">Proposed text</label>
-<textarea id="text" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="soft">
-{escape(text or "")}</textarea>
+{areas}
 {warning}
 <p><button type="submit">Send edited text</button> {cancel}</p>
 </form>
@@ -103,7 +127,35 @@ def review_page(
 <dl>{_keys()}</dl>
 <p>{_button("Escape", "Close")}</p>
 </dialog>"""
-    return _document(name, body, pages)
+    return _document(title, body, pages)
+
+
+def _file_section(review: Review, index: int, file: FileSides, count: int) -> str:
+    """Return the changes of a file. `count` is the number of changes to choose from; 0 without a choice."""
+    heading = ""
+    shown = _shown(review.files[index].shown)
+    if review.more:
+        parts = count_parts(file.original, file.proposed)
+        action = "new file" if file.original is None else f"{parts} change{'s' if parts > 1 else ''}"
+        heading = f"{shown} <small>{action}</small>"
+        if count:
+            heading = f'<label><input type="checkbox" class="file" data-file="{index}" checked> {heading}</label>'
+        heading = f"<h2>{heading}</h2>"
+    return f"""{heading}
+<section aria-label="Changes of {shown}" class="diff">
+<div class="columns" aria-hidden="true"><span>Current</span><span>Proposed</span></div>
+{diff_html(diff_rows(file.original, file.proposed), file=index, count=count)}
+</section>"""
+
+
+def _text_area(review: Review, index: int, text: str | None) -> str:
+    suffix = f"-{index}" if index else ""
+    label = f"Proposed text of {_shown(review.files[index].shown)}" if review.more else "Proposed text"
+    hidden = " hidden" if text is None and review.more else ""
+    return f"""<label for="text{suffix}"{hidden}>{label}</label>
+<textarea id="text{suffix}" data-file="{index}"{hidden}
+spellcheck="false" autocomplete="off" autocapitalize="off" wrap="soft">
+{escape(text or "")}</textarea>"""
 
 
 def _button(key: str, label: str, attributes: str = "") -> str:
@@ -112,19 +164,29 @@ def _button(key: str, label: str, attributes: str = "") -> str:
     return f'<button type="button" data-key="{key}" aria-keyshortcuts="{key}"{attributes}>{label}{hint}</button>'
 
 
-def diff_html(rows: Sequence[DiffRow]) -> str:
+def diff_html(rows: Sequence[DiffRow], *, file: int = 0, count: int = 0) -> str:
     """Return the two sides of a change; neighbouring changed lines are one block, to which `j` and `k` move.
 
-    Long blocks are divided: a browser lays out only those in view.
+    Long blocks are divided: a browser lays out only those in view. With a `count` of changes, each has a checkbox.
     """
+    number = 0
     blocks = []
     marks_words = sum(row.kind == "changed" for row in rows) <= MAX_MARKED_ROWS
     for is_change, group in groupby(rows, lambda row: row.kind not in {"same", "gap"}):
         lines = [_row(row, marks_words=marks_words) for row in group]
+        choice = _choice(file, number, count) if is_change and number < count else ""
+        number += is_change
         for start in range(0, len(lines), MAX_BLOCK_ROWS):
             block = "\n".join(lines[start : start + MAX_BLOCK_ROWS])
-            blocks.append(f'<div class="change" tabindex="-1">{block}</div>' if is_change else block)
+            first = "" if start else choice
+            blocks.append(f'<div class="change" tabindex="-1">{first}{block}</div>' if is_change else block)
     return "\n".join(blocks)
+
+
+def _choice(file: int, number: int, count: int) -> str:
+    box = f'<input type="checkbox" data-file="{file}" data-change="{number}" checked>'
+    only = "" if count > 1 else " only"  # the checkbox of the file is enough
+    return f'<label class="choice{only}">{box} Change {number + 1} of {count}</label>'
 
 
 def _row(row: DiffRow, *, marks_words: bool) -> str:
@@ -161,8 +223,11 @@ def _marked_words(old: str, new: str) -> tuple[str, str]:
 
 def _list_item(review: Review, pages: ReviewPages) -> str:
     described = f"{review.mode}, {age_text(review)}, by {review.client or 'an unknown client'}"
+    more = f" and {len(review.more)} more" if review.more else ""
     notes = "".join(f"<p>{_shown(note)}</p>" for note in review.notes)
-    return f'<li><a href="{pages.path(review.id)}">{_shown(review.path)}</a><p>{_shown(described)}</p>{notes}</li>'
+    return (
+        f'<li><a href="{pages.path(review.id)}">{_shown(review.path)}{more}</a><p>{_shown(described)}</p>{notes}</li>'
+    )
 
 
 def _keys() -> str:

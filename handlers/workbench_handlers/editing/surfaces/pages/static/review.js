@@ -30,6 +30,38 @@ function move(step) {
   changes[position].scrollIntoView({ block: "center" });
 }
 
+// Choice of changes
+
+const boxes = [...document.querySelectorAll("input[data-change]")];
+const boxesOf = (file) => boxes.filter((box) => box.dataset.file === file);
+
+function showChoice() {
+  for (const box of boxes) box.closest(".change").classList.toggle("left-out", !box.checked);
+  for (const whole of document.querySelectorAll("input.file")) {
+    const own = boxesOf(whole.dataset.file);
+    whole.checked = own.some((box) => box.checked);
+    whole.indeterminate = whole.checked && !own.every((box) => box.checked);
+  }
+  const chosen = boxes.filter((box) => box.checked).length;
+  const label = chosen === boxes.length ? "Approve " : `Approve ${chosen} of ${boxes.length} `;
+  document.querySelector("nav [data-key=a]").firstChild.textContent = label;
+}
+
+function toggle() {
+  const box = document.activeElement.closest(".change")?.querySelector("input[data-change]");
+  if (!box || !canDecide()) return;
+  box.checked = !box.checked;
+  showChoice();
+}
+
+function approve() {
+  if (boxes.every((box) => box.checked)) return decide({ action: "approve" });
+  if (!boxes.some((box) => box.checked)) return say("No change is chosen. Reject the proposal instead.", true);
+  const chosen = [...document.querySelectorAll("section.diff")].map((_, file) =>
+    boxesOf(String(file)).filter((box) => box.checked).map((box) => Number(box.dataset.change)));
+  return decide({ action: "approve", chosen });
+}
+
 // Forms
 
 function showForm(name) {
@@ -73,7 +105,10 @@ async function post(decision) {
 
 function sendForm(form) {
   const area = form.querySelector("textarea");
-  if (form.id === "comment" && area.value.trim()) decide({ action: "comment", comment: area.value });
+  const texts = [...form.querySelectorAll("textarea[data-file]")];
+  if (texts.length > 1 && texts.some((each) => each.value !== each.defaultValue)) {
+    decide({ action: "edit", texts: Object.fromEntries(texts.map((each) => [each.dataset.file, each.value])) });
+  } else if (form.id === "comment" && area.value.trim()) decide({ action: "comment", comment: area.value });
   else if (form.id === "edit" && area.value !== area.defaultValue) decide({ action: "edit", text: area.value });
   else say(form.id === "edit" ? "The text was not changed. Approve it instead." : "The comment is empty.", true);
 }
@@ -81,7 +116,7 @@ function sendForm(form) {
 // State
 
 function setButtons(isEnabled) {
-  for (const button of document.querySelectorAll("nav button:not([title]), form button[type=submit]")) {
+  for (const button of document.querySelectorAll("nav button:not([title]), form button[type=submit], main input")) {
     button.disabled = !isEnabled;
   }
 }
@@ -122,7 +157,8 @@ async function poll() {
 const actions = {
   j: () => move(1),
   k: () => move(-1),
-  a: () => canDecide() && decide({ action: "approve" }),
+  x: toggle,
+  a: () => canDecide() && approve(),
   r: () => canDecide() && decide({ action: "reject" }),
   c: () => canDecide() && showForm("comment"),
   e: () => canDecide() && !document.querySelector("nav [data-key=e]").disabled && showForm("edit"),
@@ -150,5 +186,12 @@ for (const form of document.forms) {
     sendForm(form);
   });
 }
+for (const box of document.querySelectorAll("section input, h2 input")) {
+  box.addEventListener("change", () => {
+    if (box.matches(".file")) for (const own of boxesOf(box.dataset.file)) own.checked = box.checked;
+    showChoice();
+  });
+}
+if (boxes.length) showChoice(); // a browser may restore the boxes of an earlier visit
 if (id && !isOpen()) setButtons(false);
 poll();
