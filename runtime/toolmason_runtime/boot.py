@@ -137,10 +137,14 @@ class _Opening:
 
     def __init__(self, prepared: Mapping[str, Any], startup_check: str) -> None:
         self._prepared = prepared
-        self._session = Session(prepared["server"], prepared["methods"])
+        self._session = Session(prepared["server"], prepared["methods"], self._instructions)
         self._startup_check = startup_check
         self._is_writing = False
         self._must_leave = False
+
+    def _instructions(self, client_name: str) -> str:  # noqa: ARG002  names do not depend on the client
+        text: str = self._prepared["server"]["instructions"]
+        return text
 
     def serve(self) -> Opened:
         """Answer until a request needs the server."""

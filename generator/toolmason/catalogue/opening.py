@@ -35,7 +35,6 @@ def _members(catalogue: Catalogue) -> dict[str, Any]:
     default = _answers(catalogue, Selection(style))
     variants = {CLASSIC: Selection("classic"), NO_COMMANDS: Selection(style, command_prompts=False)}
     return {
-        "server": {name: value for name, value in catalogue["server"].items() if name in _SERVER},
         **{_key(DEFAULT, name): value for name, value in default.items()},
         **{
             _key(variant, name): value
@@ -51,12 +50,18 @@ def _key(variant: str, name: str) -> str:
 
 
 def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
-    """Return the methods, and the first page of each list."""
+    """Return the description of the server, the methods, and the first page of each list."""
     dispatcher = Dispatcher(
         _without_environment(catalogue), selection=selection, load_index=dict, commands=ProgramSettings()
     )
     lists = [method for method in dispatcher.methods if method.endswith("/list")]
-    return {"methods": list(dispatcher.methods), **{method: _listed(dispatcher, method) for method in lists}}
+    server = {name: value for name, value in catalogue["server"].items() if name in _SERVER}
+    server["instructions"] = dispatcher.instructions("")
+    return {
+        "server": server,
+        "methods": list(dispatcher.methods),
+        **{method: _listed(dispatcher, method) for method in lists},
+    }
 
 
 def _without_environment(catalogue: Catalogue) -> Any:

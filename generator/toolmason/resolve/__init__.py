@@ -15,6 +15,7 @@ from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.handlers import HandlerIndex
+from toolmason.resolve.placeholders import check_placeholders
 from toolmason.resolve.prompts import resolve_prompts, resolve_resources
 from toolmason.resolve.references import (
     RESERVED_MODULES,
@@ -79,7 +80,9 @@ def resolve(
         missing += context.missing
     if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}):
         return None
-    return resolve_server(context, tools, prompts, resources)
+    server = resolve_server(context, tools, prompts, resources)
+    check_placeholders(context, server)
+    return None if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}) else server
 
 
 def _load_declared(context: ResolveContext) -> None:

@@ -77,7 +77,7 @@ class _Discover:
         if level not in LEVELS:
             return error_result({"error": f"Invalid detail_level: {level}", "valid_levels": list(LEVELS)})
         hits = self._context.index.search(query or "", category=category or "")
-        tools = (_tool_details(hit.entry, level) for hit in hits[offset:])
+        tools = (_tool_details(self._context.with_names(hit.entry), level) for hit in hits[offset:])
         page = fit_budget(tools, self._context.catalogue["discovery"]["page_tokens"])
         result: dict[str, Any] = {
             "query": query,
@@ -137,6 +137,7 @@ class _Schema:
         except ToolError as error:
             return error_result({"error": error.message})
         self._context.expect(entry)
+        entry = self._context.with_names(entry)
         tool = entry["tool"]
         details = {
             "name": tool["name"],

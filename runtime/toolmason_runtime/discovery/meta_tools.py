@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from toolmason_runtime.audit import events
 from toolmason_runtime.calls.registry import deprecation_text
@@ -15,6 +16,7 @@ from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Paramet
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
 from toolmason_runtime.shared.tokens import estimate_tokens
@@ -61,12 +63,17 @@ class Style(Protocol):
         """Return the text of a call of the tool, as a model sends it: directly or with a meta-tool."""
         ...
 
+    @property
+    def placeholders(self) -> Placeholders:
+        """The names of tools in texts of the manifest."""
+        ...
+
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
         """Run the meta-tool `name`."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StyleContext:
     """The data of a style. `expect` is called with the tool that the model will probably call next."""
 
@@ -86,7 +93,7 @@ class StyleContext:
 
         A brief tool has its summary as description and no output schema: no client needs that schema for a call.
         """
-        entries = ((name, self.index.get(name)) for name in self.pinned_names)
+        entries = ((name, self.with_names(self.index.get(name))) for name in self.pinned_names)
         tools = [(_brief(entry) if is_brief else entry["tool"]) | {"name": name} for name, entry in entries if entry]
         return [with_meta(listed_tool(tool), ALWAYS_LOAD, value=True) for tool in tools]
 
@@ -94,6 +101,19 @@ class StyleContext:
         """Return the name under which a tool is listed; empty if it is not pinned."""
         names = (entry["tool"]["name"], *entry.get("aliases", ()))
         return next((name for name in self.pinned_names if name in names), "")
+
+    @cached_property
+    def placeholders(self) -> Placeholders:
+        """The names of tools in texts of the manifest, as this style lists and calls them."""
+        return placeholders_of(self.catalogue, self.selection.style)
+
+    @overload
+    def with_names(self, entry: ToolEntry) -> ToolEntry: ...
+    @overload
+    def with_names(self, entry: None) -> None: ...
+    def with_names(self, entry: ToolEntry | None) -> ToolEntry | None:
+        """Return the entry of a tool with the names of tools in its texts."""
+        return self.placeholders.fill_entry(entry) if entry and entry.get("placeholders") else entry
 
     def find(self, name: str) -> ToolEntry | None:
         """Return the tool with this name or alias, disabled ones too; None if it is not served."""
@@ -173,6 +193,11 @@ class MetaStyle:
     def listed(self) -> list[WireTool]:
         """Return the meta-tools and the pinned tools."""
         return list(self._listed)
+
+    @property
+    def placeholders(self) -> Placeholders:
+        """The names of tools in texts of the manifest."""
+        return self._context.placeholders
 
     def is_meta_tool(self, name: str) -> bool:
         """Return whether `name` is one of the meta-tools."""

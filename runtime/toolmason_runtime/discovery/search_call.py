@@ -177,7 +177,8 @@ class _Search:
         return " ".join(filter(None, parts))
 
     def _result(self, hit: Hit, *, is_full: bool) -> dict[str, Any]:
-        entry, shown = hit.entry, signature(hit.entry)
+        entry = self._context.with_names(hit.entry)
+        shown = signature(entry)
         tool = entry["tool"]
         is_named = hit.reason == "name"
         result: dict[str, Any] = {

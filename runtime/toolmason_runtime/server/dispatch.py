@@ -107,7 +107,8 @@ class Dispatcher:
             ranker=lazy_ranker(ranker) if ranker else None,
             expect=Preparation(self._prepare_tool, modules, prepare_after_s).expect,
         )
-        self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
+        server = catalogue["server"]
+        self._state = (*state, ServerInfo(server["name"], server["version"], self._selection.style))
         self._tools: dict[str, _Tool] = {}
         self.updates = ResourceUpdates()
         """The announcements of changed resources."""
@@ -122,6 +123,10 @@ class Dispatcher:
     def server(self) -> ServerEntry:
         """The catalogue's entry of the server."""
         return self._catalogue["server"]
+
+    def instructions(self, client_name: str) -> str:  # noqa: ARG002  names do not depend on the client
+        """Return the instructions of the server for the client with that `clientInfo.name`; empty without any."""
+        return self._style.placeholders.fill(self.server["instructions"])
 
     @cached_property
     def listed(self) -> Mapping[str, WireTool]:
@@ -164,7 +169,9 @@ class Dispatcher:
         if {"prompts", "resources"} & self._catalogue.keys():
             from toolmason_runtime.server.surfaces import surface_methods
 
-            methods |= surface_methods(self._catalogue, self._selection, self._new_call)
+            methods |= surface_methods(
+                self._catalogue, self._selection, self._new_call, lambda: self._style.placeholders
+            )
         return methods
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method

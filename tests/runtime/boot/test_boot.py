@@ -170,7 +170,10 @@ def test_prepared_lists_are_those_of_the_dispatcher(package: Path) -> None:
         assert prepared is not None
         assert prepared["methods"] == list(dispatcher.methods)
         for meta in ({}, {"_meta": ENVELOPE}):
-            opening, session = _Opening(prepared, ""), Session(dispatcher.server, dispatcher.methods)
+            opening, session = (
+                _Opening(prepared, ""),
+                Session(dispatcher.server, dispatcher.methods, dispatcher.instructions),
+            )
             opening._session.is_ready = session.is_ready = True
             for method in (method for method in dispatcher.methods if method.endswith("/list")):
                 session.check(method, meta)

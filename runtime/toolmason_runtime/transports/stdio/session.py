@@ -26,7 +26,7 @@ from toolmason_runtime.wire.requests import (
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any, Final
 
     from toolmason_runtime.calls.call import Level
@@ -48,10 +48,12 @@ CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
 class Session:
     """The state of a connection: the first request decides its era, and `initialize` describes the client.
 
-    `server` is the catalogue's entry of the server, and `methods` are those that it answers.
+    `server` is the catalogue's entry of the server, and `methods` are those that it answers. `instructions` returns
+    the instructions for a client, from its `clientInfo.name`.
     """
 
-    def __init__(self, server: ServerEntry, methods: Collection[str]) -> None:
+    def __init__(self, server: ServerEntry, methods: Collection[str], instructions: Callable[[str], str]) -> None:
+        self._instructions_for = instructions
         self._server = server
         self._methods = methods
         self.is_modern: bool | None = None
@@ -104,7 +106,7 @@ class Session:
                 return self._initialize(params)
             case "server/discover":
                 about = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": self._capabilities}
-                return self.complete(method, about | self._instructions)
+                return self.complete(method, about | self._instructions(params))
             case "logging/setLevel":
                 self.level = params["level"]
                 return {}
@@ -121,7 +123,7 @@ class Session:
             "protocolVersion": offered if offered in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
             "capabilities": self._capabilities,
             "serverInfo": self._server_info,
-            **self._instructions,
+            **self._instructions(params),
         }
 
     def complete(self, method: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -159,9 +161,8 @@ class Session:
     def _server_info(self) -> dict[str, Any]:
         return server_info(self._server)
 
-    @cached_property
-    def _instructions(self) -> dict[str, str]:
-        text = self._server["instructions"]
+    def _instructions(self, params: Params) -> dict[str, str]:
+        text = self._instructions_for(self.client_name(params))
         return {"instructions": text} if text else {}
 
     @cached_property
