@@ -163,15 +163,12 @@ def _render_project(
     if manifest is None:
         return None
     # Imported late: errors of the manifest are reported before the templates are loaded.
-    from toolmason.catalogue.placeholders import names_in
     from toolmason.lint import check_safety
-    from toolmason.model.filled import filled
     from toolmason.render.self_check import SelfCheckError
 
     check_safety(manifest.server, manifest.document, diagnostics=diagnostics)
     from toolmason.resolve import MISSING_FUNCTION
 
-    manifest = replace(manifest, server=filled(manifest.server, names_in(manifest.server)))
     has_all_functions = not diagnostics.has_errors
     if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}):
         return None

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
-from toolmason_runtime.shared.placeholders import META_TOOLS, TOOL
-from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.shared.placeholders import TOOL, meta_tool_tasks
 
 from toolmason.lint.finding import Finding
 from toolmason.model.server import Server
@@ -21,7 +20,7 @@ _CODE: Final = re.compile(r"(?<!`)`([A-Za-z0-9_.-]+)(?:\([^`\n]*\))?`(?!`)")
 def check_tool_names(server: Server) -> Iterator[Finding]:
     """TM533: a name in back-quotes exists in one discovery style only."""
     placeholders = _placeholders(server)
-    for text in texts(server):
+    for text in texts(server.unfilled or server):
         for name in dict.fromkeys(_CODE.findall(text.content)):
             if name in placeholders and not _is_other(name, text):
                 message = f"{text.owner} names the tool `{name}`, which some clients see under another name"
@@ -36,11 +35,6 @@ def _is_other(name: str, text: Text) -> bool:
 
 def _placeholders(server: Server) -> Mapping[str, str]:
     """Return the placeholder of each name of a tool, without braces."""
-    tasks = {
-        str(getattr(facts, task)).format(server.discovery.prefix): task
-        for facts in reversed(tuple(STYLES.values()))
-        for task in META_TOOLS
-        if getattr(facts, task, "")
-    }
+    tasks = {name.format(server.discovery.prefix): task for name, task in meta_tool_tasks().items()}
     names = {name: f"{TOOL}{name}" for tool in server.tools for name in (tool.name, *tool.table.aliases)}
     return {**tasks, **names, FETCH_CHUNK: f"{TOOL}{FETCH_CHUNK}"}

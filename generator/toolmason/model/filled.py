@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar, cast
 
-from toolmason_runtime.shared.placeholders import Placeholders
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
 
 from toolmason.model.server import Server
 
@@ -24,11 +25,24 @@ _SKIPPED: Final = frozenset(
 """Fields without such text, or with data."""
 
 
-def filled(server: Server, placeholders: Placeholders) -> Server:
-    """Return `server` with filled texts; its `unfilled` is `server`, from which the catalogue is made."""
+def filled(server: Server) -> Server:
+    """Return `server` with filled texts; its `unfilled` is `server`, from which files for running servers are made."""
+    placeholders = names_in(server)
     # Objects are equal in several places: types of categories, of tools and of the server.
     done: dict[int, Any] = {}
     return dataclasses.replace(_filled(server, placeholders, done), unfilled=server)
+
+
+def names_in(server: Server) -> Placeholders:
+    """Return the names of tools in the style of the manifest, without a prefix of the server."""
+    discovery = server.discovery
+    tools = {
+        tool.name: {"aliases": tool.table.aliases, "tool": {"annotations": {"readOnlyHint": tool.hints.read_only}}}
+        for tool in server.tools
+    }
+    facts = {"style": discovery.style, "prefix": discovery.prefix, "split_calls": discovery.split_calls}
+    lists = {"pinned": discovery.pinned, "pins": server.pins}
+    return placeholders_of(cast("Catalogue", {"discovery": {**facts, **lists}, "tools": tools}))
 
 
 def _filled(value: T, placeholders: Placeholders, done: dict[int, Any]) -> T:

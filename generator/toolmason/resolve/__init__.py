@@ -10,6 +10,7 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared
+from toolmason.model.filled import filled
 from toolmason.model.server import Server
 from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
@@ -82,7 +83,9 @@ def resolve(
         return None
     server = resolve_server(context, tools, prompts, resources)
     check_placeholders(context, server)
-    return None if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}) else server
+    if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}):
+        return None
+    return filled(server)
 
 
 def _load_declared(context: ResolveContext) -> None:

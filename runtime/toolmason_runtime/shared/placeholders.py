@@ -229,6 +229,18 @@ def placeholders_of(
     )
 
 
+def meta_tool_tasks() -> Mapping[str, str]:
+    """Return the placeholder of each meta-tool of `STYLES` by its name there."""
+    tasks: dict[str, str] = {}
+    for style, facts in STYLES.items():
+        for task, name in zip(
+            META_TOOLS, (_SEARCH.get(style), facts.describe, facts.call, facts.call_read), strict=True
+        ):
+            if name:
+                tasks.setdefault(name, task)
+    return tasks
+
+
 def placeholders_in(text: str) -> Iterator[tuple[str, int]]:
     """Yield the placeholders of a text without their braces, and the offset of each."""
     for match in _PLACEHOLDER.finditer(text):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from toolmason.catalogue.placeholders import names_in
 from toolmason.diagnostics import Diagnostics
 from toolmason.pipeline import read
 from toolmason.project import find_project
@@ -62,6 +61,5 @@ def test_a_command_names_the_meta_tool_of_each_tool(
 
     assert reading is not None, list(map(str, diagnostics))
     [command], [workflow] = reading.server.commands, reading.server.workflows
-    names = names_in(reading.server)
-    assert names.fill(command.call_hint) == hint
-    assert bool(names.fill(workflow.call_hint)) is ("classic" not in discovery)
+    assert command.call_hint == hint
+    assert bool(workflow.call_hint) is ("classic" not in discovery)
