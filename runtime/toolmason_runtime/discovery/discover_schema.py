@@ -15,7 +15,9 @@ from toolmason_runtime.discovery.meta_tools import (
     StyleContext,
     call_meta,
     entry_notes,
+    filter_note,
     overview,
+    rest_note,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result
@@ -92,6 +94,14 @@ class _Discover:
             result["total"] = len(hits)
         if not hits:
             result["valid_categories"] = categories
+            if nearest := self._context.index.nearest_words(query or ""):
+                result["nearest_words"] = nearest
+        notes = (
+            filter_note(self._context.index, query or "", category or "", ""),
+            rest_note(hits, hits[offset : offset + len(page)]),
+        )
+        if note := " ".join(filter(None, notes)):
+            result["note"] = note
         if page and offset + len(page) < len(hits):
             result["next_offset"] = offset + len(page)
         return success_result(result)

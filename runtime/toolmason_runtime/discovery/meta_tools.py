@@ -17,7 +17,7 @@ from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
-from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.index import Hit, ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.shared.values.wording import call_text, disabled
@@ -274,6 +274,27 @@ def overview(index: ToolIndex) -> str:
     names = [name for name, sum_ in zip(categories, tokens, strict=True) if sum_ <= MAX_CATEGORY_TOKENS]
     rest = f" and {len(categories) - len(names)} more" if len(categories) > len(names) else ""
     return f"{len(index.tools)} tools: {', '.join(names)}{rest}" if categories else "No tools are served"
+
+
+def filter_note(index: ToolIndex, query: str, category: str, cli: str) -> str:
+    """Return the filters of a search with a query, and the matches that they leave out; empty without a filter."""
+    filters = {"category": category.strip(), "cli": cli.strip()}
+    named = " and ".join(f"{key} {value}" for key, value in filters.items() if value)
+    if not named or not query.strip():
+        return ""
+    counts = index.others(query, category=category, cli=cli)
+    if not counts:
+        return f"Only {named} was searched; nothing else matches."
+    others = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f"Only {named} was searched; matches left out: {others}."
+
+
+def rest_note(hits: Sequence[Hit], shown: Sequence[Hit]) -> str:
+    """Return the note of a search that lists all tools of a small server; empty if all of `shown` match."""
+    if not any(hit.reason == "rest" for hit in shown):
+        return ""
+    matches, total = sum(hit.reason != "rest" for hit in hits), len(hits)
+    return f"Only the first {matches} match; this server has {total} tools, so the others follow."
 
 
 def entry_notes(entry: ToolEntry) -> dict[str, Any]:

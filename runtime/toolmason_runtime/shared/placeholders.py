@@ -202,7 +202,7 @@ def placeholders_of(
         catalogue: the tools.
         style: the discovery style; empty for that of the manifest.
         meta_name: returns the shown name of a meta-tool of `STYLES`; None for the one in the catalogue.
-        shown_name: returns the shown name of a listed tool.
+        shown_name: returns the shown name of a listed tool or alias.
     """
     discovery = catalogue["discovery"]
     style = style or discovery["style"]
@@ -211,9 +211,12 @@ def placeholders_of(
     names = {alias: name for name, entry in tools.items() for alias in entry.get("aliases", ())}
 
     def is_listed(name: str) -> bool:
-        own_name = names.get(name, name)
-        aliases = tools[own_name].get("aliases", ()) if own_name in tools else ()
-        return style == CLASSIC or not listed.isdisjoint((own_name, *aliases))
+        return style == CLASSIC or name in listed
+
+    def listed_name(name: str) -> str:
+        if style == CLASSIC:
+            return shown_name(names.get(name, name))
+        return shown_name(name) if name in listed else name
 
     def is_read_only(name: str) -> bool | None:
         entry = tools.get(names.get(name, name))
@@ -222,7 +225,7 @@ def placeholders_of(
     return Placeholders(
         style,
         meta_name=meta_name or (lambda name: name.format(discovery["prefix"])),
-        shown_name=lambda name: shown_name(name) if is_listed(name) else name,
+        shown_name=listed_name,
         is_listed=is_listed,
         is_read_only=is_read_only,
         split_calls=discovery["split_calls"],
