@@ -29,7 +29,7 @@ _BLOCK_END: Final = re.compile(r"(\n[ \t]*\n\s*|\n(?=[ \t]*(?:[-*+]|\d+[.)])[ \t
 _SENTENCE_END: Final = re.compile(r"""((?<=[.!?])(?<!\b\w\.\w\.)(?<!\d\.)\s+(?=[^\W\d_a-z]|["'(\[*`_{\d]))""")
 _MARKER: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)?")
 """The start of an item of a list."""
-_TEXT_KEYS: Final = frozenset({"title", "description", "summary"})
+_TEXT_KEYS: Final = frozenset({"title", "description", "summary", "instructions"})
 _DATA_KEYS: Final = frozenset({"default", "enum", "const", "examples", "example"})
 """Members of a schema whose values are data."""
 _MAP_KEYS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions"})
@@ -257,9 +257,22 @@ def has_placeholders(text: str) -> bool:
 
 
 def escape_placeholders(text: str) -> str:
-    """Return a text that `fill` turns into `text`: for texts of others, which have no placeholders."""
+    """Return a text of others, which has no placeholders, so that `fill` shows it as it is. Escaped ones stay."""
 
     def escaped(match: re.Match[str]) -> str:
-        return f"{{{match[0]}}}" if _OWN.fullmatch(match[2]) else match[0]
+        is_escaped = len(match[1]) > 1 and len(match[3]) > 1
+        return f"{{{match[0]}}}" if _OWN.fullmatch(match[2]) and not is_escaped else match[0]
 
     return _PLACEHOLDER.sub(escaped, text)
+
+
+def escape_texts(value: Any) -> Any:
+    """Escape the texts in TOML or JSON of others, at any depth and in place: titles, summaries, descriptions."""
+    for key, part in value.items() if isinstance(value, dict) else ():
+        if key in _TEXT_KEYS and isinstance(part, str):
+            value[key] = escape_placeholders(part)
+        elif isinstance(part, dict) or key not in _DATA_KEYS:
+            escape_texts(part)
+    for item in value if isinstance(value, list) else ():
+        escape_texts(item)
+    return value

@@ -129,6 +129,10 @@ PIECES = st.sampled_from(
 def test_an_escaped_text_stays_as_it_was(text: str, style: str) -> None:
     escaped = escape_placeholders(text)
 
-    assert names(style).fill(escaped) == text
     assert list(placeholders_in(escaped)) == []
-    assert has_placeholders(text) is (escaped != text)
+    assert escape_placeholders(escaped) == escaped
+    assert bool(list(placeholders_in(text))) is (escaped != text)
+    if "{{" not in text:
+        assert names(style).fill(escaped) == text
+    if not has_placeholders(text):
+        assert names(style).fill(text) == text

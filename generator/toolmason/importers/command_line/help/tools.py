@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from toolmason_runtime.shared.placeholders import escape_texts
+
 from toolmason.importers.command_line.help.parser import Help, Option
 from toolmason.importers.command_line.help.usage import Positional
 from toolmason.importers.names import MAX_DESCRIPTION_LENGTH, cut, one_line, snake, strip_full_stop, summary_of, unique
@@ -48,7 +50,7 @@ def tool_table(cli: str, argv: Sequence[str], text: str, risk: str) -> dict[str,
     summary = summary_of(text)
     description = cut(one_line(text), MAX_DESCRIPTION_LENGTH)
     table = {"summary": summary} | ({"description": description} if strip_full_stop(description) != summary else {})
-    return table | {"cli": cli} | ({"argv": list(argv)} if argv else {}) | {"risk": risk}
+    return escape_texts(table) | {"cli": cli} | ({"argv": list(argv)} if argv else {}) | {"risk": risk}
 
 
 def tool_params(help_: Help) -> dict[str, Param]:
