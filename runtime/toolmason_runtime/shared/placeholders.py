@@ -114,6 +114,15 @@ class Placeholders:
         others = ", ".join(f"`{name}`" for name, runner in runners.items() if runner == self._metas["call"])
         return f"Call unlisted tools with `{self._metas['call_read']}`, but {others} with `{self._metas['call']}`."
 
+    def needed_tools(self, tools: Sequence[str]) -> list[str]:
+        """Return the listed tools that calls of `tools` need, sorted: themselves, or the meta-tools for them."""
+        names = {self._shown_name(name) for name in tools if self._is_listed(name)}
+        for name in tools:
+            only_reads = self._is_read_only(name)
+            if only_reads is not None and not self._is_listed(name):
+                names |= {self._metas["describe"], self._metas["call_read" if only_reads else "call"]}
+        return sorted(names)
+
     def fill(self, text: str, values: Mapping[str, str] | None = None) -> str:
         """Return `text` with the texts of its placeholders, without the sentences whose placeholder has none.
 
