@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from toolmason_runtime.shared.answer_size import text_budget as text_budget
     from toolmason_runtime.shared.errors import MethodError as MethodError
     from toolmason_runtime.shared.errors import ToolError as ToolError
+    from toolmason_runtime.shared.placeholders import Placeholders as Placeholders
+    from toolmason_runtime.shared.placeholders import placeholders_of as placeholders_of
     from toolmason_runtime.shared.prefixes import Prefix as Prefix
     from toolmason_runtime.shared.prefixes import parse_prefix as parse_prefix
     from toolmason_runtime.shared.prefixes import prefix_from_environment as prefix_from_environment
+    from toolmason_runtime.shared.styles import STYLES as STYLES
     from toolmason_runtime.shared.suggestions import MAX_CHARS as MAX_CHARS
     from toolmason_runtime.shared.suggestions import closest_matches as closest_matches
     from toolmason_runtime.shared.suggestions import did_you_mean as did_you_mean
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
 EXPORTS = {
     "toolmason_runtime.chunks.cutting": ("truncated",),
     "toolmason_runtime.chunks.store": ("ChunkStore",),
+    "toolmason_runtime.shared.placeholders": ("Placeholders", "placeholders_of"),
+    "toolmason_runtime.shared.styles": ("STYLES",),
     "toolmason_runtime.shared.prefixes": ("Prefix", "parse_prefix", "prefix_from_environment"),
     "toolmason_runtime.shared.answer_size": ("BLOCK_OVERHEAD", "fitting_length", "size_of", "text_budget"),
     "toolmason_runtime.calls.call": ("ServerInfo", "ToolCall"),

@@ -18,7 +18,7 @@ import sys
 
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.shared.errors import MethodError
-from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, OPENING, PREFIXED, VARIANTS
+from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, INSTRUCTIONS, OPENING, PREFIXED, VARIANTS
 from toolmason_runtime.shared.shown_names import is_prefixed
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
 from toolmason_runtime.transports.stdio.encoding import encode_result
@@ -106,7 +106,7 @@ def _is_complete(options: tuple[Checked, ...]) -> bool:
 
 
 def _prepared(directory: str, variant: str) -> dict[str, Any] | None:
-    """Return the prepared answers: `server` and `methods`, and each list as the JSON of its members."""
+    """Return the prepared answers: `server` and `methods`, and JSON of the instructions and of each list's members."""
     try:
         with open(os.path.join(directory, OPENING), "rb") as file:  # noqa: PTH118, PTH123  `pathlib` is large
             body, _, end = file.read().rpartition(_CHECKSUM)
@@ -120,8 +120,9 @@ def _prepared(directory: str, variant: str) -> dict[str, Any] | None:
     names = {json.loads(name): value for name, value in lines.items()}
     prefix = f"{variant} " if variant else ""
     values = {name: names.get(prefix + name, value) for name, value in names.items() if not name.startswith("--")}
+    texts = {name: value for name, value in values.items() if name.endswith(INSTRUCTIONS)}
     lists = {name: value[1:-1] for name, value in values.items() if name.endswith("/list")}
-    return {"server": json.loads(values["server"]), "methods": json.loads(values["methods"]), **lists}
+    return {"server": json.loads(values["server"]), "methods": json.loads(values["methods"]), **texts, **lists}
 
 
 def _checksum(directory: str) -> int:
@@ -138,10 +139,15 @@ class _Opening:
 
     def __init__(self, prepared: Mapping[str, Any], startup_check: str) -> None:
         self._prepared = prepared
-        self._session = Session(prepared["server"], prepared["methods"])
+        self._session = Session(prepared["server"], prepared["methods"], self._instructions)
         self._startup_check = startup_check
         self._is_writing = False
         self._must_leave = False
+
+    def _instructions(self, client_name: str) -> str:
+        """Return the prepared instructions with the names that the client sees."""
+        text: str = json.loads(self._shown(INSTRUCTIONS, client_name))
+        return text
 
     def serve(self) -> Opened:
         """Answer until a request needs the server."""
@@ -193,14 +199,14 @@ class _Opening:
         if method not in self._prepared or not params.keys() <= {"_meta"}:
             return None
         response = encode_result(message["id"], self._session.complete(method, {"": 0}))
-        return response.replace(_LIST, self._list(method, params), 1)
+        return response.replace(_LIST, self._shown(method, self._session.client_name(params)), 1)
 
-    def _list(self, method: str, params: Mapping[str, Any]) -> bytes:
-        """Return a prepared list with the names that the client sees."""
-        members: bytes = self._prepared[method]
-        if (name := PREFIXED + method) not in self._prepared:
-            return members
-        return self._prepared[name] if is_prefixed(self._session.client_name(params)) else members
+    def _shown(self, name: str, client_name: str) -> bytes:
+        """Return a prepared answer with the names that the client sees."""
+        answer: bytes = self._prepared[name]
+        if (prefixed := PREFIXED + name) not in self._prepared:
+            return answer
+        return self._prepared[prefixed] if is_prefixed(client_name) else answer
 
     def _write(self, response: bytes) -> None:
         self._is_writing = True

@@ -8,14 +8,16 @@ from typing import Any
 from pages import read
 from toolmason_runtime.shared.search.index import (
     MAX_LITERAL_HITS,
-    MAX_NGRAM_FILL,
+    MAX_NEAREST_WORDS,
     MAX_SPELLING_AFTER_MATCH,
     MAX_SPELLING_FILL,
+    SMALL_CATALOGUE,
 )
+from toolmason_runtime.shared.search.spelling import LONG_WORD
 from toolmason_runtime.shared.search.words import MAX_SIMILAR_TERMS
 
 PAGE = read("docs/ranking.md")
-NUMBERS = {2: "two", 5: "five", 6: "six", 10: "ten"}
+NUMBERS = {2: "two", 5: "five", 6: "six", 8: "eight", 10: "ten"}
 
 
 class Words:
@@ -43,9 +45,10 @@ def test_tables_of_the_page_name_the_texts_and_the_ranker() -> None:
 def test_limits_are_those_of_the_code() -> None:
     for sentence in (
         f"at most {NUMBERS[MAX_LITERAL_HITS]} tools",
-        f"fewer than {NUMBERS[MAX_SPELLING_FILL]} hits, tools with similar words",
-        f"at most {NUMBERS[MAX_SPELLING_AFTER_MATCH]} after tools that match",
-        f"fewer than {NUMBERS[MAX_NGRAM_FILL]} hits, tools with words that share",
+        f"fewer than {NUMBERS[MAX_SPELLING_FILL]} hits, at most {NUMBERS[MAX_SPELLING_AFTER_MATCH]} tools with similar",
+        f"two in words of {NUMBERS[LONG_WORD]} letters",
+        f"up to {NUMBERS[MAX_NEAREST_WORDS]} words of tools",
+        f"at most {SMALL_CATALOGUE} tools returns all",
         f"more than {NUMBERS[MAX_SIMILAR_TERMS]} words",
     ):
         assert sentence in PAGE.text

@@ -30,8 +30,13 @@ class Facts:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The tools as served."""
+        """The tools as clients see them in the style of the manifest."""
         return catalogue(self._server)
+
+    @cached_property
+    def served_catalogue(self) -> Catalogue:
+        """The catalogue of running servers, which fill the placeholders in its texts."""
+        return catalogue(self._server.unfilled) if self._server.unfilled else self.catalogue
 
     @cached_property
     def search_index(self) -> Any:

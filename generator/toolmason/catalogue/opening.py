@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from binascii import crc32
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FORMAT, NO_COMMANDS, PREFIXED
+from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FORMAT, INSTRUCTIONS, NO_COMMANDS, PREFIXED
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.server_info import MEMBERS
 from toolmason_runtime.toolkit import Dispatcher, KnownClient, ProgramSettings
 
 from toolmason.clients import CLAUDE_CODE
 
-_SERVER: Final = {"name", "version", *MEMBERS, "instructions", "command_prefix_env", "expose_all_env"}
+_SERVER: Final = {"name", "version", *MEMBERS, "command_prefix_env", "expose_all_env"}
 """The members of the server that the answers need."""
 
 
@@ -34,18 +35,26 @@ def opening(catalogue_text: str) -> str:
 
 def _members(catalogue: Catalogue) -> dict[str, Any]:
     style = catalogue["discovery"]["style"]
-    default = _answers(catalogue, Selection(style))
-    variants = {CLASSIC: Selection("classic"), NO_COMMANDS: Selection(style, command_prompts=False)}
-    return {
-        "server": {name: value for name, value in catalogue["server"].items() if name in _SERVER},
-        **{_key(DEFAULT, name): value for name, value in default.items()},
-        **{
-            _key(variant, name): value
-            for variant, selection in variants.items()
-            for name, value in _answers(catalogue, selection).items()
-            if value != default.get(name)
-        },
+    variants = {
+        DEFAULT: Selection(style),
+        CLASSIC: Selection("classic"),
+        NO_COMMANDS: Selection(style, command_prompts=False),
     }
+    answers = {variant: _answers(catalogue, selection) for variant, selection in variants.items()}
+    default = answers[DEFAULT]
+    # A variant has the answers of the default, so an answer for prefixed names is left out only in all of them.
+    needless = {name for name in default if all(_is_needless(name, own) for own in answers.values())}
+    return {
+        _key(variant, name): value
+        for variant, own in answers.items()
+        for name, value in own.items()
+        if name not in needless and (variant == DEFAULT or value != default.get(name))
+    }
+
+
+def _is_needless(name: str, answers: Mapping[str, Any]) -> bool:
+    """Return whether an answer for prefixed names is that for bare names."""
+    return name.startswith(PREFIXED) and answers.get(name) == answers.get(name.removeprefix(PREFIXED))
 
 
 def _key(variant: str, name: str) -> str:
@@ -53,18 +62,26 @@ def _key(variant: str, name: str) -> str:
 
 
 def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
-    """Return the methods, and the first page of each list."""
+    """Return the description of the server, the methods, the instructions, and the first page of each list."""
     dispatcher = Dispatcher(
         _without_environment(catalogue), selection=selection, load_index=dict, commands=ProgramSettings()
     )
     lists = [method for method in dispatcher.methods if method.endswith("/list")]
-    answers = {"methods": list(dispatcher.methods)}
-    for method in lists:
-        answers[method] = _listed(dispatcher, method, CLAUDE_CODE)
-        prefixed = _listed(dispatcher, method, "")
-        if prefixed != answers[method]:
-            answers[PREFIXED + method] = prefixed
-    return answers
+    server = {name: value for name, value in catalogue["server"].items() if name in _SERVER}
+    return {
+        "server": server,
+        "methods": list(dispatcher.methods),
+        **_of_client(dispatcher, lists, CLAUDE_CODE),
+        **{PREFIXED + name: value for name, value in _of_client(dispatcher, lists, "").items()},
+    }
+
+
+def _of_client(dispatcher: Dispatcher, lists: Sequence[str], client: str) -> dict[str, Any]:
+    """Return the answers with the names that `client` sees; an empty name is that of an unknown client."""
+    return {
+        INSTRUCTIONS: dispatcher.instructions(client),
+        **{method: _listed(dispatcher, method, client) for method in lists},
+    }
 
 
 def _without_environment(catalogue: Catalogue) -> Any:

@@ -14,6 +14,7 @@ from math import log
 from typing import Any
 
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.placeholders import placeholders_of
 from toolmason_runtime.shared.search.text import terms
 from toolmason_runtime.shared.search.words import FORMAT, SearchData
 
@@ -55,7 +56,8 @@ def build_index(catalogue: Catalogue) -> SearchData:
 
     The result is JSON without floats and depends only on `catalogue`.
     """
-    tools = catalogue["tools"]
+    fill = placeholders_of(catalogue).fill_entry
+    tools = {name: fill(entry) for name, entry in catalogue["tools"].items()}
     term_counts = [field_terms(entry, catalogue) for entry in tools.values()]
     idf = _inverse_document_frequencies(term_counts)
     average = {field: _mean(sum(tool[field].values()) for tool in term_counts) for field in FIELDS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from toolmason_runtime.shared.catalogue import (
@@ -14,6 +15,7 @@ from toolmason_runtime.shared.catalogue import (
     ServerEntry,
     ToolEntry,
 )
+from toolmason_runtime.shared.placeholders import has_placeholders
 
 from toolmason.catalogue.entries import entry_of
 from toolmason.catalogue.prompts import prompt_entry, resource_entry, wire_icons
@@ -101,6 +103,7 @@ def tool_entry(tool: Tool) -> ToolEntry:
         renamed=tool.renamed,
         argument_aliases=tool.argument_aliases,
         **tool.implementation.entry,
+        placeholders=has_placeholders(json.dumps([wire, tool.table.summary])),
         claims={param.value.name: _claim(param) for param in tool.claims},
     )
     return entry

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import tomli_w
+from toolmason_runtime.shared.placeholders import escape_texts
 from toolmason_runtime.shared.toml.positions import KeyPath, Position, dotted, key_positions
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Severity
@@ -43,11 +44,14 @@ def manifest_text(data: dict[str, Any], notes: Notes, *, sources: Iterable[Path]
 
 
 def remove_invalid(data: dict[str, Any], root: Path | None = None) -> list[tuple[KeyPath, str]]:
-    """Remove the invalid parts of a manifest and return each with the error. `root` contains the files that it names.
+    """Escape texts of others that look like placeholders, remove the invalid parts of a manifest, and return these.
+
+    Each is returned with its error. `root` contains the files that it names.
 
     Raises:
         ImporterError: an error belongs to no removable part.
     """
+    escape_texts(data)
     removed: dict[KeyPath, str] = {}
     # Each round removes at least one part: its first error concerns an existing part.
     while errors := _errors(data, root or Path()):

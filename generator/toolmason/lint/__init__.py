@@ -39,6 +39,7 @@ from toolmason.lint.parameters import (
 )
 from toolmason.lint.prompts import check_prompt_commands, check_prompt_files, check_prompt_placeholders
 from toolmason.lint.semantic import check_postings
+from toolmason.lint.tool_names import check_tool_names
 from toolmason.manifest.document import Document
 from toolmason.model.identifiers import words
 from toolmason.model.prompt import Prompt
@@ -61,6 +62,7 @@ DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
         "TM530",
         "TM531",
         "TM532",
+        "TM533",
         "TM541",
         "TM542",
         "TM543",
@@ -296,6 +298,7 @@ RULES: Final[tuple[Rule, ...]] = (
     check_tool_hashes,
     check_postings,
     check_prefixes,
+    check_tool_names,
     check_prompt_commands,
     check_prompt_files,
     check_prompt_placeholders,

@@ -190,7 +190,7 @@ class SlashCommand(FromTable):
     plugin_tools: tuple[str, ...]
     """The same tools in the spelling of a Claude Code plugin."""
     call_hint: str
-    """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
+    """Sentence with the meta-tools that call its unlisted tools, or its placeholder; empty if all are listed."""
     template: str
     """Text with `{arguments}` and `{COMMAND_NAME}`; a server replaces both at run time."""
     allow: Mapping[str, str]
@@ -224,7 +224,7 @@ class Workflow(FromTable):
     description: str
     steps: tuple[Step, ...]
     call_hint: str
-    """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
+    """Sentence with the meta-tools that call its unlisted tools, or its placeholder; empty if all are listed."""
     allow: Mapping[str, str]
     """Code of a suppressed lint rule -> reason."""
 
@@ -296,6 +296,10 @@ class Server(FromTable):
     """Files that its manifest adds."""
     postings: str = ""
     """Content of `semantic.postings`; empty if the project has none."""
+    unfilled: Server | None = None
+    """The same server with the placeholders in its texts, from which files for running servers are made; None if this
+    one has them.
+    """
 
     @property
     def prefix(self) -> str:

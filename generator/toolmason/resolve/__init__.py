@@ -10,11 +10,13 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared
+from toolmason.model.filled import filled
 from toolmason.model.server import Server
 from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.handlers import HandlerIndex
+from toolmason.resolve.placeholders import check_placeholders
 from toolmason.resolve.prompts import resolve_prompts, resolve_resources
 from toolmason.resolve.references import (
     RESERVED_MODULES,
@@ -79,7 +81,11 @@ def resolve(
         missing += context.missing
     if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}):
         return None
-    return resolve_server(context, tools, prompts, resources)
+    server = resolve_server(context, tools, prompts, resources)
+    check_placeholders(context, server)
+    if diagnostics.has_errors_besides(set() if missing is None else {MISSING_FUNCTION}):
+        return None
+    return filled(server)
 
 
 def _load_declared(context: ResolveContext) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolmason_runtime.shared.placeholders import CALLING
 from toolmason_runtime.shared.shown_names import meta_name
 from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
@@ -238,15 +239,9 @@ def _is_listed(context: ResolveContext, tool: str) -> bool:
 
 
 def _call_hint(context: ResolveContext, tools: Sequence[str]) -> str:
-    """Return a sentence with the meta-tools that call the unlisted ones of `tools`, empty if all are listed."""
-    unlisted = [name for name in dict.fromkeys(tools) if name in context.hints and not _is_listed(context, name)]
-    runners = {name: _call_meta_tool(context, name) for name in unlisted}
-    names = sorted(set(runners.values()))
-    if len(names) < 2:
-        return f"Call unlisted tools with `{names[0]}`." if names else ""
-    call, call_read = names
-    others = ", ".join(f"`{name}`" for name, runner in runners.items() if runner == call)
-    return f"Call unlisted tools with `{call_read}`, but {others} with `{call}`."
+    """Return the placeholder of the sentence with the meta-tools that call the unlisted ones of `tools`."""
+    names = [name for name in dict.fromkeys(tools) if name in context.hints]
+    return f"{{{CALLING}{','.join(names)}}}" if names else ""
 
 
 def _call_meta_tool(context: ResolveContext, tool: str) -> str:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.placeholders import placeholders_of
 
 from toolmason.model.identifiers import words
 
@@ -16,8 +17,9 @@ HASH_DIGITS: Final = 16
 
 def tool_texts(catalogue: Catalogue) -> dict[str, str]:
     """Return the text of each enabled tool by its name, sorted by name."""
+    fill = placeholders_of(catalogue).fill_entry
     tools = sorted(catalogue["tools"].items())
-    return {name: tool_text(entry) for name, entry in tools if entry.get("enabled", True)}
+    return {name: tool_text(fill(entry)) for name, entry in tools if entry.get("enabled", True)}
 
 
 def tool_text(entry: ToolEntry) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolmason_runtime import STYLES
 from toolmason_runtime.install import OURS, CommandDirectory, InstallError, State, read_file
 
 from workbench_handlers.workflows.command_file import is_ours, setup_command
@@ -83,10 +84,12 @@ def _generated_step(directory: CommandDirectory, name: str, target: str, data: b
 def _written_step(directory: CommandDirectory, base: str, prefix: str, data: bytes) -> Step:
     name, target = f"{base}{directory.suffix}", f"{prefix}{base}{directory.suffix}"
     text = data.replace(b"\r\n", b"\n").decode(errors="replace")
-    host = next((host for host in hosts().values() if setup_command(base, "", host) == text), None)
-    if host is None:
+    variants = ((host, style) for host in hosts().values() for style in STYLES)
+    written = next(((host, style) for host, style in variants if setup_command(base, "", host, style) == text), None)
+    if written is None:
         return Step(directory, name, target, "it was edited, or written by another version or with other directories")
-    content = setup_command(base, prefix, host).encode()
+    host, style = written
+    content = setup_command(base, prefix, host, style).encode()
     path = directory.path / target
     if os.path.lexists(path) and read_file(path) != content:
         return Step(directory, name, target, f"{target} exists")

@@ -53,13 +53,13 @@ def command_file(host: Host, text: str, *, tool: str, description: str, argument
     return f"---\n# {marker}\ndescription: {_quoted(description)}\n{hint}---\n\n{text}"
 
 
-def setup_command(name: str, prefix: str, host: Host) -> str:
-    """Return the command file of a packaged workflow.
+def setup_command(name: str, prefix: str, host: Host, style: str = "") -> str:
+    """Return the command file of a packaged workflow for a discovery style; empty for the default one.
 
     Raises:
         ToolError: the client would run, read or replace a part of it.
     """
-    workflow = workflows()[name]
+    workflow = workflows(style)[name]
     text = command_text(workflow.command, name=f"{prefix}{name}", description=workflow.description)
     return command_file(
         host,

@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 
+from toolmason_runtime import Placeholders, placeholders_of
+
 SETUP_NAMES: Final = ("spec-only", "feature", "refactor", "review")
 """The workflows that `setup_workflows` installs, in the order of `all`."""
 
@@ -67,12 +69,14 @@ def hosts() -> Mapping[str, Host]:
     return {key: Host(**{**table, "live": tuple(table["live"])}) for key, table in _data()["hosts"].items()}
 
 
-def workflows() -> Mapping[str, Workflow]:
-    """Return the packaged workflows by name."""
-    return {
-        name: Workflow(**{**table, **{key: _variant(table[key]) for key in ("complete", "without_validation")}})
-        for name, table in _data()["workflows"].items()
-    }
+@cache
+def workflows(style: str = "") -> Mapping[str, Workflow]:
+    """Return the packaged workflows by name, with the names of tools in a discovery style; empty for the default one.
+
+    The clients with command files show each tool with the name of its server, so the names have no prefix.
+    """
+    names = placeholders_of(_read("catalogue.json"), style)
+    return {name: _workflow(table, names) for name, table in _data()["workflows"].items()}
 
 
 def custom_command() -> str:
@@ -81,11 +85,21 @@ def custom_command() -> str:
     return text
 
 
-def _variant(table: Mapping[str, Any]) -> Variant:
-    return Variant(table["text"], table["steps"], tuple(table["tools"]))
+def _workflow(table: Mapping[str, Any], names: Placeholders) -> Workflow:
+    variants = {key: _variant(table[key], names) for key in ("complete", "without_validation")}
+    texts = {key: names.fill(table[key]) for key in ("summary", "description", "command")}
+    return Workflow(**{**table, **texts, **variants})
+
+
+def _variant(table: Mapping[str, Any], names: Placeholders) -> Variant:
+    return Variant(names.fill(table["text"]), table["steps"], tuple(table["tools"]))
 
 
 @cache
 def _data() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((files("workbench_server") / "workflow_data.json").read_text(encoding="utf-8"))
+    data: dict[str, Any] = _read("workflow_data.json")
     return data
+
+
+def _read(name: str) -> Any:
+    return json.loads((files("workbench_server") / name).read_text(encoding="utf-8"))

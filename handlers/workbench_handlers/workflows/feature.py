@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime import ToolCall, ToolError
+from toolmason_runtime import ServerInfo, ToolCall, ToolError
 
 from workbench_handlers.state import roots_for
 from workbench_handlers.workflows import settings
@@ -95,7 +95,9 @@ def _file_name(description: str) -> str:
 
 async def _workflow(params: GenerateFeatureWorkflowParams, call: ToolCall, roots: Sequence[Root]) -> dict[str, Any]:
     """Return the members of the result besides the path."""
-    packaged = workflows()["refactor" if "refactor" in params.feature_description.casefold() else "feature"]
+    packaged = workflows(call.state(ServerInfo).style)[
+        "refactor" if "refactor" in params.feature_description.casefold() else "feature"
+    ]
     variant = packaged.complete if params.include_validation_steps else packaged.without_validation
     if params.workflow_style == "template":
         return _from_template(params.feature_description, variant, [])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolmason_runtime import Prefix, ToolCall
+from toolmason_runtime import Prefix, ServerInfo, ToolCall
 
 from workbench_handlers.state import roots_for
 from workbench_handlers.workflows import settings
@@ -87,10 +87,11 @@ def _plan(
     call: ToolCall, name: str, names: _Names, base: Path, roots: Sequence[Root], *, overwrite: bool
 ) -> tuple[PlannedFile, ...]:
     """Return the workflow file and the command file of one workflow."""
-    workflow = settings.with_directories(workflows()[name].complete.text)
+    style = call.state(ServerInfo).style
+    workflow = settings.with_directories(workflows(style)[name].complete.text)
     texts = {names.workflow_path(name): workflow_file(workflow, tool=SETUP)}
     if names.include_commands:
-        texts[names.command_path(name)] = setup_command(name, names.command.text, names.host)
+        texts[names.command_path(name)] = setup_command(name, names.command.text, names.host, style)
     return tuple(
         plan_file(
             call,

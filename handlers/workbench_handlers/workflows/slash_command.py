@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from toolmason_runtime import ToolCall, ToolError
+from toolmason_runtime import ServerInfo, ToolCall, ToolError
 
 from workbench_handlers.state import roots_for
 from workbench_handlers.workflows import settings
@@ -29,7 +29,7 @@ async def generate_slash_command(params: GenerateSlashCommandParams, call: ToolC
     host = hosts()[params.host]
     prefix = settings.command_prefix(params.prefix, "prefix")
     name = f"{prefix.text}{params.command_name}"
-    content, argument_hint = _content(params, name, host)
+    content, argument_hint = _content(params, name, host, call.state(ServerInfo).style)
     directory = settings.command_directory(host)
     path = params.save_to or f"{directory}/{name}{host.suffix}"
     if not path.endswith(host.suffix):
@@ -52,7 +52,7 @@ async def generate_slash_command(params: GenerateSlashCommandParams, call: ToolC
     )
 
 
-def _content(params: GenerateSlashCommandParams, name: str, host: Host) -> tuple[str, str]:
+def _content(params: GenerateSlashCommandParams, name: str, host: Host, style: str) -> tuple[str, str]:
     """Return the content of the command file and the argument hint."""
     check_visible("description", params.description)
     if params.workflow_type == CUSTOM:
@@ -62,7 +62,7 @@ def _content(params: GenerateSlashCommandParams, name: str, host: Host) -> tuple
         if params.steps:
             message = f"`steps` belongs to workflow_type `{CUSTOM}`: select it, or leave out `steps`"
             raise ToolError(message, code="INVALID_ARGUMENT")
-        workflow, steps = workflows()[params.workflow_type], ""
+        workflow, steps = workflows(style)[params.workflow_type], ""
         text, argument_hint = workflow.command, workflow.argument_hint
     text = command_text(text, name=name, description=params.description, steps=steps)
     content = command_file(

@@ -36,10 +36,11 @@ def can_elicit(capabilities: Mapping[str, Any], mode: ElicitationMode) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """The name and version of the server; it is in the state of every call."""
+    """The name and version of the server, and its discovery style; it is in the state of every call."""
 
     name: str
     version: str
+    style: str
 
 
 class Context(Protocol):

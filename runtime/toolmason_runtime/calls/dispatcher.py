@@ -43,6 +43,10 @@ class DispatcherProtocol(Protocol):
         """
         ...
 
+    def instructions(self, client_name: str) -> str:
+        """Return the instructions of the server for the client with that `clientInfo.name`; empty without any."""
+        ...
+
     async def aclose(self) -> None:
         """Release all resources; called once, after the last request."""
         ...

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolmason_runtime.shared.catalogue import Catalogue, DeprecationEntry, ToolEntry
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.placeholders import placeholders_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,14 @@ def get_tool_metadata(catalogue: Catalogue, name: str) -> ToolMetadata | None:
     entry = FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else entries.get(name)
     if entry is None:
         entry = next((entry for entry in entries.values() if name in entry.get("aliases", ())), None)
-    return None if entry is None else _metadata(entry)
+    return None if entry is None else metadata_of(placeholders_of(catalogue).fill_entry(entry))
 
 
 def list_all_tools(catalogue: Catalogue, category: str | None = None) -> list[ToolMetadata]:
     """Return the metadata of every tool, or of those in `category`, in the order of the manifest."""
-    return [_metadata(entry) for entry in catalogue["tools"].values() if category in (None, entry["category"])]
+    fill = placeholders_of(catalogue).fill_entry
+    entries = catalogue["tools"].values()
+    return [metadata_of(fill(entry)) for entry in entries if category in (None, entry["category"])]
 
 
 def deprecation_text(deprecation: DeprecationEntry) -> str:
@@ -84,7 +87,8 @@ def type_text(schema: Any) -> str:
     return " | ".join(dict.fromkeys(type_text(branch) for branch in branches)) or "any"
 
 
-def _metadata(entry: ToolEntry) -> ToolMetadata:
+def metadata_of(entry: ToolEntry) -> ToolMetadata:
+    """Return the metadata of one tool."""
     tool = entry["tool"]
     schema = tool["inputSchema"]
     required = schema.get("required", ())

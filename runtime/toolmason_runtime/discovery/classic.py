@@ -10,6 +10,7 @@ from toolmason_runtime.discovery.meta_tools import Run, StyleContext, unknown_to
 from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.shared.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.wire.results import WireResult
 
@@ -35,10 +36,13 @@ class Classic:
         discovery = self._context.catalogue["discovery"]
         is_listed = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
         built_in = [FETCH_CHUNK_ENTRY] if is_listed else []
-        return [
-            _with_search_hint(entry) | {"name": self._context.shown(entry["tool"]["name"])}
-            for entry in (*self.index.tools.values(), *built_in)
-        ]
+        entries = (*map(self._context.with_names, self.index.tools.values()), *built_in)
+        return [_with_search_hint(entry) | {"name": self._context.shown(entry["tool"]["name"])} for entry in entries]
+
+    @property
+    def placeholders(self) -> Placeholders:
+        """The names of tools in texts of the manifest."""
+        return self._context.placeholders
 
     def is_meta_tool(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
         """Return False: this style has no meta-tools."""

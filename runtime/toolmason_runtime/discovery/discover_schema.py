@@ -15,7 +15,9 @@ from toolmason_runtime.discovery.meta_tools import (
     StyleContext,
     call_meta,
     entry_notes,
+    filter_note,
     overview,
+    rest_note,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result
@@ -79,7 +81,7 @@ class _Discover:
         if level not in LEVELS:
             return error_result({"error": f"Invalid detail_level: {level}", "valid_levels": list(LEVELS)})
         hits = self._context.index.search(query or "", category=category or "")
-        tools = (_tool_details(hit.entry, level) for hit in hits[offset:])
+        tools = (_tool_details(self._context.with_names(hit.entry), level) for hit in hits[offset:])
         page = fit_budget(tools, self._context.catalogue["discovery"]["page_tokens"])
         result: dict[str, Any] = {
             "query": query,
@@ -94,6 +96,14 @@ class _Discover:
             result["total"] = len(hits)
         if not hits:
             result["valid_categories"] = categories
+            if nearest := self._context.index.nearest_words(query or ""):
+                result["nearest_words"] = nearest
+        notes = (
+            filter_note(self._context.index, query or "", category or "", ""),
+            rest_note(hits, hits[offset : offset + len(page)]),
+        )
+        if note := " ".join(filter(None, notes)):
+            result["note"] = note
         if page and offset + len(page) < len(hits):
             result["next_offset"] = offset + len(page)
         return success_result(result)
@@ -139,6 +149,7 @@ class _Schema:
         except ToolError as error:
             return error_result({"error": error.message})
         self._context.expect(entry)
+        entry = self._context.with_names(entry)
         tool = entry["tool"]
         details = {
             "name": tool["name"],

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from toolmason_runtime.calls.registry import ToolMetadata, get_tool_metadata, list_all_tools, type_text
+from toolmason_runtime.calls.registry import ToolMetadata, metadata_of, type_text
 from toolmason_runtime.discovery.annotations import READ_ONLY_ANNOTATIONS
 from toolmason_runtime.discovery.meta_tools import (
     MetaStyle,
@@ -96,7 +96,8 @@ class _Listing:
     def _tools(self, *, include_disabled: bool) -> list[ToolMetadata]:
         context = self._context
         names = served_tools(context.catalogue, context.selection) if include_disabled else context.index.tools
-        return [tool for tool in list_all_tools(context.catalogue) if tool.name in names]
+        entries = (entry for name, entry in context.catalogue["tools"].items() if name in names)
+        return [metadata_of(context.with_names(entry)) for entry in entries]
 
 
 def _line(tool: ToolMetadata) -> dict[str, Any]:
@@ -115,11 +116,12 @@ class _Description:
 
     async def answer(self, values: dict[str, Any], run: Run) -> WireResult:  # noqa: ARG002  it runs no tool
         name = values["tool_name"].strip()
-        entry = self._context.find(name)
-        tool = entry and get_tool_metadata(self._context.catalogue, entry["tool"]["name"])
-        if not entry or not tool:
+        entry = self._context.with_names(self._context.find(name))
+        if entry is None:
             raise ToolError(unknown_tool_text(self._context.index, name), code="UNKNOWN_TOOL")
         self._context.expect(entry)
+        served = self._context.index
+        tool = metadata_of({**entry, "related": [name for name in entry["related"] if served.get(name)]})
         full = _full_description(tool, entry["tool"]["inputSchema"], with_examples=values["include_examples"])
         for max_tokens, description in _shorter_versions(full):
             if values["full"] or token_cost(description) <= max_tokens:

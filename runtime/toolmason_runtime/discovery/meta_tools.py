@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from toolmason_runtime.audit import events
 from toolmason_runtime.calls.registry import deprecation_text
@@ -16,7 +16,8 @@ from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Paramet
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.errors import ToolError
-from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
+from toolmason_runtime.shared.search.index import Hit, ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
 from toolmason_runtime.shared.shown_names import ShownNames, meta_name
 from toolmason_runtime.shared.tokens import estimate_tokens
@@ -63,12 +64,17 @@ class Style(Protocol):
         """Return name and arguments of a call of the tool, as a model sends it: directly or with a meta-tool."""
         ...
 
+    @property
+    def placeholders(self) -> Placeholders:
+        """The names of tools in texts of the manifest."""
+        ...
+
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
         """Run the meta-tool `name`."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StyleContext:
     """The data of a style.
 
@@ -101,7 +107,7 @@ class StyleContext:
 
         A brief tool has its summary as description and no output schema: no client needs that schema for a call.
         """
-        entries = ((name, self.index.get(name)) for name in self.pinned_names)
+        entries = ((name, self.with_names(self.index.get(name))) for name in self.pinned_names)
         tools = [(_brief(entry) if is_brief else entry["tool"]) | {"name": name} for name, entry in entries if entry]
         return [
             with_meta(listed_tool(tool) | {"name": self.shown(tool["name"])}, ALWAYS_LOAD, value=True) for tool in tools
@@ -111,6 +117,24 @@ class StyleContext:
         """Return the name under which a tool is listed; empty if it is not pinned."""
         names = (entry["tool"]["name"], *entry.get("aliases", ()))
         return next((name for name in self.pinned_names if name in names), "")
+
+    @cached_property
+    def placeholders(self) -> Placeholders:
+        """The names of tools in texts of the manifest, as the client sees and calls them in this style."""
+        return placeholders_of(
+            self.catalogue,
+            self.selection.style,
+            meta_name=lambda name: self.shown(self.meta_name(name)),
+            shown_name=self.shown,
+        )
+
+    @overload
+    def with_names(self, entry: ToolEntry) -> ToolEntry: ...
+    @overload
+    def with_names(self, entry: None) -> None: ...
+    def with_names(self, entry: ToolEntry | None) -> ToolEntry | None:
+        """Return the entry of a tool with the names of tools in its texts."""
+        return self.placeholders.fill_entry(entry) if entry and entry.get("placeholders") else entry
 
     def find(self, name: str) -> ToolEntry | None:
         """Return the tool with this name or alias, disabled ones too; None if it is not served."""
@@ -196,6 +220,11 @@ class MetaStyle:
     def listed(self) -> list[WireTool]:
         """Return the meta-tools and the pinned tools."""
         return list(self._listed)
+
+    @property
+    def placeholders(self) -> Placeholders:
+        """The names of tools in texts of the manifest."""
+        return self._context.placeholders
 
     def is_meta_tool(self, name: str) -> bool:
         """Return whether `name` is one of the meta-tools."""
@@ -289,6 +318,27 @@ def overview(index: ToolIndex) -> str:
     names = [name for name, sum_ in zip(categories, tokens, strict=True) if sum_ <= MAX_CATEGORY_TOKENS]
     rest = f" and {len(categories) - len(names)} more" if len(categories) > len(names) else ""
     return f"{len(index.tools)} tools: {', '.join(names)}{rest}" if categories else "No tools are served"
+
+
+def filter_note(index: ToolIndex, query: str, category: str, cli: str) -> str:
+    """Return the filters of a search with a query, and the matches that they leave out; empty without a filter."""
+    filters = {"category": category.strip(), "cli": cli.strip()}
+    named = " and ".join(f"{key} {value}" for key, value in filters.items() if value)
+    if not named or not query.strip():
+        return ""
+    counts = index.others(query, category=category, cli=cli)
+    if not counts:
+        return f"Only {named} was searched; nothing else matches."
+    others = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f"Only {named} was searched; matches left out: {others}."
+
+
+def rest_note(hits: Sequence[Hit], shown: Sequence[Hit]) -> str:
+    """Return the note of a search that lists all tools of a small server; empty if all of `shown` match."""
+    if not any(hit.reason == "rest" for hit in shown):
+        return ""
+    matches, total = sum(hit.reason != "rest" for hit in hits), len(hits)
+    return f"Only the first {matches} match; this server has {total} tools, so the others follow."
 
 
 def entry_notes(entry: ToolEntry) -> dict[str, Any]:

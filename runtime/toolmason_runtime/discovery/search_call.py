@@ -21,7 +21,9 @@ from toolmason_runtime.discovery.meta_tools import (
     call_meta,
     call_parameters,
     entry_notes,
+    filter_note,
     overview,
+    rest_note,
 )
 from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
@@ -138,7 +140,13 @@ class _Search:
             return success_result(self._summary(limit, offset))
         is_full = (values["detail"] or self._context.catalogue["discovery"].get("detail")) == "full"
         hits = self._index.search(query, category=category, cli=cli)
-        return success_result(self._results(hits, limit, offset, is_full=is_full))
+        filtered = filter_note(self._index, query, category, cli)
+        result = self._results(hits, limit, offset, is_full=is_full)
+        if not hits and (nearest := self._index.nearest_words(query)):
+            result["nearest_words"] = nearest
+        if hint := " ".join(filter(None, (result.pop("hint", ""), filtered))):
+            result["hint"] = hint
+        return success_result(result)
 
     def _summary(self, limit: int, offset: int) -> dict[str, Any]:
         groups = self._index.summary()
@@ -163,23 +171,23 @@ class _Search:
             }
         if page:
             self._context.expect(hits[offset].entry)
-        hint = self._hint(hits[offset : offset + len(page)], len(hits))
+        hint = self._hint(hits[offset : offset + len(page)], hits)
         return result | ({"hint": hint} if hint else {})
 
-    def _hint(self, shown: Sequence[Hit], total: int) -> str:
+    def _hint(self, shown: Sequence[Hit], hits: Sequence[Hit]) -> str:
         if not shown:
-            return f"There are only {total} matches: use a smaller offset."
-        is_weak = any(hit.reason == "rest" for hit in shown)
+            return f"There are only {len(hits)} matches: use a smaller offset."
         has_manual = any(hit.reason != "name" and _has_manual(hit.entry) for hit in shown)
         parts = (
             self._call_tools.instruction([hit.entry for hit in shown]),
             "Search a tool_name for details." if has_manual else "",
-            "The last results do not contain any query word." if is_weak else "",
+            rest_note(hits, shown),
         )
         return " ".join(filter(None, parts))
 
     def _result(self, hit: Hit, *, is_full: bool) -> dict[str, Any]:
-        entry, shown = hit.entry, signature(hit.entry)
+        entry = self._context.with_names(hit.entry)
+        shown = signature(entry)
         tool = entry["tool"]
         is_named = hit.reason == "name"
         result: dict[str, Any] = {
@@ -190,7 +198,8 @@ class _Search:
         if is_named or is_full:
             tags = list(self._index.tags(entry))
             result |= {"cli_name": command_line(entry), "category": entry["category"], "tags": tags}
-        if is_named or is_full or not shown.is_lossless:
+        is_likely = hit.reason not in {"spelling", "rest"}
+        if is_named or is_full or (is_likely and not shown.is_lossless):
             result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
         if hit.reason == "spelling":
             result["match"] = "spelling"

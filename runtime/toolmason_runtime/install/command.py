@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from toolmason_runtime.install.clients import (
     own_variables,
     project_directory,
 )
+from toolmason_runtime.install.command_styles import in_style, load_catalogue_of, style_of
 from toolmason_runtime.install.commands import (
     NO_COMMAND_PROMPTS,
     OURS,
@@ -205,7 +206,7 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str],
     project = project_directory(options.project)
     client = facts.clients[options.client]
     path = client.path(options.scope, project, os.environ)
-    commands = _commands(options, facts, server_files, project)
+    commands = _commands(options, facts, arguments, server_files, project)
     if commands and NO_COMMAND_PROMPTS not in arguments:
         arguments = [*arguments, NO_COMMAND_PROMPTS]
     command = [] if options.uninstall else _command(options, facts, arguments, project)
@@ -277,14 +278,20 @@ def _edit(options: argparse.Namespace, facts: InstallFacts, target: Target, comm
 
 
 def _commands(
-    options: argparse.Namespace, facts: InstallFacts, server_files: Path | None, project: Path
+    options: argparse.Namespace,
+    facts: InstallFacts,
+    arguments: Sequence[str],
+    server_files: Path | None,
+    project: Path,
 ) -> CommandDirectory | None:
     """Return the directory for the command files; None to leave it alone.
 
-    Commands that are already installed are updated and removed without `--commands`, too.
+    Commands that are already installed are updated and removed without `--commands`, too. Their texts are those for the
+    discovery style in the server's `arguments`.
 
     Raises:
-        InstallError: commands are wanted that the client or the server does not have, or other files have their names.
+        InstallError: the files cannot be written for the style; commands are wanted that the client or the server does
+            not have, or other files have their names.
     """
     client = facts.clients[options.client]
     is_wanted = options.commands and not options.uninstall
@@ -293,6 +300,9 @@ def _commands(
         source = server_files / "commands" / options.client
         with nullcontext() if is_wanted else suppress(InstallError):
             directory = command_directory(client, source, options.scope, project, os.environ)
+    style = style_of(arguments)
+    if directory is not None and style and not options.uninstall:
+        directory = replace(directory, commands=in_style(directory.commands, load_catalogue_of(facts.package), style))
     if directory is None:
         if is_wanted:
             raise InstallError(f"`{facts.server}` has no command files for {client.title}; leave --commands out")

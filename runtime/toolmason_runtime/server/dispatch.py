@@ -114,7 +114,8 @@ class Dispatcher:
             expect=Preparation(self._prepare_tool, modules, prepare_after_s).expect,
         )
         self._styles = {"": self._make_style()}
-        self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
+        server = catalogue["server"]
+        self._state = (*state, ServerInfo(server["name"], server["version"], self._selection.style))
         self._tools: dict[str, _Tool] = {}
         self.updates = ResourceUpdates()
         """The announcements of changed resources."""
@@ -129,6 +130,11 @@ class Dispatcher:
     def server(self) -> ServerEntry:
         """The catalogue's entry of the server."""
         return self._catalogue["server"]
+
+    def instructions(self, client_name: str) -> str:
+        """Return the instructions of the server for the client with that `clientInfo.name`; empty without any."""
+        text = self.server["instructions"]
+        return self._style_with(self.names_for(client_name)).placeholders.fill(text) if text else text
 
     def listed_tool(self, name: str) -> WireTool | None:
         """Return a tool of `tools/list` by either form of its name; None without one."""
@@ -161,10 +167,12 @@ class Dispatcher:
     def _style(self) -> Style:
         """The discovery style, with the names that the client of this request sees; bare ones outside of a request."""
         client = current_client()
-        prefix = "" if client is None or client.prefixes else self._prefix
-        if prefix not in self._styles:
-            self._styles[prefix] = self._make_style(names=self._shown_names, index=self._styles[""].index)
-        return self._styles[prefix]
+        return self._style_with(ShownNames() if client is None or client.prefixes else self._shown_names)
+
+    def _style_with(self, names: ShownNames) -> Style:
+        if names.prefix not in self._styles:
+            self._styles[names.prefix] = self._make_style(names=names, index=self._styles[""].index)
+        return self._styles[names.prefix]
 
     async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
@@ -205,7 +213,9 @@ class Dispatcher:
         if {"prompts", "resources"} & self._catalogue.keys():
             from toolmason_runtime.server.surfaces import surface_methods
 
-            methods |= surface_methods(self._catalogue, self._selection, self._new_call)
+            methods |= surface_methods(
+                self._catalogue, self._selection, self._new_call, lambda: self._style.placeholders
+            )
         return methods
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method

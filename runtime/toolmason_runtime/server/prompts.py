@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from base64 import b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from toolmason_runtime.calls.call import Context
@@ -15,6 +15,7 @@ from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.surface_handlers import PROMPT, NewCall, SurfaceHandlers
 from toolmason_runtime.shared.catalogue import Catalogue, MessageEntry, PromptEntry
 from toolmason_runtime.shared.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.suggestions import closest_matches
 from toolmason_runtime.wire.content import messages
@@ -75,8 +76,14 @@ class Prompts:
     """The prompts of one server, by the names that clients use. Messages embed its resources."""
 
     def __init__(
-        self, catalogue: Catalogue, entries: Mapping[str, PromptEntry], new_call: NewCall, resources: Resources
+        self,
+        catalogue: Catalogue,
+        entries: Mapping[str, PromptEntry],
+        new_call: NewCall,
+        resources: Resources,
+        placeholders: Callable[[], Placeholders],
     ) -> None:
+        self._placeholders = placeholders
         self._server = catalogue["server"]
         self._resources = resources
         self.handlers = SurfaceHandlers("prompt", self._server["package"], new_call)
@@ -84,7 +91,8 @@ class Prompts:
 
     async def list(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
         """Answer `prompts/list`."""
-        listed = [{**entry["prompt"], "name": name} for name, entry in self.entries.items()]
+        fill = self._placeholders().fill_schema
+        listed = [{**fill(entry["prompt"]), "name": name} for name, entry in self.entries.items()]
         return page_of("prompts", listed, params.get("cursor"), self._server["page_size"])
 
     async def get(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
@@ -115,7 +123,7 @@ class Prompts:
                 # A handler may have the text from others.
                 if syntax and "text" in (content := message["content"]):
                     content["text"] = _without_commands(content["text"], syntax["run_start"])
-        return {"description": wire["description"], "messages": shown}
+        return {"description": self._placeholders().fill(wire["description"]), "messages": shown}
 
     def find(self, name: Any) -> PromptEntry:
         """Return the prompt with a name that clients see.
@@ -137,7 +145,7 @@ class Prompts:
             read = await self._resources.read({"uri": _filled_uri(message["resource"], values)}, context)
             content = {"type": "resource", "resource": read["contents"][0]}
         else:
-            content = {"type": "text", "text": _filled(message["text"], values)}
+            content = {"type": "text", "text": self._placeholders().fill(message["text"], values)}
         return {"role": message["role"], "content": content}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolmason_runtime.calls.call import Context
@@ -10,6 +10,7 @@ from toolmason_runtime.server.package_data import read_package_file
 from toolmason_runtime.server.surface_handlers import RESOURCE, NewCall, SurfaceHandlers
 from toolmason_runtime.shared.catalogue import Catalogue, ResourceEntry
 from toolmason_runtime.shared.errors import RESOURCE_NOT_FOUND, MethodError
+from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.values.uri_template import match_uri
 from toolmason_runtime.wire.content import resource_contents
 from toolmason_runtime.wire.paging import page_of
@@ -18,7 +19,8 @@ from toolmason_runtime.wire.paging import page_of
 class Resources:
     """The resources and resource templates of one server."""
 
-    def __init__(self, catalogue: Catalogue, new_call: NewCall) -> None:
+    def __init__(self, catalogue: Catalogue, new_call: NewCall, placeholders: Callable[[], Placeholders]) -> None:
+        self._placeholders = placeholders
         self._server = catalogue["server"]
         self.handlers = SurfaceHandlers("resource", self._server["package"], new_call)
         entries = catalogue.get("resources", {}).values()
@@ -87,7 +89,8 @@ class Resources:
         return self._by_template[uri] if uri in self._by_template else self.find(uri)[0]
 
     def _page(self, key: str, entries: Mapping[str, ResourceEntry], params: Mapping[str, Any]) -> dict[str, Any]:
-        listed = [entry["resource"] for entry in entries.values()]
+        placeholders = self._placeholders()
+        listed = [placeholders.fill_schema(entry["resource"]) for entry in entries.values()]
         return page_of(key, listed, params.get("cursor"), self._server["page_size"])
 
 

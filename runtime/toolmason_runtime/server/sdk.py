@@ -11,7 +11,7 @@ import logging
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, cast
 
 import anyio
@@ -39,12 +39,12 @@ from toolmason_runtime.shared.errors import RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.shared.server_info import server_info
 from toolmason_runtime.wire.requests import DEFAULT_LEVEL
 
-LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="public")
-"""Lists of resources are constant for the process and the same for every client."""
-CLIENT_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="private")
-"""The names of tools, also in texts, depend on the client."""
-LISTS: Final[tuple[CacheableMethod, ...]] = ("resources/list", "resources/templates/list")
-CLIENT_LISTS: Final[tuple[CacheableMethod, ...]] = ("server/discover", "tools/list", "prompts/list")
+LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="private")
+"""The lists are constant for the process, but the names of tools, also in texts, depend on the client."""
+LISTS: Final[tuple[CacheableMethod, ...]] = (
+    *("server/discover", "tools/list", "prompts/list"),
+    *("resources/list", "resources/templates/list"),
+)
 METHODS: Final[Mapping[str, type[BaseModel]]] = {
     "tools/list": types.PaginatedRequestParams,
     "tools/call": types.CallToolRequestParams,
@@ -74,12 +74,8 @@ def sdk_server(
     levels = _Levels()
     server = _Server(
         **dict(types.Implementation.model_validate(server_info(dispatcher.server))),
-        instructions=dispatcher.server["instructions"] or None,
-        cache_hints={
-            **dict.fromkeys(LISTS, LIST_CACHE_HINT),
-            **dict.fromkeys(CLIENT_LISTS, CLIENT_CACHE_HINT),
-            "resources/read": CacheHint(),
-        },
+        instructions=dispatcher.instructions("") or None,
+        cache_hints={**dict.fromkeys(LISTS, LIST_CACHE_HINT), "resources/read": CacheHint()},
         lifespan=_ConnectionCounter(dispatcher).lifespan,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
@@ -108,6 +104,8 @@ def sdk_server(
         Subscribers(dispatcher, forward).serve(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_hide_internal_errors)
+    if dispatcher.server["instructions"]:
+        server.middleware.append(partial(_instruct, dispatcher))
     security = RequestStateSecurity(keys=state_keys) if state_keys else RequestStateSecurity.ephemeral()
     server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
     return server
@@ -147,6 +145,16 @@ async def _hide_internal_errors(ctx: ServerRequestContext[Any], call_next: CallN
     except Exception as error:
         _log.exception("%s failed", ctx.method)
         raise MCPError(types.INTERNAL_ERROR, "Internal server error") from error
+
+
+async def _instruct(dispatcher: Dispatcher, ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+    """Return a result with the instructions for the client that asks."""
+    result = await call_next(ctx)
+    if ctx.method not in {"initialize", "server/discover"} or not isinstance(result, dict):
+        return result
+    declared = (ctx.params or {}).get("clientInfo") if ctx.method == "initialize" else None
+    name = declared["name"] if declared else SdkContext(ctx, DEFAULT_LEVEL).client_name
+    return {**result, "instructions": dispatcher.instructions(name)}
 
 
 def _record_refusal(ctx: ServerRequestContext[Any], error: Exception) -> None:

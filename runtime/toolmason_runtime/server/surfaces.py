@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolmason_runtime.calls.call import Context, Method
@@ -12,13 +12,19 @@ from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.surface_handlers import COMPLETION, NewCall, SurfaceHandlers
 from toolmason_runtime.shared.catalogue import Catalogue, SurfaceEntry
 from toolmason_runtime.shared.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.selection import Selection
 
 
-def surface_methods(catalogue: Catalogue, selection: Selection, new_call: NewCall) -> dict[str, Method]:
-    """Return the methods for the prompts and resources of a server, without those that it does not need."""
-    resources = Resources(catalogue, new_call)
-    prompts = Prompts(catalogue, served_prompts(catalogue, selection), new_call, resources)
+def surface_methods(
+    catalogue: Catalogue, selection: Selection, new_call: NewCall, placeholders: Callable[[], Placeholders]
+) -> dict[str, Method]:
+    """Return the methods for the prompts and resources of a server, without those that it does not need.
+
+    `placeholders` returns the names of tools in texts for the client of a request.
+    """
+    resources = Resources(catalogue, new_call, placeholders)
+    prompts = Prompts(catalogue, served_prompts(catalogue, selection), new_call, resources, placeholders)
     entries: list[SurfaceEntry] = [*prompts.entries.values(), *catalogue.get("resources", {}).values()]
     methods: dict[str, Method] = {}
     if prompts.entries:

@@ -185,6 +185,8 @@ class ToolEntry(TypedDict):
     """Its own labels, besides those of its group."""
     requires_codebase: NotRequired[bool]
     """Absent means false."""
+    placeholders: NotRequired[bool]
+    """Whether its texts have placeholders for names of tools; absent means false."""
     cli: NotRequired[str]
     """Name of the command-line program that it runs; absent for other tools."""
     api: NotRequired[str]

@@ -58,6 +58,13 @@ def verify(path: PurePosixPath, data: bytes, listed: Checksums = MappingProxyTyp
     return State.EDITED if _MARK in data else State.UNSIGNED
 
 
+def renewed(path: PurePosixPath, data: bytes) -> bytes:
+    """Return the signed file `data`, which was changed, with its new checksum line. Line ends are LF."""
+    before, _, after = _split_at_checksum(path, data)
+    digest = sha256(before + after).hexdigest()[:32]
+    return before + checksum_line(path, digest, fenced=bool(after)).encode("ascii") + after
+
+
 def _split_at_checksum(path: PurePosixPath, text: bytes) -> tuple[bytes, bytes, bytes]:
     """Split `text` into the part before the checksum line, that line and the rest."""
     end = front_matter_end(path, text)

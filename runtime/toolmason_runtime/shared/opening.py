@@ -8,10 +8,12 @@ if TYPE_CHECKING:
 
 OPENING: Final = "opening.json"
 """Name of the file with the prepared answers, beside the catalogue."""
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Version of that file. Increase it after a change of its form, of the meta-tools, or of the short form of a tool."""
 PREFIXED: Final = "prefixed "
-"""Before the name of a list for clients that see the names of tools with the prefix of the server."""
+"""Before the name of an answer for clients that see the names of tools with the prefix of the server."""
+INSTRUCTIONS: Final = "instructions"
+"""Name of the prepared instructions."""
 CATALOGUE: Final = "catalogue.json"
 DEFAULT: Final = ""
 CLASSIC: Final = "--classic"

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,7 @@ def by_id(output: bytes, ids: Sequence[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.parents[1].name)
-def test_prepared_lists_are_those_of_the_dispatcher(package: Path) -> None:
+def test_prepared_answers_are_those_of_the_dispatcher(package: Path) -> None:
     from toolmason_runtime.boot import _Opening, _prepared
 
     catalogue = json.loads((package / CATALOGUE).read_bytes())
@@ -171,10 +171,14 @@ def test_prepared_lists_are_those_of_the_dispatcher(package: Path) -> None:
         assert prepared is not None
         assert prepared["methods"] == list(dispatcher.methods)
         for client, meta in (("", {}), ("claude-code", {}), ("", {"_meta": ENVELOPE})):
-            opening, session = _Opening(prepared, ""), Session(dispatcher.server, dispatcher.methods)
+            opening = _Opening(prepared, "")
+            session = Session(dispatcher.server, dispatcher.methods, dispatcher.instructions)
             opening._session.is_ready = session.is_ready = True
-            if client:
-                opening._session.answer("initialize", {**CLIENT, "clientInfo": {"name": client, "version": "1"}})
+            about: Mapping[str, Any] = meta or {**CLIENT, "clientInfo": {"name": client, "version": "1"}}
+            begin = "server/discover" if meta else "initialize"
+            session.check(begin, about)
+            line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": begin, "params": about}).encode()
+            assert opening._response(line) == encode_result(0, session.answer(begin, about) or {})
             for method in (method for method in dispatcher.methods if method.endswith("/list")):
                 session.check(method, meta)
                 expected = encode_result(1, session.complete(method, listed(dispatcher, method, client)))
@@ -200,7 +204,7 @@ DAMAGES = {
     "a list was edited": (OPENING, edited),
     "it has no answers": (OPENING, lambda _: b"{}\n"),
     "the catalogue is newer": (CATALOGUE, edited),
-    "its form is newer": (OPENING, lambda text: signed(text.replace(b'"format": 2,', b'"format": 3,'))),
+    "its form is newer": (OPENING, lambda text: signed(text.replace(b'"format": 3,', b'"format": 4,'))),
 }
 
 

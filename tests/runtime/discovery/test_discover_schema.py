@@ -138,6 +138,15 @@ def test_nothing_found_is_an_empty_list_with_the_categories(server: Any) -> None
 
     assert (answer["tools"], answer["tool_count"]) == ([], 0)
     assert answer["valid_categories"] == ["files", "git", "issues", "messages"]
+    assert "commit" in server.ask("discover_tools", query="zzz_commmit_xyz")["nearest_words"]
+
+
+def test_a_category_says_which_matches_it_leaves_out(server: Any) -> None:
+    answer = server.ask("discover_tools", query="branch", category="messages")
+
+    assert answer["tools"] == []
+    assert answer["note"] == "Only category messages was searched; matches left out: git 2."
+    assert "note" not in server.ask("discover_tools", category="git")
 
 
 def test_a_deprecated_tool_is_marked(server: Any) -> None:

@@ -123,10 +123,10 @@ def test_accents_and_hyphens_do_not_hide_a_tool(
     assert hits[wanted] in ("words", "literal")
 
 
-@pytest.mark.parametrize(
-    ("query", "tool"), [("telephones", "fax"), ("versioning", "git_commit"), ("what will do", "write_file")]
-)
-def test_parts_of_words_fill_empty_places(catalogue: Catalogue, make_index: MakeIndex, query: str, tool: str) -> None:
+@pytest.mark.parametrize(("query", "tool"), [("telephones", "fax"), ("versioning", "git_commit")])
+def test_another_form_of_a_word_finds_its_tool(
+    catalogue: Catalogue, make_index: MakeIndex, query: str, tool: str
+) -> None:
     catalogue["tools"]["fax"].pop("enabled")
     catalogue["tools"]["write_file"]["keywords"] = ["whatever"]
     hits = {hit.name: hit.reason for hit in make_index(catalogue).search(query)}
@@ -174,7 +174,7 @@ def test_a_small_catalogue_is_given_back_whole(catalogue: Catalogue, make_index:
     assert hits[-1].reason == "rest"
 
 
-@pytest.mark.parametrize("query", ["zzz_commmit_xyz", "emial"])
+@pytest.mark.parametrize("query", ["commmit", "emial"])
 def test_a_small_catalogue_is_not_given_back_whole_after_likeness_of_spelling_alone(
     catalogue: Catalogue, make_index: MakeIndex, query: str
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.placeholders import placeholders_of
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_server.catalogue import CATALOGUE as WORKBENCH
@@ -303,8 +304,9 @@ def test_req_015_2_each_tool_of_the_workbench_keeps_its_parameters_and_the_texts
     answer = server.ask("get_tool_description", tool_name=name)
     full = server.ask("get_tool_description", tool_name=name, full=True)
 
+    described = placeholders_of(WORKBENCH, "list-describe").fill_entry(WORKBENCH["tools"][name])
     assert cost(answer) <= 400 or answer["examples"] == answer["related_tools"] == []
-    assert answer["description"] == full["description"] == WORKBENCH["tools"][name]["tool"]["description"]
+    assert answer["description"] == full["description"] == described["tool"]["description"]
     assert texts(answer) == texts(full)
     assert skeleton({"properties": answer["parameters"]}) == skeleton({"properties": full["parameters"]})
     assert full["parameters"].keys() == WORKBENCH["tools"][name]["tool"]["inputSchema"]["properties"].keys()

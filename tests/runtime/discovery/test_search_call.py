@@ -85,9 +85,39 @@ def test_us1_3_a_cli_gives_its_tools_alone(server: Any) -> None:
 
 def test_us1_4_query_and_category_must_both_hold(server: Any) -> None:
     assert set(names(server.ask("search", query="branch"))) > {"git_branch", "read_file"}
-    assert set(names(server.ask("search", query="branch", category="git"))) == set(
-        names(server.ask("search", category="git"))
-    )
+    answer = server.ask("search", query="branch", category="git")
+    assert names(answer)[0] == "git_branch"
+    assert set(names(answer)) < set(names(server.ask("search", category="git")))
+    assert answer["hint"].endswith("Only category git was searched; nothing else matches.")
+
+
+def test_a_filter_says_which_matches_it_leaves_out(server: Any) -> None:
+    answer = server.ask("search", query="git file", category="git")
+    assert "Only category git was searched; matches left out: files " in answer["hint"]
+    nothing = server.ask("search", query="branch", category="messages")
+    assert nothing["results"] == []
+    assert nothing["hint"].endswith("Only category messages was searched; matches left out: git 2.")
+    assert "searched" not in server.ask("search", category="git").get("hint", "")
+
+
+@pytest.mark.parametrize(
+    "query", ["zzz_nonexistent_xyz", "asdfghjkl", "xyzzy plugh", "blorptastic teapot", "zzz_commmit_xyz", "東京の天気"]
+)
+def test_a_query_about_something_else_has_no_results(server: Any, query: str) -> None:
+    answer = server.ask("search", query=query)
+
+    assert answer["results"] == []
+    assert answer["categories"]
+    assert answer["hint"].startswith("Nothing matches.")
+    assert "input_schema" not in json.dumps(answer)
+
+
+def test_the_nearest_words_of_a_query_without_a_match_are_words_of_tools(server: Any) -> None:
+    answer = server.ask("search", query="zzz_commmit_xyz")
+
+    assert answer["nearest_words"][0] == "commit"
+    assert names(server.ask("search", query=answer["nearest_words"][0]))[0] == "git_commit"
+    assert "nearest_words" not in server.ask("search", query="commit")
 
 
 @pytest.mark.parametrize("limit", [3, "3", 3.0])
@@ -626,8 +656,14 @@ def test_arguments_as_json_text_pass_the_same_boundary(server: Any) -> None:
 
 
 def test_weak_hits_of_a_small_catalogue_are_called_so(server: Any) -> None:
-    assert "do not contain any query word" in server.ask("search", query="commit", limit=12)["hint"]
-    assert "do not contain any query word" not in server.ask("search", query="commit", limit=2)["hint"]
+    answer = server.ask("search", query="commit", limit=12)
+    [matches] = re.findall(
+        r"Only the first (\d+) match; this server has 12 tools, so the others follow", answer["hint"]
+    )
+    assert len(answer["results"]) == 12
+    assert 1 <= int(matches) < 12
+    assert "the others follow" not in server.ask("search", query="commit", limit=2)["hint"]
+    assert len(server.ask("search", query="commit", category="git")["results"]) < 4
 
 
 def test_a_literal_hit_comes_first_with_others_after_it(server: Any) -> None:

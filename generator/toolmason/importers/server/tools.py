@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from toolmason_runtime.shared.placeholders import escape_texts
 from toolmason_runtime.shared.specs.pins import fingerprint
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.problems import quoted
@@ -159,7 +160,7 @@ def clean_text(text: str) -> str:
 
 def neutral_texts(schema: Any) -> Any:
     """Return a copy of a JSON Schema whose titles and descriptions are neutral and bounded."""
-    return changed_schemas(schema, _neutral_node)
+    return escape_texts(changed_schemas(schema, _neutral_node))
 
 
 def _neutral_node(node: dict[str, Any]) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 Hits are ranked by kind of match: a tool with that name, a few tools whose text contains the query literally, tools with
 words of the query (BM25F), then, if these are few, tools with similarly spelled words. A better kind ranks first and
-never hides the others.
+never hides the others. A query about something else has no hits, but the nearest words of the tools.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import compress, islice
 from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
@@ -18,17 +19,17 @@ from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
-from toolmason_runtime.shared.search.text import bigrams, fold, normalize_name, terms, words
+from toolmason_runtime.shared.search.text import bigrams, fold, normalize_name, stem, terms, words
 from toolmason_runtime.shared.search.words import SearchData, WordRanker
 
 SMALL_CATALOGUE = 12
-"""Number of tools up to which every search with a match returns all of them, ranked."""
+"""Number of tools up to which every search with a match and without a filter returns all of them, ranked."""
 MAX_SPELLING_FILL = 10
-"""If there are fewer hits, tools with similarly spelled words are added."""
+"""Maximum tools for a query whose words all have typing errors. With fewer matching tools, some are added."""
 MAX_SPELLING_AFTER_MATCH = 2
 """Maximum number of such tools after tools that match: few of them are meant, and each costs the model tokens."""
-MAX_NGRAM_FILL = 5
-"""If no tool matches and there are fewer hits, tools with words that share a part with those of the query are added."""
+MAX_NEAREST_WORDS = 5
+"""Maximum words that are offered instead of those of a query without a match."""
 MAX_LITERAL_HITS = 5
 """Maximum number of literal hits. A phrase that more tools contain gives none."""
 MAX_NAME_LENGTH = 200
@@ -186,16 +187,41 @@ class ToolIndex:
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         has_match = bool(names)
-        if len(names) < MAX_SPELLING_FILL:
+        if not has_match:
+            meant = self._sort(self._words.scores_by_typing_errors(query), candidates)
+            _append(names, reasons, meant[:MAX_SPELLING_FILL], "spelling")
+        elif len(names) < MAX_SPELLING_FILL:
             similar = self._sort(self._words.scores_by_spelling(query), candidates)
-            count = MAX_SPELLING_AFTER_MATCH if has_match else MAX_SPELLING_FILL
-            _append(names, reasons, similar[:count], "spelling")
-        if not has_match and len(names) < MAX_NGRAM_FILL:
-            similar = self._sort(self._words.scores_by_ngrams(query), candidates)
-            _append(names, reasons, similar[:MAX_NGRAM_FILL], "spelling")
-        if has_match and len(self._tools) <= SMALL_CATALOGUE:
+            _append(names, reasons, similar[:MAX_SPELLING_AFTER_MATCH], "spelling")
+        # A filter wins: who names a category wants tools that also match the query.
+        if has_match and candidates is self._tools and len(self._tools) <= SMALL_CATALOGUE:
             _append(names, reasons, candidates, "rest")
         return Hits(candidates, names, reasons)
+
+    def nearest_words(self, query: str) -> list[str]:
+        """Return words of the visible tools that are spelled most like those of a query without a match."""
+        own_words = self._words_by_stem
+        terms = (term for term in self._words.nearest_terms(query) if term in own_words)
+        return [own_words[term] for term in islice(terms, MAX_NEAREST_WORDS)]
+
+    @cached_property
+    def _words_by_stem(self) -> dict[str, str]:
+        """The shortest word of names, summaries, keywords and use cases for each term."""
+        found: dict[str, str] = {}
+        for entry in self._tools.values():
+            texts = (entry["tool"]["name"], entry["summary"], *entry["keywords"], *entry["use_cases"])
+            for word in words(" ".join(texts)):
+                term = stem(word)
+                found[term] = min(word, found.get(term, word), key=len)
+        return found
+
+    def others(self, query: str, *, category: str = "", cli: str = "") -> dict[str, int]:
+        """Return the matches of `query` that `category` and `cli` leave out: their number in each category."""
+        candidates = self._candidates(category, cli)
+        if candidates is self._tools or not query.strip():
+            return {}
+        left_out = (hit for hit in self._rank(query, self._tools) if hit.name not in candidates)
+        return dict(Counter(hit.entry["category"] for hit in left_out if hit.reason in {"name", "literal", "words"}))
 
     def _scores(self, query: str) -> Sequence[float]:
         """Return the scores of all tools of the index, in its order."""

@@ -9,6 +9,41 @@ from itertools import chain
 
 from toolmason_runtime.shared.search.text import ngrams
 
+MIN_PREFIX = 5
+"""Minimum letters of a word that begins another form of it: `version` and `versioning`."""
+LONG_WORD = 8
+"""Letters from which on a word may have two typing errors."""
+MIN_WORD = 4
+"""Minimum letters of a word with a typing error: shorter words are all similar."""
+
+
+def is_typing_error(word: str, term: str) -> bool:
+    """Return whether `word` is `term` with a typing error or another ending.
+
+    An error is a letter too many, missing or changed, or two neighbours exchanged.
+    """
+    shorter, longer = sorted((word, term), key=len)
+    if len(shorter) >= MIN_PREFIX and longer.startswith(shorter):
+        return True
+    if len(shorter) < MIN_WORD or word.isdigit():
+        return False
+    return _distance(word, term) <= (2 if len(shorter) >= LONG_WORD else 1)
+
+
+def _distance(one: str, other: str) -> int:
+    """Return the optimal string alignment distance of two words."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, start=1):
+        current = [row]
+        for column, second in enumerate(other, start=1):
+            cost = min(last[column] + 1, current[-1] + 1, last[column - 1] + (letter != second))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == second:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        before, last = last, current
+    return last[-1]
+
 
 class SimilarTerms:
     """The terms of an index, found by similar spelling. The lookup table is built at the first call of `find`.

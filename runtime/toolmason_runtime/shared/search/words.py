@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TypedDict
 
 from toolmason_runtime.shared.search.postings import SemanticPostings
-from toolmason_runtime.shared.search.spelling import SimilarTerms
+from toolmason_runtime.shared.search.spelling import SimilarTerms, is_typing_error
 from toolmason_runtime.shared.search.text import STOP_WORDS, stem, terms, words
 
 FORMAT = 1
@@ -23,10 +23,10 @@ FULL_WEIGHT_TERMS = 3
 MAX_SIMILAR_TERMS = 6
 """Maximum terms of a query whose unknown words are compared with all terms; in longer ones they have little weight."""
 NGRAM_SIZES = (3, 4, 5)
-"""Lengths of the n-grams that find more tools if a query has few hits."""
+"""Lengths of the n-grams that find words with a common part."""
 MIN_SIMILARITY = 0.5
 """Minimum Dice coefficient of the bigrams of two similar words."""
-MIN_NGRAM_SIMILARITY = 0.1
+MIN_NGRAM_SIMILARITY = 0.3
 """Minimum Dice coefficient of the n-grams of two words that share a part."""
 
 
@@ -94,11 +94,28 @@ class WordRanker:
         """Return scores by similarly spelled terms, for words of the query that no tool contains."""
         return self._sum_scores(self._similar_to_unknown(query))
 
-    def scores_by_ngrams(self, query: str) -> list[float]:
-        """Return scores by terms that share n-grams with any word of the query."""
-        query_words = dict.fromkeys(words(query))
-        searched = [word for word in query_words if word not in STOP_WORDS] or query_words
-        return self._sum_scores(pair for word in searched for pair in self._sharing_ngrams.find(word).items())
+    def scores_by_typing_errors(self, query: str) -> list[float]:
+        """Return scores by the terms that the words of the query mean, if each is one of them with a typing error.
+
+        All scores are 0 if one word is too different from every term: the query is about something else.
+        """
+        meant: list[tuple[str, float]] = []
+        for word in _searched(query):
+            similar = self._similar.find(word).items()
+            close = [(term, similarity) for term, similarity in similar if is_typing_error(stem(word), term)]
+            if not close:
+                return self._sum_scores(())
+            meant += close
+        return self._sum_scores(meant)
+
+    def nearest_terms(self, query: str) -> list[str]:
+        """Return the terms that are spelled most like a word of the query, or share a part with it, best first."""
+        shares: dict[str, float] = {}
+        for word in _searched(query):
+            for similarity in (self._similar.find(word), self._sharing_ngrams.find(word)):
+                for term, share in similarity.items():
+                    shares[term] = max(share, shares.get(term, 0.0))
+        return sorted(shares, key=lambda term: (-shares[term], term))
 
     def names_containing(self, query: str) -> set[str]:
         """Return the tools with every word of `query` in their names, including stop words."""
@@ -135,3 +152,8 @@ class WordRanker:
     @cached_property
     def _sharing_ngrams(self) -> SimilarTerms:
         return SimilarTerms(self._data["terms"], NGRAM_SIZES, MIN_NGRAM_SIMILARITY)
+
+
+def _searched(query: str) -> list[str]:
+    """Return the words of a query without stop words, once each."""
+    return [word for word in dict.fromkeys(words(query)) if word not in STOP_WORDS]

@@ -42,7 +42,7 @@ def serve(
         opened: the session that the boot phase has begun; None if that phase was omitted.
     """
     dispatcher = make_dispatcher()
-    session = opened.session if opened else Session(dispatcher.server, dispatcher.methods)
+    session = opened.session if opened else Session(dispatcher.server, dispatcher.methods, dispatcher.instructions)
     sync_phase = SyncPhase(dispatcher, session, source, sink)
     lines = sync_phase.serve(shutdown, opened.unread if opened else b"")
     if lines is not None:

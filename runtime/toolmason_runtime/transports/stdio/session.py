@@ -26,7 +26,7 @@ from toolmason_runtime.wire.requests import (
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any, Final
 
     from toolmason_runtime.calls.call import Level
@@ -35,13 +35,12 @@ if TYPE_CHECKING:
     Params = Mapping[str, Any]
 
 UNSUPPORTED_VERSION: Final = -32022
-_CONSTANT: Final = {"ttlMs": 3_600_000, "cacheScope": "public"}
-"""Lists of prompts and resources are constant for the process and the same for every client."""
 _OF_CLIENT: Final = {"ttlMs": 3_600_000, "cacheScope": "private"}
-"""The names of tools, also in texts, depend on the client."""
+"""Lists are constant for the process, but the names of tools, also in texts, depend on the client."""
 CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
-    **dict.fromkeys(("server/discover", "tools/list", "prompts/list"), _OF_CLIENT),
-    **dict.fromkeys(("resources/list", "resources/templates/list"), _CONSTANT),
+    **dict.fromkeys(
+        ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"), _OF_CLIENT
+    ),
     "resources/read": {"ttlMs": 0, "cacheScope": "private"},
 }
 
@@ -49,10 +48,12 @@ CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
 class Session:
     """The state of a connection: the first request decides its era, and `initialize` describes the client.
 
-    `server` is the catalogue's entry of the server, and `methods` are those that it answers.
+    `server` is the catalogue's entry of the server, and `methods` are those that it answers. `instructions` returns
+    the instructions for a client, from its `clientInfo.name`.
     """
 
-    def __init__(self, server: ServerEntry, methods: Collection[str]) -> None:
+    def __init__(self, server: ServerEntry, methods: Collection[str], instructions: Callable[[str], str]) -> None:
+        self._instructions_for = instructions
         self._server = server
         self._methods = methods
         self.is_modern: bool | None = None
@@ -105,7 +106,7 @@ class Session:
                 return self._initialize(params)
             case "server/discover":
                 about = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": self._capabilities}
-                return self.complete(method, about | self._instructions)
+                return self.complete(method, about | self._instructions(params))
             case "logging/setLevel":
                 self.level = params["level"]
                 return {}
@@ -122,7 +123,7 @@ class Session:
             "protocolVersion": offered if offered in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
             "capabilities": self._capabilities,
             "serverInfo": self._server_info,
-            **self._instructions,
+            **self._instructions(params),
         }
 
     def complete(self, method: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -160,9 +161,8 @@ class Session:
     def _server_info(self) -> dict[str, Any]:
         return server_info(self._server)
 
-    @cached_property
-    def _instructions(self) -> dict[str, str]:
-        text = self._server["instructions"]
+    def _instructions(self, params: Params) -> dict[str, str]:
+        text = self._instructions_for(self.client_name(params))
         return {"instructions": text} if text else {}
 
     @cached_property

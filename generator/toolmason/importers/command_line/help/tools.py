@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from toolmason_runtime.shared.placeholders import escape_texts
+
 from toolmason.importers.command_line.help.parser import Help, Option
 from toolmason.importers.command_line.help.usage import Positional
 from toolmason.importers.names import MAX_DESCRIPTION_LENGTH, cut, one_line, snake, strip_full_stop, summary_of, unique
@@ -47,7 +49,10 @@ def tool_table(cli: str, argv: Sequence[str], text: str, risk: str) -> dict[str,
     """Return the table of a tool without its parameters."""
     summary = summary_of(text)
     description = cut(one_line(text), MAX_DESCRIPTION_LENGTH)
-    table = {"summary": summary} | ({"description": description} if strip_full_stop(description) != summary else {})
+    table: dict[str, Any] = {"summary": summary} | (
+        {"description": description} if strip_full_stop(description) != summary else {}
+    )
+    escape_texts(table)
     return table | {"cli": cli} | ({"argv": list(argv)} if argv else {}) | {"risk": risk}
 
 

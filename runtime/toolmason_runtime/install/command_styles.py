@@ -1,0 +1,94 @@
+"""Command files for a server that runs in another discovery style than that of its manifest.
+
+Generated files name the tools of the manifest's style. The texts with placeholders are in the catalogue, as prompts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import PurePosixPath
+from typing import Final
+
+from toolmason_runtime.install.errors import InstallError
+from toolmason_runtime.shared import checksum
+from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.placeholders import CALLING, Placeholders, placeholders_in, placeholders_of
+from toolmason_runtime.shared.styles import CLASSIC, STYLES
+
+_ARGUMENTS: Final = "{arguments}"
+_ALLOWED: Final = re.compile(r"^allowed-tools: .*$", re.MULTILINE)
+"""The line of a command of Claude Code with the tools that run without a question."""
+
+
+def style_of(arguments: Sequence[str]) -> str:
+    """Return the discovery style in the arguments of a server; empty without a valid one."""
+    style = ""
+    for index, argument in enumerate(arguments):
+        if argument == "--classic":
+            style = CLASSIC
+        elif argument == "--discovery":
+            style = next(iter(arguments[index + 1 : index + 2]), "")
+        elif argument.startswith("--discovery="):
+            style = argument.partition("=")[2]
+    return style if style in STYLES else ""
+
+
+def load_catalogue_of(package: str) -> Catalogue:
+    """Read the catalogue of a generated package."""
+    catalogue: Catalogue = json.loads(files(package).joinpath("catalogue.json").read_text(encoding="utf-8"))
+    return catalogue
+
+
+def in_style(commands: Mapping[str, bytes], catalogue: Catalogue, style: str) -> dict[str, bytes]:
+    """Return the content of each command file for a discovery style.
+
+    Raises:
+        InstallError: a template of the project has changed a file so that it does not contain the text of its prompt.
+    """
+    before, after = placeholders_of(catalogue), placeholders_of(catalogue, style)
+    prompts = catalogue.get("prompts", {})
+    texts = {name: entry["messages"][0]["text"] for name, entry in prompts.items() if "command" in entry}
+    changed = {}
+    for name, data in commands.items():
+        command = name.partition(".")[0]
+        text = texts.get(command, "").replace("{COMMAND_NAME}", command)
+        content = _in_style(data.decode(), text, before, after)
+        if content is None:
+            raise InstallError(f"the command {name} cannot be written for the style {style}; leave --commands out")
+        changed[name] = checksum.renewed(PurePosixPath(name), content.encode())
+    return changed
+
+
+def _in_style(content: str, text: str, before: Placeholders, after: Placeholders) -> str | None:
+    old, new = before.fill(text), after.fill(text)
+    for escape in (str, _toml_text):
+        parts = [re.escape(escape(part)) for part in old.split(_ARGUMENTS)]
+        # The client's own placeholder is in the place of the arguments.
+        if match := re.search("(.{1,100}?)".join(parts), content):
+            shown = match[1] if match.lastindex else _ARGUMENTS
+            filled = escape(new).replace(_ARGUMENTS, shown)
+            return _with_allowed_tools(content.replace(match[0], filled, 1), text, before, after)
+    return None
+
+
+def _toml_text(text: str) -> str:
+    """Return a text as it is in a multi-line string of TOML."""
+    return text.replace("\\", "\\\\").replace('"""', '""\\"')
+
+
+def _with_allowed_tools(content: str, text: str, before: Placeholders, after: Placeholders) -> str:
+    """Return a file with the tools that are allowed in the other style."""
+    callings = [name for name, _ in placeholders_in(text) if name.startswith(CALLING)]
+    tools = callings[-1].removeprefix(CALLING).split(",") if callings else []
+    names = before.needed_tools(tools)
+
+    def replaced(match: re.Match[str]) -> str:
+        # All names have the same beginning: that of the server.
+        words = re.split(r"[,\s\"]+", match[0])
+        start = next((word[: -len(name)] for word in words for name in names if word.endswith(f"__{name}")), "")
+        return "allowed-tools: " + ", ".join(start + name for name in after.needed_tools(tools))
+
+    return _ALLOWED.sub(replaced, content, count=1)

@@ -1,0 +1,95 @@
+"""`install --commands` writes command files for the discovery style in which the server is started."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+from toolmason_runtime import server_files
+from toolmason_runtime.install import InstallError
+from toolmason_runtime.install.clients import load_facts
+from toolmason_runtime.install.command import main
+from toolmason_runtime.install.command_styles import in_style, load_catalogue_of, style_of
+from toolmason_runtime.install.commands import command_directory
+from toolmason_runtime.shared import checksum
+from toolmason_runtime.shared.styles import STYLES
+
+PACKAGE = "workbench_server"
+FACTS = load_facts(PACKAGE)
+FILES = server_files(PACKAGE)
+CATALOGUE = load_catalogue_of(PACKAGE)
+CLIENTS = sorted(name for name, client in FACTS.clients.items() if client.commands)
+CALLS = {
+    "search-call": "call_read",
+    "list-describe": "call_tool",
+    "discover-schema": "call_tool",
+    "classic": "",
+}
+
+
+def commands(client: str, project: Path) -> dict[str, bytes]:
+    directory = command_directory(FACTS.clients[client], FILES / "commands" / client, "project", project, {})
+    assert directory is not None
+    return dict(directory.commands)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_command_file_names_the_meta_tools_of_the_style(client: str, style: str, tmp_path: Path) -> None:
+    default = commands(client, tmp_path)
+    written = in_style(default, CATALOGUE, style)
+
+    assert written.keys() == default.keys()
+    for name, data in written.items():
+        text = data.decode()
+        assert set(re.findall(r"`(call\w*)`", text)) == ({CALLS[style]} if CALLS[style] else set())
+        assert checksum.verify(PurePosixPath(name), data) is checksum.State.VALID
+        assert not re.search(r"\{(tool|calling):", text)
+        if name.endswith(".toml"):
+            assert "{{args}}" in tomllib.loads(text)["prompt"]
+        if style == "search-call":
+            assert data == default[name]
+
+
+def test_the_tools_that_claude_code_may_run_are_those_of_the_style(tmp_path: Path) -> None:
+    default = commands("claude-code", tmp_path)
+
+    def allowed(style: str) -> str:
+        text = in_style(default, CATALOGUE, style)["workbench-find.md"].decode()
+        (names,) = re.findall("^allowed-tools: (.*)$", text, re.MULTILINE)
+        return str(names)
+
+    assert allowed("search-call") == "mcp__workbench__call_read, mcp__workbench__search"
+    assert allowed("list-describe") == "mcp__workbench__call_tool, mcp__workbench__get_tool_description"
+    expected = ("grep_content", "read_files", "search_files")
+    assert allowed("classic") == ", ".join(f"mcp__workbench__{name}" for name in expected)
+
+
+def test_install_writes_the_files_for_the_style_of_the_server(home: Path) -> None:
+    project = home / "project"
+    options = ["claude-code", "--scope", "project", "--project", str(project), "--commands", "--dry-run"]
+    for arguments in (["--classic"], ["--discovery=list-describe"]):
+        assert main([*options, "--", *arguments], package=PACKAGE, server_files=FILES) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "style"),
+    [
+        ([], ""),
+        (["--root", "."], ""),
+        (["--classic"], "classic"),
+        (["--discovery", "list-describe"], "list-describe"),
+        (["--discovery=discover-schema", "--all"], "discover-schema"),
+        (["--discovery"], ""),
+        (["--discovery", "none"], ""),
+    ],
+)
+def test_the_style_is_in_the_arguments_of_the_server(arguments: list[str], style: str) -> None:
+    assert style_of(arguments) == style
+
+
+def test_a_file_without_the_text_of_its_prompt_is_not_written() -> None:
+    with pytest.raises(InstallError, match="cannot be written for the style classic"):
+        in_style({"workbench-find.md": b"Other text.\n"}, CATALOGUE, "classic")
