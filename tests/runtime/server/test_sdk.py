@@ -130,12 +130,12 @@ async def test_mistake_of_ours_outside_of_any_tool_does_not_leak(mode: str, capl
     assert "password 12345" in caplog.text
 
 
-async def test_lists_may_be_cached_by_all() -> None:
+async def test_lists_may_be_cached_by_their_client() -> None:
     async with talking(MODERN) as client:
         listed = await client.list_tools()
 
     assert listed.ttl_ms > 0
-    assert listed.cache_scope == "public"
+    assert listed.cache_scope == "private"
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -45,7 +45,7 @@ def test_discovery_contains_server_info_and_may_be_cached() -> None:
     assert found["supportedVersions"] == [MODERN]
     assert found["instructions"] == "Count before you shout."
     assert found["ttlMs"] > 0
-    assert found["cacheScope"] == "public"
+    assert found["cacheScope"] == "private"
     assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "sample"
 
 
