@@ -33,7 +33,7 @@ from workbench_research.model_backends.selection import (
 from workbench_research.model_backends.stored_programs import load_program, store_program
 
 PROBE_TIMEOUTS_S: Final = (15.0, 45.0)
-"""Seconds of each attempt for both runs, which are simultaneous: Node needs one or two to start, and 30 at high load."""
+"""Seconds of each attempt for both runs, which are simultaneous: Node needs one or two to start, 30 under load."""
 
 _MAX_BYTES: Final = 256 * 1024
 _MAX_EXCERPT_CHARS: Final = 200

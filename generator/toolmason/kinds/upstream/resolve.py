@@ -134,7 +134,7 @@ def _binding(context: ResolveContext, name: str, table: ToolTable) -> UpstreamIm
         hints=hints,
         tool=tool,
         upstream_constant=group_constant_name(own.upstream, "UPSTREAM"),
-        has_contradicting_hints=table.hints is not None and table.hints.read_only and table.hints.destructive,
+        has_contradicting_hints=bool(table.hints and table.hints.read_only and table.hints.destructive),
     )
 
 
