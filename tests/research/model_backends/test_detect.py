@@ -278,7 +278,7 @@ def test_a_slow_program_is_used_with_its_last_success_unless_it_changed(
 ) -> None:
     cli = fake("gemini", probe=[pause(60)])
     environ = around(cli, HOME=str(tmp_path / "home"), LOCALAPPDATA=str(tmp_path / "home"))
-    key = detect._key(str(cli.path))  # noqa: SLF001  the key of an entry that an earlier server stored
+    key = detect._key(str(cli.path))
     assert key is not None
     stored = Program(path=str(cli.path), name="gemini", version="0.61.0", features=parse_features(GEMINI_HELP))
     store_program(stored, key, environ)

@@ -221,7 +221,9 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
         pytest.param(tool(positional("path")), {"path": ["a", "-b"]}, "could parse it as an option", id="in a list"),
         pytest.param(tool(positional("path", default="-b")), {}, "could parse it as an option", id="a default"),
         pytest.param(tool(positional("path")), {"path": "-1"}, "could parse it as an option", id="a number as text"),
-        pytest.param(tool(positional("path")), {"path": [-1, "-R"]}, "could parse it as an option", id="beside a number"),
+        pytest.param(
+            tool(positional("path")), {"path": [-1, "-R"]}, "could parse it as an option", id="after a number"
+        ),
         pytest.param(
             tool(positional("path"), argv=("exec", "--", "ls"), of=ENDING),
             {"path": "-R"},
