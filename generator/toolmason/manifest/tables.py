@@ -232,8 +232,14 @@ class OutputsTable(PartialTable):
     """Prefix of the names of workflows."""
     command_prefix_env: str = key(VARIABLE, default="")
     """Environment variable of the running server that replaces `command_prefix` in the prompts of commands."""
+    include: tuple[str, ...] | None = None
+    """Further files and directories below `generated/`, such as `clients`, `skills` or `schemas/openai.json`.
+
+    Always written are the package, the documentation of tools, prompts and resources, `schemas/mcp.json`,
+    `schemas/manifest.schema.json`, commands, and the skills of workflows.
+    """
     omit: tuple[str, ...] = ()
-    """Files and directories below `generated/` that are not written, such as `schemas/openai.json` or `plugins`."""
+    """Files and directories that are not written, such as `docs/discovery.md`. Without `include`, all others are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from toolmason.render.renderer import render
 MANIFEST = """
 edition = 1
 server = { name = "repo", package = "repo_server" }
+outputs.include = ["clients"]
 categories.code.summary = "Code and history of a repository"
 clis.git = { command = ["git"], category = "code", pass_env = ["GH_TOKEN", "EDITOR"], timeout = 40 }
 
