@@ -158,7 +158,7 @@ class _Authorization:
             if scope["type"] == "lifespan":
                 await app(scope, receive, send)
                 return
-            answers = private
+            answers: ASGIApp = private
             if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{METADATA_PATH}/"):
                 # The URI of another resource, by RFC 9728: a client without a token can try the next one.
                 answers = self._metadata.app if scope["path"] == self._metadata.path else self._no_metadata

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from toolmason.kinds.upstream.resolve import hints_of as upstream_hints
 from toolmason.manifest.tables import HintsTable, ToolTable
 from toolmason.model.implementation import Hints, hints_of
 
@@ -41,3 +42,15 @@ STATED: dict[str, tuple[HintsTable | None, Hints]] = {
 @pytest.mark.parametrize(("stated", "hints"), STATED.values(), ids=STATED)
 def test_hints_that_are_not_stated_are_the_most_careful(stated: HintsTable | None, hints: Hints) -> None:
     assert hints_of(ToolTable(summary="Do", hints=stated, at=("tools", "do"))) == hints
+
+
+@pytest.mark.parametrize(("stated", "hints"), STATED.values(), ids=STATED)
+def test_tools_of_upstreams_have_the_same_hints(stated: HintsTable | None, hints: Hints) -> None:
+    assert upstream_hints(ToolTable(summary="Do", hints=stated, at=("tools", "do"))) == hints
+
+
+def test_contradicting_hints_of_an_upstream_are_the_worse_ones() -> None:
+    stated = HintsTable(read_only=True, destructive=True)
+    hints = upstream_hints(ToolTable(summary="Do", hints=stated, at=("tools", "do")))
+
+    assert (hints.read_only, hints.destructive) == (False, True)

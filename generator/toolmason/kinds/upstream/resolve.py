@@ -15,6 +15,7 @@ from toolmason.kinds.kind import KindTool
 from toolmason.kinds.upstream.implementation import UpstreamImplementation, UpstreamServer
 from toolmason.kinds.upstream.tables import UpstreamKeys, UpstreamTable, UpstreamTables
 from toolmason.manifest.tables import ToolTable
+from toolmason.model import implementation
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.model.types import JsonSchema
@@ -140,15 +141,8 @@ def _binding(context: ResolveContext, name: str, table: ToolTable) -> UpstreamIm
 
 def hints_of(table: ToolTable) -> Hints:
     """Return the hints of an upstream's tool: the worst case without `hints`, the worse of contradicting ones."""
-    hints = table.hints
-    if hints is None:
-        return Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
-    return Hints(
-        read_only=hints.read_only and not hints.destructive,
-        destructive=hints.destructive,
-        idempotent=hints.idempotent,
-        open_world=hints.open_world,
-    )
+    hints = implementation.hints_of(table)
+    return replace(hints, read_only=hints.read_only and not hints.destructive)
 
 
 def _risk(hints: Hints) -> Risk:
