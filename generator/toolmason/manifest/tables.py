@@ -239,7 +239,7 @@ class OutputsTable(PartialTable):
     `schemas/manifest.schema.json`, commands, and the skills of workflows.
     """
     omit: tuple[str, ...] = ()
-    """Files and directories that are not written, such as `docs/discovery.md`. Without `include`, all others are."""
+    """Files and directories that are not written, such as `clients/cursor`. Without `include`, all others are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
