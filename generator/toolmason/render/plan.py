@@ -107,7 +107,7 @@ def unselected_files(server: Server) -> tuple[PlannedFile, ...]:
 def check_kept_files(
     server: Server, document: Document, generated: Path, *, part: str | None, diagnostics: Diagnostics
 ) -> None:
-    """Report files in `generated` that an earlier version wrote by default, and that would be removed now (`UNSELECTED`)."""
+    """Report files in `generated` that earlier versions wrote by default and that would be removed (`UNSELECTED`)."""
     unselected = (file for file in unselected_files(server) if part in {None, file.part})
     present = [file.path for file in unselected if (generated / file.path).is_file()]
     if not present:
