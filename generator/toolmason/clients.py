@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -300,14 +300,20 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
 def plugin_entry(client: Client, server: Server) -> dict[str, Any]:
     """Return the entry of `server` in a plugin of `client`, which starts its command from PATH.
 
-    A plugin has the files of commands, unless they are omitted, so the server does not serve them as prompts.
+    A plugin has the files of commands, unless `[outputs]` leaves them out. With them, the server serves no prompts.
     """
     if client.configuration is None:
         raise ValueError(f"{client.title} has no configuration file")
     commands = f"plugins/{client.key}/{client.plugin.commands if client.plugin else ''}"
-    is_omitted = any(commands.startswith(f"{entry.rstrip('/')}/") for entry in server.outputs.omit)
-    args = ["--no-command-prompts"] if server.commands and not is_omitted else []
+    include, omit = server.outputs.include, server.outputs.omit
+    has_commands = _contains(include or ("plugins",), commands) and not _contains(omit, commands)
+    args = ["--no-command-prompts"] if server.commands and has_commands else []
     return _entry(client.configuration, {"$command": server.command, "$args": args} | _values(client, server))
+
+
+def _contains(entries: Iterable[str], directory: str) -> bool:
+    """Return whether an entry of `[outputs]` is a directory, written with a final slash, or contains it."""
+    return any(directory.startswith(f"{entry.rstrip('/')}/") for entry in entries)
 
 
 def install_facts(server: Server) -> dict[str, Any]:

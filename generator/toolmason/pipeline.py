@@ -95,7 +95,7 @@ def read(
 
         check_files(server, document, templates=project.templates, diagnostics=diagnostics)
     tolerated = set() if missing is None else {MISSING_FUNCTION}
-    if server.outputs.omit and not diagnostics.has_errors_besides(tolerated):
+    if (server.outputs.omit or server.outputs.include) and not diagnostics.has_errors_besides(tolerated):
         from toolmason.render.plan import check_omitted
 
         check_omitted(server, document, diagnostics=diagnostics)
@@ -164,9 +164,11 @@ def _render_project(
         return None
     # Imported late: errors of the manifest are reported before the templates are loaded.
     from toolmason.lint import check_safety
+    from toolmason.render.plan import check_kept_files
     from toolmason.render.self_check import SelfCheckError
 
     check_safety(manifest.server, manifest.document, diagnostics=diagnostics)
+    check_kept_files(manifest.server, manifest.document, project.generated, part=only, diagnostics=diagnostics)
     from toolmason.resolve import MISSING_FUNCTION
 
     has_all_functions = not diagnostics.has_errors
@@ -285,6 +287,18 @@ def generate(
     changes = write(result.files, project.generated, discard_edits=discard_edits, part=part)
     result.save_to_cache(project)
     return GenerateResult(changes, _count(result.files), result.has_all_functions)
+
+
+def render_package(project: Project, *, diagnostics: Diagnostics) -> tuple[RenderedFile, ...] | None:
+    """Return the files of the server's package, and write none.
+
+    Raises:
+        SelfCheckError: a rendered file has a syntax error.
+        TemplateError: a template of the project has an error.
+        TemplateRefusedError: one cannot be read safely, or takes too much time or memory.
+    """
+    result = _render_project(project, diagnostics=diagnostics, only="python", progress=no_progress)
+    return None if result is None else result.files
 
 
 def compare(

@@ -63,7 +63,7 @@ async def grounding_search(params: GroundingSearchParams, call: ToolCall) -> Gro
     try:
         result, operation = await run
     except ToolError as error:
-        if error.code != "GEMINI_CLI_NOT_FOUND":
+        if error.code != "GEMINI_CLI_NOT_FOUND" and error.details.get("reason") not in {"SETTING", "UNUSABLE"}:
             raise
         message = f"{error.message}. Check the setup with `toolmason-workbench doctor`"
         raise ToolError(message, code=error.code, details=error.details) from error

@@ -46,7 +46,7 @@ def test_the_keys_of_an_existing_project_are_those_that_init_writes(project: Pat
 
     assert shown["server"].keys() <= manifest["server"].keys()
     assert shown["server"]["registry_name"] == manifest["server"]["registry_name"]
-    assert set(shown["outputs"]["omit"]) <= set(manifest["outputs"]["omit"])
+    assert set(shown["outputs"]["include"]) == set(manifest["outputs"]["include"])
 
 
 def test_the_jobs_of_the_page_are_those_of_the_workflow_with_their_rights(project: Path) -> None:

@@ -297,6 +297,8 @@ def test_oversized_or_unparsable_template_output_is_reported(
     template: str, text: str, told: str, run: Toolmason, project: Project
 ) -> None:
     put(project.template_directory / template, text)
+    manifest = project.manifest.read_text(encoding="utf-8")
+    put(project.manifest, manifest.replace("include = []", 'include = ["clients"]'))
     result = run("check")
 
     assert result.exit_code == 1

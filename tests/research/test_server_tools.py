@@ -361,7 +361,7 @@ async def test_an_unknown_backend_is_refused_with_the_valid_ones(
         refused = (await server.call("quick_query", prompt="Where?")).error
         health = (await server.call("health_check", includeDiagnostics=True)).data
 
-    assert refused["code"] == "GEMINI_CLI_NOT_FOUND"
+    assert refused["code"] == "GEMINI_CLI_ERROR"
     assert "WORKBENCH_BACKEND is 'agy': set it to gemini or auto" in refused["message"]
     assert cli.runs == []
     assert health["status"] == "degraded"

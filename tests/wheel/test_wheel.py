@@ -543,7 +543,7 @@ def test_the_wheel_of_a_new_project_serves_elsewhere_without_its_checkout(
         "import importlib.metadata\n"
         "from toolmason_runtime.server.package_files import server_files\n"
         "print(importlib.metadata.requires('notes')[0])\n"
-        "print((server_files('notes_server') / 'clients' / 'claude-code' / '.mcp.json').is_file())\n"
+        "print((server_files('notes_server') / 'docs' / 'index.md').is_file())\n"
     )
     assert elsewhere.run("python", "-c", code).stdout.split() == [REQUIREMENT, "True"]
 

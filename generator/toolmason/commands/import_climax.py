@@ -62,13 +62,15 @@ def climax(
             "the import produces a manifest and a policy; set --output or --policy-output, or use --json"
         )
     from toolmason.importers.command_line.climax import import_climax
-    from toolmason.importers.command_line.climax.policy import import_policy
+    from toolmason.importers.command_line.climax.policy import import_policy, replace_descriptions
     from toolmason.importers.manifest_writer import manifest_text, toml_text
     from toolmason.importers.notes import ImporterError, Notes
 
     notes = Notes()
     try:
         imported = import_climax(files, notes, name=name or "", unstated_risk=unstated_risk)
+        if policy:
+            replace_descriptions(policy, imported, notes)
         text = manifest_text(imported.data, notes, sources=files)
         rules = (
             toml_text(import_policy(policy, imported, notes), f"Imported from {policy.as_posix()}.") if policy else ""

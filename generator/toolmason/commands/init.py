@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _CHOICES: Final = ("ci", "pre-commit", "docker", "registry", "bundle")
 """Words that answer the question for further files."""
 
+_SURFACES: Final = ("clients", "docs", "plugins", "schemas", "skills")
+"""Directories below `generated/` that a server does without unless its author asks for them."""
+
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
@@ -31,7 +34,22 @@ _CHOICES: Final = ("ci", "pre-commit", "docker", "registry", "bundle")
     help="Generate server.json for this namespace of the MCP Registry: io.github.USER.",
 )
 @click.option("--bundle", is_flag=True, help="Generate an .mcpb bundle for Claude Desktop.")
-def init(directory: Path, name: str | None, ci: str | None, registry: str | None, **wanted: bool) -> None:
+@click.option(
+    "--include",
+    "surfaces",
+    type=click.Choice(_SURFACES),
+    multiple=True,
+    help="Generate these files too: client configurations, all documentation, plugins, the schemas of all providers, "
+    "skills.",
+)
+def init(
+    directory: Path,
+    name: str | None,
+    ci: str | None,
+    registry: str | None,
+    surfaces: tuple[str, ...],
+    **wanted: bool,
+) -> None:
     """Create a project in DIR, with a working server and its tests.
 
     On a terminal, it asks which further files to add, unless an option selects them.
@@ -42,7 +60,8 @@ def init(directory: Path, name: str | None, ci: str | None, registry: str | None
     working_directory()
     try:
         names = project_names(name or directory.resolve().name)
-        publishing = Publishing(ci=ci is not None, namespace=registry or "", **wanted)
+        chosen = tuple(sorted(set(surfaces)))
+        publishing = Publishing(ci=ci is not None, namespace=registry or "", surfaces=chosen, **wanted)
         if publishing == Publishing() and sys.stdin.isatty() and sys.stdout.isatty():
             require_empty(directory)
             publishing = _ask()

@@ -6,6 +6,7 @@ import importlib
 import sys
 import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 from toolmason.project import Project
 
@@ -20,13 +21,31 @@ def serve(project: Project, arguments: Sequence[str]) -> int:
     Raises:
         ServeError: the manifest has no `package`, or the package is not in `generated/`.
     """
-    package = served_package(project)
+    served_package(project)
+    return serve_package(project, project.generated, arguments)
+
+
+def serve_package(project: Project, generated: Path, arguments: Sequence[str]) -> int:
+    """Run the server of a project from the directory `generated`; return its exit status.
+
+    Raises:
+        ServeError: the manifest has no `package`.
+    """
     # Before installed packages, so that the project's own files are imported.
-    sys.path[:0] = [str(project.generated), str(project.root / "handlers")]
+    sys.path[:0] = [str(generated), str(project.root / "handlers")]
     sys.argv[1:] = arguments
-    module = importlib.import_module(f"{package}.__main__")
+    module = importlib.import_module(f"{_package(project)}.__main__")
     status: int = module.main()
     return status
+
+
+def is_generated(project: Project) -> bool:
+    """Return whether the generated package exists. A manifest that cannot be read has none."""
+    try:
+        served_package(project)
+    except ServeError:
+        return False
+    return True
 
 
 def served_package(project: Project) -> str:

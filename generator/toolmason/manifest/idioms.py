@@ -23,7 +23,7 @@ _MAP: Final = "write `map<T>`, such as `map<string>`; `object` is an object with
 _LIST: Final = "write `T[]`, such as `string[]`"
 _RETURNS: Final = Idiom('write `returns = "Name"` for `[types.Name]`', "returns")
 _CLI: Final = Idiom("write `cli` with the name of a program in `[clis]`, and `argv` for its subcommand", "cli")
-_HINTS: Final = "write `hints = { read_only = ..., destructive = ..., idempotent = ..., open_world = ... }`"
+_HINTS: Final = "write `hints = { read_only = true }` for a tool that changes nothing, else its other hints"
 
 VALUE_KEYS: Final[Mapping[str, Idiom]] = {
     "optional": Idiom("write `required = false`, or give it a `default`", "required"),

@@ -232,8 +232,14 @@ class OutputsTable(PartialTable):
     """Prefix of the names of workflows."""
     command_prefix_env: str = key(VARIABLE, default="")
     """Environment variable of the running server that replaces `command_prefix` in the prompts of commands."""
+    include: tuple[str, ...] | None = None
+    """Further files and directories below `generated/`, such as `clients`, `skills` or `schemas/openai.json`.
+
+    Always written are the package, the documentation of tools, prompts and resources, `schemas/mcp.json`,
+    `schemas/manifest.schema.json`, commands, and the skills of workflows.
+    """
     omit: tuple[str, ...] = ()
-    """Files and directories below `generated/` that are not written, such as `schemas/openai.json` or `plugins`."""
+    """Files and directories that are not written, such as `clients/cursor`. Without `include`, all others are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,16 +297,20 @@ class DiscoveryTable(PartialTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintsTable(Table):
-    """`hints`: effects of the tool. All four are required: clients decide by them whether to ask before a call."""
+    """`hints`: effects of the tool, by which clients decide whether to ask before a call.
 
-    read_only: bool
-    """Whether it changes nothing."""
-    destructive: bool
-    """Whether it may overwrite or delete data."""
-    idempotent: bool
-    """Whether a second identical call has no further effect."""
-    open_world: bool
-    """Whether it accesses systems outside this machine."""
+    A missing key has the value that makes a client most careful, as in MCP: `hints = { read_only = true }` is a tool
+    that only reads, perhaps outside this machine.
+    """
+
+    read_only: bool | None = None
+    """Whether it changes nothing. Default: `false`."""
+    destructive: bool | None = None
+    """Whether it may overwrite or delete data. Default: `true`, unless it is `read_only`."""
+    idempotent: bool | None = None
+    """Whether a second identical call has no further effect. Default: that of `read_only`."""
+    open_world: bool | None = None
+    """Whether it accesses systems outside this machine. Default: `true`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +328,7 @@ class DefaultsTable(TierDefaultsTable):
     """`[categories.NAME.defaults]`, `[upstreams.NAME.defaults]`: values for its tools that do not set them."""
 
     hints: HintsTable | None = None
-    """`hints` of the tools, all four; those of tools with `cli` or `api` follow from their risk.
+    """`hints` of the tools; those of tools with `cli` or `api` follow from their risk.
 
     Those of a category do not apply to tools with `upstream`.
     """

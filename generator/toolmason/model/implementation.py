@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from toolmason_runtime.shared.toml.tables import Table
 
-from toolmason.manifest.tables import ToolTable
+from toolmason.manifest.tables import HintsTable, ToolTable
 from toolmason.model.from_table import FromTable
 from toolmason.model.types import Identifier, JsonSchema
 
@@ -24,15 +24,14 @@ class Hints:
 
 
 def hints_of(table: ToolTable) -> Hints:
-    """Return the hints of a table; the worst case without."""
-    hints = table.hints
-    if hints is None:
-        return Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
+    """Return the hints of a table; those that it does not state are the worst case."""
+    stated = table.hints or HintsTable()
+    read_only = bool(stated.read_only)
     return Hints(
-        read_only=hints.read_only,
-        destructive=hints.destructive,
-        idempotent=hints.idempotent,
-        open_world=hints.open_world,
+        read_only=read_only,
+        destructive=not read_only if stated.destructive is None else stated.destructive,
+        idempotent=read_only if stated.idempotent is None else stated.idempotent,
+        open_world=stated.open_world is not False,
     )
 
 

@@ -27,6 +27,8 @@ class Publishing:
     """A Dockerfile, and the list of files that Docker reads."""
     bundle: bool = False
     """A bundle for Claude Desktop (`.mcpb`)."""
+    surfaces: tuple[str, ...] = ()
+    """Directories below `generated/` that `[outputs]` includes, such as `clients`."""
     namespace: str = ""
     """Namespace in the MCP Registry, such as `io.github.ada`; empty for no `server.json`."""
 
@@ -48,13 +50,11 @@ class Publishing:
         return self.docker or self.bundle or bool(self.namespace)
 
     @property
-    def omitted_plugins(self) -> tuple[str, ...]:
-        """Directories below `generated/` that the project does without."""
-        if not self.has_distribution:
-            return ("plugins",)
-        wanted = {"claude-desktop": self.bundle, "docker": self.docker}
-        unwanted = [name for name, is_wanted in wanted.items() if not is_wanted]
-        return tuple(f"plugins/{name}" for name in sorted(["claude-code", "gemini-cli", *unwanted]))
+    def included_files(self) -> tuple[str, ...]:
+        """Files and directories below `generated/` that the project has besides those of every server."""
+        plugins = {"claude-desktop": self.bundle, "docker": self.docker, "mcp-registry": bool(self.namespace)}
+        chosen = (f"plugins/{name}" for name, is_wanted in plugins.items() if is_wanted)
+        return tuple(sorted({*chosen, *self.surfaces})) if "plugins" not in self.surfaces else self.surfaces
 
     @property
     def layout(self) -> Mapping[str, str]:

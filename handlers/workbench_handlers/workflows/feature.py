@@ -40,8 +40,8 @@ MAX_WORKFLOW_CHARS: Final = 16_000
 MAX_NAME_CHARS: Final = 50
 MINUTES_PER_STEP: Final = 10
 """Estimate for a packaged workflow."""
-NO_BACKEND: Final = frozenset({"GEMINI_CLI_NOT_FOUND", "AUTH_MISSING", "NOT_INSTALLED"})
-"""Error codes for a missing model; after any other error, a repeated call may succeed."""
+NO_BACKEND: Final = frozenset({"GEMINI_CLI_NOT_FOUND", "AUTH_MISSING", "NOT_INSTALLED", "SETTING", "UNUSABLE"})
+"""Error codes and reasons for a missing model; after any other error, a repeated call may succeed."""
 REPEATED: Final = "set overwrite to replace it, or select another path with save_to"
 
 _TASK: Final = """\

@@ -107,7 +107,7 @@ def inspect_setup(environ: Environ, directory: Path) -> Setup:
             "error",
             message,
             f"to install Gemini CLI: {INSTALL_GEMINI}; {RUN_DOCTOR}",
-            "GEMINI_CLI_NOT_FOUND",
+            _missing_code(environ),
         )
     elif auth.configured is False:
         message = f"research tools cannot answer: `{PROGRAM}` is not authenticated"
@@ -127,6 +127,11 @@ def _missing_program(environ: Environ) -> str:
     if configured_command(environ):
         return f"{COMMAND_VARIABLE} names a program that does not exist"
     return f"`{PROGRAM}` is not on PATH"
+
+
+def _missing_code(environ: Environ) -> str:
+    """Return the error code if `program_on_path` found no program."""
+    return "GEMINI_CLI_ERROR" if backend_problem(environ) else "GEMINI_CLI_NOT_FOUND"
 
 
 # All checks
@@ -152,7 +157,7 @@ def run_checks(environ: Environ, directory: Path, reason_not_to_ask: Callable[[]
 def _check_program(path: str | None, environ: Environ) -> tuple[Check, Program | None]:
     """Ask the program for its version and options, as research tools do before their first question."""
     if path is None:
-        return Check("program", "error", _missing_program(environ), _INSTALL, "GEMINI_CLI_NOT_FOUND"), None
+        return Check("program", "error", _missing_program(environ), _INSTALL, _missing_code(environ)), None
     import anyio
 
     from workbench_research.model_backends.detect import find_program
@@ -160,7 +165,9 @@ def _check_program(path: str | None, environ: Environ) -> tuple[Check, Program |
     try:
         program = anyio.run(partial(find_program, environ, use_stored=False))
     except ToolError as error:
-        return Check("program", "error", _printable(error.message, environ), _INSTALL, error.code), None
+        is_slow = error.details.get("reason") == "TIMEOUT"
+        solution = f"wait until the machine is less busy; {RUN_DOCTOR}" if is_slow else _INSTALL
+        return Check("program", "error", _printable(error.message, environ), solution, error.code), None
     return Check("program", "ok", f"Gemini CLI {_printable(program.version, environ)} at {program.path}"), program
 
 

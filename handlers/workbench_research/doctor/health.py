@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 
 CHECK_TIMEOUT_S: Final = 10.0
 """Seconds that one check may take."""
-PROBE_TIMEOUT_S: Final = 45.0
-"""Seconds for asking the programs for their versions; each answer has its own, shorter timeout."""
+PROBE_TIMEOUT_S: Final = 70.0
+"""Seconds for asking the programs for their versions; each attempt has its own, shorter timeout."""
 
 Value = TypeVar("Value")
 

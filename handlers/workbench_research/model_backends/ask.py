@@ -160,7 +160,8 @@ class _FallbackState:
     async def final_error(self, error: Exception, environ: Mapping[str, str] | None) -> Exception:
         """Return the error to raise. If a skipped model had no quota and the last does not exist, report the quota."""
         if isinstance(error, ToolError) and error.code in _LAUNCH_ERRORS:
-            return ToolError(error.message, code="GEMINI_CLI_NOT_FOUND", details=error.details)
+            code = "GEMINI_CLI_NOT_FOUND" if error.code == "NOT_INSTALLED" else "GEMINI_CLI_ERROR"
+            return ToolError(error.message, code=code, details=error.details)
         if not isinstance(error, AttemptError):
             return error
         failure = classify(error)

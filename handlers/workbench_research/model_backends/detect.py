@@ -32,8 +32,8 @@ from workbench_research.model_backends.selection import (
 )
 from workbench_research.model_backends.stored_programs import load_program, store_program
 
-PROBE_TIMEOUT_S: Final = 15.0
-"""Seconds for both runs, which are simultaneous: Node needs one or two to start, more on a busy machine."""
+PROBE_TIMEOUTS_S: Final = (15.0, 45.0)
+"""Seconds of each attempt for both runs, which are simultaneous: Node needs one or two to start, 30 under load."""
 
 _MAX_BYTES: Final = 256 * 1024
 _MAX_EXCERPT_CHARS: Final = 200
@@ -61,7 +61,7 @@ _ON_PATH: Final = "on PATH (directories of the project do not count)"
 class Candidate:
     """An executable that was inspected. `path` is empty if it does not exist.
 
-    Either `program` is set, or `unusable_reason`.
+    Either `program` is set, or `unusable_reason`. `is_slow` if it did not finish in time.
     """
 
     command: str
@@ -69,6 +69,11 @@ class Candidate:
     version: str = ""
     program: Program | None = None
     unusable_reason: str = ""
+    is_slow: bool = False
+
+
+class _ProbeTimeoutError(ToolError):
+    """The program did not finish in time."""
 
 
 _Key = tuple[str, str, int, int, int, int]
@@ -83,13 +88,15 @@ async def find_program(environ: Mapping[str, str], *, use_stored: bool = True) -
     Without `use_stored`, results of earlier servers are ignored.
 
     Raises:
-        ToolError: it is not usable (`GEMINI_CLI_NOT_FOUND`, with instructions), or `WORKBENCH_BACKEND` is invalid.
+        ToolError: `GEMINI_CLI_NOT_FOUND` if it does not exist, with instructions. `GEMINI_CLI_ERROR` if it exists and
+            cannot be used; `details.reason` is `TIMEOUT`, `UNUSABLE`, or `SETTING` for an invalid `WORKBENCH_BACKEND`.
     """
     if problem := backend_problem(environ):
-        raise ToolError(f"{problem}, and start the server again", code="GEMINI_CLI_NOT_FOUND")
+        message = f"{problem}, and start the server again"
+        raise ToolError(message, code="GEMINI_CLI_ERROR", details={"reason": "SETTING"})
     candidate = await _inspect(environ, use_stored=use_stored)
     if candidate.program is None:
-        raise _not_found(candidate)
+        raise _refusal(candidate)
     return candidate.program
 
 
@@ -110,7 +117,12 @@ async def _inspect(environ: Mapping[str, str], *, use_stored: bool) -> Candidate
             if program is not None and not _why_unusable(program.version, program.features):
                 candidate = Candidate(command=command, path=path, version=program.version, program=program)
                 return _cache.setdefault(key, candidate)
-        candidate = await _query_program(command, path, environ)
+        candidate = await _query_patiently(command, path, environ)
+        if candidate.is_slow and key is not None and use_stored:
+            # The file is unchanged, so the last success still describes it, although it is old.
+            program = await anyio.to_thread.run_sync(partial(load_program, any_age=True), path, key, environ)
+            if program is not None and not _why_unusable(program.version, program.features):
+                return Candidate(command=command, path=path, version=program.version, program=program)
         # A program without a version may have failed because the machine was busy: not cached.
         if key is not None and (candidate.program is not None or candidate.version):
             _cache[key] = candidate
@@ -146,14 +158,24 @@ def _key(path: str) -> _Key | None:
     return path, real, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
 
-async def _query_program(command: str, path: str, environ: Mapping[str, str]) -> Candidate:
+async def _query_patiently(command: str, path: str, environ: Mapping[str, str]) -> Candidate:
+    """Run a program for its version and its help; if it is slow, again with more time."""
+    for timeout_s in PROBE_TIMEOUTS_S:
+        candidate = await _query_program(command, path, environ, timeout_s)
+        if not candidate.is_slow:
+            break
+    return candidate
+
+
+async def _query_program(command: str, path: str, environ: Mapping[str, str], timeout_s: float) -> Candidate:
     """Run a program for its version and its help."""
     # The Gemini CLI writes files to its home even then, so not to the user's.
     home = await anyio.to_thread.run_sync(tempfile.mkdtemp)
     try:
-        version_text, help_text = await _run_flags(path, home, environ)
+        version_text, help_text = await _run_flags(path, home, environ, timeout_s)
     except ToolError as error:
-        return Candidate(command=command, path=path, unusable_reason=error.message)
+        is_slow = isinstance(error, _ProbeTimeoutError)
+        return Candidate(command=command, path=path, unusable_reason=error.message, is_slow=is_slow)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(partial(shutil.rmtree, home, ignore_errors=True))
@@ -169,13 +191,13 @@ async def _query_program(command: str, path: str, environ: Mapping[str, str]) ->
     return Candidate(command=command, path=path, version=version, program=program)
 
 
-async def _run_flags(path: str, home: str, environ: Mapping[str, str]) -> tuple[str, str]:
+async def _run_flags(path: str, home: str, environ: Mapping[str, str], timeout_s: float) -> tuple[str, str]:
     """Return the output of a program for `--version` and for `--help`, which run at the same time.
 
     Raises:
         ToolError: see `_run_flag`.
     """
-    runs = (_run_flag(path, flag, home, environ) for flag in ("--version", "--help"))
+    runs = (_run_flag(path, flag, home, environ, timeout_s) for flag in ("--version", "--help"))
     # Without `return_exceptions`, the second one would still run after the first one has failed.
     version_text, help_text = await asyncio.gather(*runs, return_exceptions=True)
     if isinstance(version_text, BaseException):
@@ -185,13 +207,13 @@ async def _run_flags(path: str, home: str, environ: Mapping[str, str]) -> tuple[
     return version_text, help_text
 
 
-async def _run_flag(path: str, flag: str, home: str, environ: Mapping[str, str]) -> str:
+async def _run_flag(path: str, flag: str, home: str, environ: Mapping[str, str], timeout_s: float) -> str:
     """Return the output of a program for `--version` or `--help`.
 
     Raises:
         ToolError: it could not be started, took too long, or failed.
     """
-    argv, limits = (*launch_argv(path), flag), model_limits(PROBE_TIMEOUT_S)
+    argv, limits = (*launch_argv(path), flag), model_limits(timeout_s)
 
     def executor(_invocation: Invocation, environ: Mapping[str, str]) -> Command:
         # Not in the project, where a program may read settings first.
@@ -199,14 +221,14 @@ async def _run_flag(path: str, flag: str, home: str, environ: Mapping[str, str])
         # A program's interpreter is often beside it, in a directory that may be missing on PATH.
         directories = [*env.get("PATH", os.defpath).split(os.pathsep), str(Path(path).parent)]
         env["PATH"] = os.pathsep.join(path for path in directories if Path(path).is_absolute())
-        return Command(argv=argv, env=env, cwd=Path(path).anchor, timeout_s=PROBE_TIMEOUT_S, limits=limits)
+        return Command(argv=argv, env=env, cwd=Path(path).anchor, timeout_s=timeout_s, limits=limits)
 
     outcome = await run(
         Invocation(argv=argv), executor=executor, environ=environ, max_memory_bytes=_MAX_BYTES, max_file_bytes=0
     )
     try:
         if outcome.timed_out:
-            raise ToolError(f"{path} {flag} did not finish within {PROBE_TIMEOUT_S:.0f} s")
+            raise _ProbeTimeoutError(f"`{path} {flag}` did not finish within {timeout_s:.0f} s")
         text = _output(outcome)
         if outcome.is_failure:
             shown = excerpt(text, environ, _MAX_EXCERPT_CHARS)
@@ -243,16 +265,23 @@ def _help_entry(help_text: str, flag: str) -> str:
     return "\n".join(lines)
 
 
-def _not_found(candidate: Candidate) -> ToolError:
+def _refusal(candidate: Candidate) -> ToolError:
     looked_at = {
         "command": candidate.command,
         "path": candidate.path,
         "version": candidate.version,
         "refused": candidate.unusable_reason,
     }
-    if candidate.path:
-        message = f"{candidate.path} cannot be used: {candidate.unusable_reason}"
-    else:
+    if not candidate.path:
         message = f"{_INSTALL[0]}. Install it with `{_UPDATE}`; {_ACCOUNTS}"
-    details = {"looked_at": [looked_at], "troubleshooting": "\n".join(_INSTALL)}
-    return ToolError(message, code="GEMINI_CLI_NOT_FOUND", details=details)
+        details = {"looked_at": [looked_at], "troubleshooting": "\n".join(_INSTALL)}
+        return ToolError(message, code="GEMINI_CLI_NOT_FOUND", details=details)
+    if candidate.is_slow:
+        message = (
+            f"the Gemini CLI is installed but slow to start: {candidate.unusable_reason}, in {len(PROBE_TIMEOUTS_S)} "
+            "attempts. The machine may be busy: send the same call again later"
+        )
+    else:
+        message = f"{candidate.path} cannot be used: {candidate.unusable_reason}"
+    reason = "TIMEOUT" if candidate.is_slow else "UNUSABLE"
+    return ToolError(message, code="GEMINI_CLI_ERROR", details={"reason": reason, "looked_at": [looked_at]})

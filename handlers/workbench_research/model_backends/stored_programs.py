@@ -3,7 +3,8 @@
 An entry never selects a program: it has the features of the one at a path, which settings and PATH select. It belongs
 to one state of that file: another path, size, time of modification or inode makes it void. A file that others can
 access is ignored, so a checkout cannot contain one; an entry is void after a day, since the launcher of a version
-manager stays the same when the program behind it is updated.
+manager stays the same when the program behind it is updated. An older entry is used only if the program is too slow
+to be inspected.
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ TTL_S: Final = 24 * 3600.0
 _MAX_BYTES: Final = 64 * 1024
 
 
-def load_program(path: str, key: Sequence[str | int], environ: Mapping[str, str]) -> Program | None:
-    """Return the stored properties of the program at `path`; None if its file has another `key`."""
+def load_program(
+    path: str, key: Sequence[str | int], environ: Mapping[str, str], *, any_age: bool = False
+) -> Program | None:
+    """Return the stored properties of the program at `path`; None if its file has another `key`, or they are old.
+
+    With `any_age`, old ones are returned too.
+    """
     file = _file(environ)
     if file is None:
         return None
@@ -38,7 +44,7 @@ def load_program(path: str, key: Sequence[str | int], environ: Mapping[str, str]
         entry = json.loads(_read(file))
     match entry:
         case {"key": list(stored), "time": float(at), "version": str(version), "features": list(features)}:
-            is_valid = stored == list(key) and 0 <= time.time() - at < TTL_S
+            is_valid = stored == list(key) and (any_age or 0 <= time.time() - at < TTL_S)
             if is_valid and all(isinstance(feature, str) for feature in features):
                 return Program(path=path, name=PROGRAM, version=version, features=frozenset(features))
     return None

@@ -183,12 +183,22 @@ def _multipart(placements: list[Placement], values: Mapping[str, Any]) -> tuple[
     return body, f"multipart/form-data; boundary={boundary.decode()}"
 
 
+_DATA_URI: Final = re.compile(
+    rb"data:(?P<media>(?:[A-Za-z0-9.+_-]{1,60}/[A-Za-z0-9.+_-]{1,100})?)(?:;[A-Za-z0-9=._-]+)*;base64,"
+    rb"(?P<data>[A-Za-z0-9+/=]*)"
+)
+"""A file that is not text (RFC 2397): `data:image/png;base64,iVBORw==`."""
+
+
 def _part(key: str, kind: str, value: Any) -> bytes:
     name = key.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
     head = f'Content-Disposition: form-data; name="{name}"'
     data = text_of(value).encode()
     if kind in ("binary", "byte"):
-        head += f'; filename="{name}"\r\nContent-Type: application/octet-stream'
+        media = "application/octet-stream"
+        if kind == "binary" and (match := _DATA_URI.fullmatch(data)):
+            media, data, kind = match["media"].decode() or media, match["data"], "byte"
+        head += f'; filename="{name}"\r\nContent-Type: {media}'
     elif isinstance(value, dict):
         head += "\r\nContent-Type: application/json"
     if kind == "byte":

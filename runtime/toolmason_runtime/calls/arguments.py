@@ -50,7 +50,7 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,100}\s*", re.ASCII)
 class Arguments:
     """The arguments of a handler; `notes` are for the model.
 
-    `value` is a model, or a dict if the tool has a raw schema or the arguments were valid without the model.
+    `value` is a model, or a dict if the tool has a raw schema or an API, or the arguments were valid without the model.
     """
 
     value: Any
@@ -143,7 +143,7 @@ class ArgumentValidator:
         notes = (*renaming_notes, *attempt.notes)
         if attempt.problems:
             raise ToolError(self._error_text(attempt, notes), code=INVALID_ARGUMENT)
-        return Arguments(attempt.value, notes)
+        return Arguments(attempt.value, (*notes, *self._find_rounded(attempt.arguments)))
 
     @cached_property
     def _repair(self) -> Repair:
@@ -195,7 +195,19 @@ class ArgumentValidator:
             return None, [self._model_problem(details) for details in error.errors(include_url=False)]
         if "cli" in self._entry:
             _restore_integers(value, arguments)
+        elif "api" in self._entry:
+            # As a dict, since a model writes each float as a float.
+            return _restore_integer(value.model_dump(mode="json", by_alias=True, exclude_unset=True), arguments), []
         return value, []
+
+    def _find_rounded(self, arguments: dict[str, Any]) -> Iterator[str]:
+        """Yield a note for each integer that the model rounded, because its parameter is a floating-point number."""
+        if self._model is None or not _EXACT_KINDS.isdisjoint(self._entry):
+            return
+        for path, number, schema in self._described_values(arguments, self._schema, ()):
+            if schema.get("type") == "number" and (rounded := _rounded(number)) is not None:
+                what = f"{named(self._public_path(path))} is a floating-point number"
+                yield f"{what}: {number} was rounded to {rounded}"
 
     def _model_problem(self, error: Mapping[str, Any]) -> Problem:
         # In a union of objects, it has the value of the discriminator after the path of the object.
@@ -351,10 +363,27 @@ _DESCRIBED_KEYWORDS = frozenset(
 """The keywords that `describe_schema` puts into words."""
 
 
+_EXACT_KINDS = frozenset({"cli", "api"})
+"""Keys of the tools whose program or API gets the digits that were sent."""
+
+
 def _restore_integers(model: BaseModel, arguments: Mapping[str, Any]) -> None:
-    """Replace the floats that the model made of integers: a command line contains the digits that were sent."""
+    """Replace the floats that the model made of integers."""
     for name, field in type(model).model_fields.items():
         model.__dict__[name] = _restore_integer(getattr(model, name), arguments.get(field.alias or name))
+
+
+def _rounded(argument: Any) -> int | None:
+    """Return the integer that a double has instead of `argument`; None if it is exact, or no integer."""
+    is_text = isinstance(argument, str) and _INTEGER.fullmatch(argument)
+    if not is_text and (not isinstance(argument, int) or isinstance(argument, bool)):
+        return None
+    try:
+        number = int(argument)
+        rounded = int(float(number))
+    except (OverflowError, ValueError):
+        return None
+    return None if rounded == number else rounded
 
 
 def _restore_integer(value: Any, argument: Any) -> Any:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.shared.errors import ToolError
@@ -78,7 +78,7 @@ def _build(tool: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str
     ]
     name, *words = [expand_variables(part, environ, where=f"the command of {program.name}") for part in program.command]
     positionals = [
-        (name, _positional(name, item))
+        _Positional(name, _positional(name, item), is_number=is_number(item))
         for placement, value in values_by_placement
         if placement.place is PlacementKind.POSITIONAL
         for name, item in labelled_items(placement.name, value)
@@ -112,6 +112,14 @@ def _build(tool: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str
         timeout_s=program.timeout_s if tool.timeout_s is None else tool.timeout_s,
         memory_mb=program.memory_mb,
     )
+
+
+class _Positional(NamedTuple):
+    """The text of a positional, with its name for errors."""
+
+    name: str
+    text: str
+    is_number: bool
 
 
 def placements_of(tool: CommandTool) -> tuple[ArgumentPlacement, ...]:
@@ -262,22 +270,24 @@ def _value(placement: ArgumentPlacement, arguments: Mapping[str, Any], environ: 
     )
 
 
-def _order_arguments(tool: CommandTool, positionals: list[tuple[str, str]], options: list[str]) -> tuple[str, ...]:
+def _order_arguments(tool: CommandTool, positionals: list[_Positional], options: list[str]) -> tuple[str, ...]:
     """Return subcommand, positionals and options in order.
 
     If `argv` ends with `--`, options precede it. A `--` inside `argv` belongs to a program that this one starts, with
-    unknown options, so no positional may start with `-`.
+    unknown options, so no positional may start with `-`, except a number: its parameter accepts nothing else, and
+    `expr -3 + 4` has no other form.
     """
-    texts = [text for _, text in positionals]
+    texts = [positional.text for positional in positionals]
     if tool.argv[-1:] == ("--",):
         return (*tool.argv[:-1], *options, "--", *texts)
-    dashed = [name for name, text in positionals if _is_dashed(text)]
+    dashed = [positional for positional in positionals if _is_dashed(positional.text)]
+    if dashed and tool.program.ends_options and "--" not in tool.argv:
+        return (*tool.argv, *options, "--", *texts)
+    dashed = [positional for positional in dashed if not positional.is_number]
     if not dashed:
         return (*tool.argv, *texts, *options)
-    if tool.program.ends_options and "--" not in tool.argv:
-        return (*tool.argv, *options, "--", *texts)
     raise UnsafeArgumentError(
-        dashed[0],
+        dashed[0].name,
         f"starts with `-`, so {tool.program.name} could parse it as an option",
         "send another value (for a file, prefix `./`)",
     )

@@ -36,6 +36,7 @@ from toolmason_runtime.shared.shown_names import bare_name, meta_name
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.transports.framing import REFUSE
 from toolmason_runtime.transports.http_access import AccessError, Authorize
+from toolmason_runtime.transports.http_app import METADATA_PATH
 
 _URLS: Final = ("issuer", "jwks_url", "resource")
 
@@ -162,10 +163,16 @@ class _Authorization:
             if scope["type"] == "lifespan":
                 await app(scope, receive, send)
                 return
-            is_metadata = scope["type"] == "http" and scope["path"] == self._metadata.path
-            await (self._metadata.app if is_metadata else private)(scope, receive, send)
+            answers: ASGIApp = private
+            if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{METADATA_PATH}/"):
+                # The URI of another resource, by RFC 9728: a client without a token can try the next one.
+                answers = self._metadata.app if scope["path"] == self._metadata.path else self._no_metadata
+            await answers(scope, receive, send)
 
         return route
+
+    async def _no_metadata(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await PlainTextResponse(f"The metadata is at {self._metadata.path}.\n", 404)(scope, receive, send)
 
     def _refusal(self, principal: Principal | None) -> Callable[[JSONRPCMessage], Response | None]:
         """Return the function that refuses a call of a tool with 403 if `principal` lacks a scope of it.

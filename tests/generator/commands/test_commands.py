@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from toolmason.model.parts import PARTS, part_of
 from toolmason.pipeline import read
 from toolmason.project import Project
 from toolmason.render.override_errors import describe_override_error
-from toolmason.render.plan import plan
+from toolmason.render.plan import UNSELECTED, plan
 from toolmason.render.renderer import render
 from toolmason.write import write
 from toolmason.write.journal import Disk
@@ -281,7 +282,8 @@ def test_each_part_has_files(project: Project) -> None:
     reading = read(project, diagnostics=Diagnostics())
     assert reading is not None
 
-    assert {planned.part for planned in plan(reading.server)} == set(PARTS)
+    everything = dataclasses.replace(reading.server.outputs, include=("clients", "skills"))
+    assert {planned.part for planned in plan(dataclasses.replace(reading.server, outputs=everything))} == set(PARTS)
 
 
 # Templates of the project
@@ -441,6 +443,8 @@ def test_output_that_does_not_parse_is_never_written_and_its_place_is_named(
     name: str, text: str, place: str, run: Toolmason, project: Project
 ) -> None:
     override(project, name, text)
+    if name.startswith("clients/"):
+        replace(project.manifest, "include = []", 'include = ["clients"]')
     before = tree(project.generated)
     result = run("generate")
 
@@ -539,7 +543,7 @@ def test_every_code_of_drift_is_registered_and_shown(run: Toolmason, project: Pr
 
     registered = {code for code in RULES if code.startswith("TM6")}
     shown = {code for code, _word in CODES.values()}
-    assert shown | {INTERRUPTED, TIME_LIMIT, *PATH_HINTS, *drift.CODES} == registered
+    assert shown | {INTERRUPTED, TIME_LIMIT, *PATH_HINTS, *drift.CODES, UNSELECTED} == registered
     assert {code for code in registered if f"  {code} " in result.stderr} == shown
 
 

@@ -429,6 +429,69 @@ def test_a_missing_or_invalid_risk_is_reported_once(tmp_path: Path, risk: str, s
     assert [each for each in told if "risk" in each] == ([f"t: {said}"] if said else [])
 
 
+BY_VALUE: dict[str, tuple[str, str, dict[str, str] | None]] = {
+    "methods": (
+        "required: true, enum: [GET, POST, PATCH, DELETE]",
+        "",
+        {"GET": "read", "POST": "write", "PATCH": "write", "DELETE": "destructive"},
+    ),
+    "an optional method": ("enum: [GET, DELETE]", "", {"": "read", "GET": "read", "DELETE": "destructive"}),
+    "a default": ("enum: [get, delete], default: get", "", {"get": "read", "delete": "destructive"}),
+    "commands": (
+        "required: true, enum: [list, show, create, rm]",
+        "",
+        {"list": "read", "show": "read", "create": "write", "rm": "destructive"},
+    ),
+    "words in a value": (
+        "required: true, enum: [listAll, force-push, removeOld]",
+        "",
+        {"listAll": "read", "force-push": "destructive", "removeOld": "destructive"},
+    ),
+    "a name that only contains a word": ("required: true, enum: [deleted, created, form]", "", None),
+    "no deletion": ("required: true, enum: [GET, POST]", "", None),
+    "numbers": ("required: true, type: integer, enum: [1, 2]", "", None),
+    "a stated risk": ("required: true, enum: [GET, DELETE]", ", risk: write", None),
+}
+
+
+@pytest.mark.parametrize(("argument", "risk", "by_value"), BY_VALUE.values(), ids=BY_VALUE)
+def test_values_that_delete_have_their_risk(
+    tmp_path: Path, argument: str, risk: str, by_value: dict[str, str] | None
+) -> None:
+    args = f"[{{name: how, description: x, {argument}}}]"
+    path = written(tmp_path, f"{HEAD}  - {{name: t, description: x{risk}, args: {args}}}\n")
+    result = climax(path, "--unstated-risk", "read")
+    table = tomllib.loads(result.stdout)["tools"]["t"]
+
+    stated = risk.removeprefix(", risk: ") or "read"
+    assert table["risk"] == ({"how": by_value} if by_value else stated)
+    assert ("review it" in result.stderr) == bool(by_value)
+    (tmp_path / "manifest.toml").write_text(result.stdout, encoding="utf-8")
+    assert server_of(tmp_path / "manifest.toml")
+
+
+@pytest.mark.parametrize(
+    ("risk", "note"),
+    [
+        ("", 'its risk may depend on a value: `risk.how = { GET = "read", DELETE = "destructive" }`'),
+        (
+            ", risk: read",
+            '`read` is the risk of all values: consider `risk.how = { GET = "read", DELETE = "destructive" }`',
+        ),
+        (
+            ", risk: write",
+            '`write` is the risk of all values: consider `risk.how = { GET = "write", DELETE = "destructive" }`',
+        ),
+        (", risk: destructive", ""),
+    ],
+)
+def test_a_risk_by_value_is_proposed(tmp_path: Path, risk: str, note: str) -> None:
+    args = "[{name: how, description: x, required: true, positional: true, enum: [GET, DELETE]}]"
+    _, told, _ = converted(tmp_path, f"{HEAD}  - {{name: t, description: x{risk}, args: {args}}}\n")
+
+    assert [each for each in told if "risk.how" in each] == ([f"t: {note}"] if note else [])
+
+
 @pytest.mark.parametrize(
     ("tool", "why"),
     [
@@ -464,7 +527,6 @@ def test_a_policy_carries_over(tmp_path: Path) -> None:
     ]
     assert policy.needs_approval("git_commit", Risk.READ)
     for what in (
-        "policy.tools.git_log: a policy has no descriptions",
         "policy.tools.git_log.args.nothing: unknown argument",
         "policy.tools.git_push: unknown tool",
         "policy.approval.tools.git_version: unknown or disabled tool",
@@ -472,6 +534,32 @@ def test_a_policy_carries_over(tmp_path: Path) -> None:
         "policy.executor: the volume `$HOME/x:/x` is left out",
     ):
         assert what in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("description", "summary", "whole"),
+    [
+        ("Read the history", "Read the history", None),
+        (
+            "Show the commits that the team made in this repository. It never lists merges of others.",
+            "Show the commits that the team made in this repository",
+            "Show the commits that the team made in this repository. It never lists merges of others.",
+        ),
+        ("'  '", "Show the log", None),
+        ("显示提交历史", "显示提交历史", None),
+    ],
+)
+def test_a_description_of_a_policy_replaces_that_of_the_tool(
+    tmp_path: Path, description: str, summary: str, whole: str | None
+) -> None:
+    tools = written(tmp_path, f"{HEAD}  - {{name: t, description: Show the log, risk: read}}\n")
+    policy = written(tmp_path, f"tools:\n  t:\n    description: {description}\n", "policy.yaml")
+    result = climax(tools, "--policy", policy, "-o", tmp_path / "manifest.toml")
+
+    assert result.exit_code == 0, result.output
+    table = tomllib.loads((tmp_path / "manifest.toml").read_text(encoding="utf-8"))["tools"]["t"]
+    assert (table["summary"], table.get("description")) == (summary, whole)
+    assert tomllib.loads((tmp_path / "policy.toml").read_text(encoding="utf-8"))["tools"] == {"t": {}}
 
 
 def test_the_rules_of_a_policy_hold_after_it_was_imported(tmp_path: Path) -> None:

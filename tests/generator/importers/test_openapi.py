@@ -795,3 +795,65 @@ def test_an_update_cannot_move_an_api_to_a_metadata_address(tmp_path: Path) -> N
 
     assert refused.exit_code == 1
     assert manifest.read_text("utf-8") == before
+
+
+def body_of(tmp_path: Path, media: str, schema: dict[str, Any], *, required: bool) -> tuple[dict[str, Any], Any]:
+    """Import one operation with a body; return its parameters and the losses."""
+    path, report = tmp_path / "up.json", tmp_path / "report.json"
+    operation = {
+        "operationId": "send",
+        "summary": "Send it",
+        "requestBody": {"required": required, "content": {media: {"schema": {"type": "object", **schema}}}},
+        "responses": {"200": {"description": "OK"}},
+    }
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Up", "version": "1"},
+        "servers": [{"url": "https://up.example.com"}],
+        "paths": {"/f": {"post": operation}},
+    }
+    path.write_text(json.dumps(document), encoding="utf-8")
+    result = run(path, "-o", tmp_path / "manifest" / "up.toml", "--report", report)
+    assert result.exit_code == 0, result.output
+    manifest = tomllib.loads((tmp_path / "manifest" / "up.toml").read_text(encoding="utf-8"))
+    losses = json.loads(report.read_text(encoding="utf-8"))["operations"]["POST /f"]["losses"]
+    return manifest["tools"]["send"].get("params", {}), losses
+
+
+@pytest.mark.parametrize("media", ["application/json", "multipart/form-data", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize("required", [True, False])
+def test_a_required_member_of_an_optional_body_is_told(tmp_path: Path, media: str, required: bool) -> None:
+    members = {"name": {"type": "string", "description": "The name"}, "note": {"type": "string"}}
+    params, losses = body_of(tmp_path, media, {"properties": members, "required": ["name"]}, required=required)
+
+    assert params["name"].get("required", True) is required
+    assert losses == ([] if required else [{"kind": "required", "detail": "body.name"}])
+    needed = "Required if another member of the body is set."
+    assert (needed in params["name"]["description"]) is not required
+    assert "description" not in params["note"]
+
+
+FILES: dict[str, tuple[dict[str, Any], bool]] = {
+    "OpenAPI 3.0": ({"type": "string", "format": "binary"}, True),
+    "an image": ({"type": "string", "contentMediaType": "image/png"}, True),
+    "an archive": ({"type": "string", "contentMediaType": "application/zip"}, True),
+    "base64 of the API": ({"type": "string", "contentMediaType": "image/png", "contentEncoding": "base64"}, False),
+    "text": ({"type": "string", "contentMediaType": "text/csv"}, False),
+    "plain": ({"type": "string"}, False),
+}
+
+
+@pytest.mark.parametrize(("schema", "is_file"), FILES.values(), ids=FILES)
+def test_a_file_of_a_form_says_how_to_send_other_content(tmp_path: Path, schema: dict[str, Any], is_file: bool) -> None:
+    params, losses = body_of(tmp_path, "multipart/form-data", {"properties": {"file": schema}}, required=True)
+
+    assert (params["file"].get("format") == "binary") is is_file
+    assert ("data:image/png;base64," in params["file"].get("description", "")) is is_file
+    assert losses == []
+
+
+def test_a_list_of_files_is_a_loss(tmp_path: Path) -> None:
+    files = {"type": "array", "items": {"type": "string", "format": "binary"}}
+    _, losses = body_of(tmp_path, "multipart/form-data", {"properties": {"files": files}}, required=True)
+
+    assert losses == [{"kind": "binary", "detail": "body.files"}]

@@ -41,7 +41,7 @@ def server(laid_out_once: Path) -> Server:
     """A published server."""
     reading = read(Project(laid_out_once, laid_out_once / "manifest" / "notes.toml"), diagnostics=Diagnostics())
     assert reading is not None
-    server = replace(reading.server, outputs=replace(reading.server.outputs, omit=()))
+    server = replace(reading.server, outputs=replace(reading.server.outputs, include=("plugins",), omit=()))
     return with_keys(server, distribution="notes", registry_name="io.github.user/notes")
 
 
@@ -111,7 +111,9 @@ def test_a_plugin_without_its_commands_has_them_as_prompts(omit: tuple[str, ...]
     reading = read(Project(manifest.parent, manifest), diagnostics=Diagnostics())
     assert reading is not None
 
-    documents = plugins(replace(reading.server, outputs=replace(reading.server.outputs, omit=omit)))
+    documents = plugins(
+        replace(reading.server, outputs=replace(reading.server.outputs, include=("plugins",), omit=omit))
+    )
 
     assert documents["plugins/claude-code/.mcp.json"]["mcpServers"]["notes"]["args"] == args
 
@@ -145,7 +147,9 @@ def test_omitted_files_are_removed_and_come_back_without_the_entry(
 ) -> None:
     manifest = project.manifest.read_text(encoding="utf-8")
     assert not (project.generated / "plugins").exists()
-    more = manifest.replace('    "plugins",\n', '    "skills",\n    "docs/tools/",\n')
+    assert not (project.generated / "skills").exists()
+    outputs = 'include = ["plugins"]\nomit = ["docs/tools/"]\n'
+    more = manifest.replace("include = []\n", outputs)
     assert more != manifest
     project.manifest.write_text(more, encoding="utf-8")
 
@@ -158,4 +162,5 @@ def test_omitted_files_are_removed_and_come_back_without_the_entry(
 
     project.manifest.write_text(manifest, encoding="utf-8")
     assert run("generate").exit_code == 0
-    assert (project.generated / "skills/notes/SKILL.md").is_file()
+    assert (project.generated / "docs/tools/text.md").is_file()
+    assert not (project.generated / "plugins").exists()

@@ -171,6 +171,30 @@ def test_a_default_that_can_be_passed_is_taken(param: str) -> None:
     assert found(f"{HEAD}{CLI}{TOOL}{READ}params.value = {param}\n")[1] == []
 
 
+EXAMPLES: dict[str, tuple[str, str, str]] = {
+    "a text that looks like an option": ("a = '-3'", "string", "`a` starts with `-`, so git could parse it"),
+    "an item": ("a = ['x', '--y']", "string[]", "`a[1]` starts with `-`, so git could parse it"),
+    "lines": ("a = 'x\\ny'", "string", "`a` must be one line; it has a line break at character 2"),
+    "a negative number": ("a = -3", "integer", ""),
+    "a negative fraction": ("a = -2.5", "number", ""),
+    "negative items": ("a = [-3, 4]", "integer[]", ""),
+    "minus": ("a = '-'", "string", ""),
+}
+
+
+@pytest.mark.parametrize(("argument", "kind", "reason"), EXAMPLES.values(), ids=EXAMPLES)
+def test_an_example_has_a_command_line(argument: str, kind: str, reason: str) -> None:
+    param = f'params.a = {{ type = "{kind}", positional = true }}\n'
+    example = f'[[tools.git_log.examples]]\ndescription = "One"\narguments.{argument}\n'.replace("'", '"')
+    messages = found(HEAD + CLI + TOOL + READ + param + example)[1]
+
+    if reason:
+        (message,) = messages
+        assert message.startswith(f"TM327 this example is always rejected: {reason}")
+    else:
+        assert not messages
+
+
 def test_a_default_may_look_like_an_option_behind_two_dashes() -> None:
     param = 'params.value = { type = "string", positional = true, default = "-x" }\n'
 

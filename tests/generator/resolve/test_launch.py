@@ -27,6 +27,7 @@ from toolmason.render.renderer import render
 MANIFEST = """
 edition = 1
 server = { name = "repo", package = "repo_server" }
+outputs.include = ["clients"]
 categories.code.summary = "Code and history of a repository"
 clis.git = { command = ["git"], category = "code", pass_env = ["GH_TOKEN", "EDITOR"], timeout = 40 }
 
@@ -104,7 +105,7 @@ def test_a_change_of_pyproject_shows_in_check(project: Project, run: Callable[..
     checked = run("check")
 
     assert checked.exit_code == 3
-    assert "clients/claude-code/.mcp.json" in checked.output
+    assert "notes_server/install.json" in checked.output
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_run_hands_on_the_flags_of_the_server(bare: Project) -> None:
 
 
 def test_run_without_generated_files_suggests_generate(bare: Project) -> None:
-    ended = served(bare.root, "run", "manifest/repo.toml")
+    ended = served(bare.root, "run")
 
     assert ended.returncode == 2
     assert "no generated/repo_server/__main__.py" in ended.stderr
@@ -266,7 +267,7 @@ def test_run_without_generated_files_suggests_generate(bare: Project) -> None:
 def test_run_refuses_a_manifest_that_names_no_package(bare: Project, text: str) -> None:
     bare.manifest.write_text(text, encoding="utf-8")
 
-    ended = served(bare.root, "run", "manifest/repo.toml")
+    ended = served(bare.root, "run")
 
     assert ended.returncode == 2
     assert "see toolmason check" in ended.stderr

@@ -192,7 +192,7 @@ def test_on_a_terminal_it_asks_for_further_files_and_repeats_a_question_with_an_
     assert (tmp_path / "notes" / ".github" / "workflows" / "ci.yml").is_file()
     manifest = tomllib.loads((tmp_path / "notes" / "manifest" / "notes.toml").read_text(encoding="utf-8"))
     assert manifest["server"]["registry_name"] == "io.github.ada/notes"
-    assert "plugins/docker" in manifest["outputs"]["omit"]
+    assert manifest["outputs"]["include"] == ["plugins/mcp-registry"]
 
 
 def test_enter_adds_nothing(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ PROBLEMS: dict[str, tuple[tuple[str, ...], dict[str, str], str, str]] = {
     "an unknown backend": (
         ("gemini",),
         {"WORKBENCH_BACKEND": "agy"},
-        "GEMINI_CLI_NOT_FOUND",
+        "GEMINI_CLI_ERROR",
         "WORKBENCH_BACKEND is 'agy': set it to gemini or auto",
     ),
     "no account": (("gemini",), {"GOOGLE_API_KEY": SECRET}, "AUTH_MISSING", "`gemini` is not authenticated"),

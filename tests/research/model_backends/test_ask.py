@@ -134,7 +134,7 @@ def test_a_question_goes_to_the_next_model_at_once_or_to_the_same_after_a_wait(
         (Asked(), [AttemptError("odd", exit_code=1)], "GEMINI_CLI_ERROR", 1, "non_retryable"),
         (Asked(), [AttemptError("", exit_code=-9)], "GEMINI_CLI_ERROR", 1, "non_retryable"),
         (Asked(), [ToolError("it is gone", code="NOT_INSTALLED")], "GEMINI_CLI_NOT_FOUND", 1, "non_retryable"),
-        (Asked(), [ToolError("it is gone", code="NOT_EXECUTABLE")], "GEMINI_CLI_NOT_FOUND", 1, "non_retryable"),
+        (Asked(), [ToolError("it is gone", code="NOT_EXECUTABLE")], "GEMINI_CLI_ERROR", 1, "non_retryable"),
         (Asked(), [ToolError("too long: timeout", code="INVALID_ARGUMENT")], "INVALID_ARGUMENT", 1, "non_retryable"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 from fake_cli import GEMINI_HELP, Fake, pause
 from toolmason_runtime import ToolError
 
-from workbench_research.model_backends import detect
+from workbench_research.model_backends import detect, stored_programs
 from workbench_research.model_backends.adapter import Program
 from workbench_research.model_backends.detect import (
     clear_cache,
@@ -21,6 +21,7 @@ from workbench_research.model_backends.detect import (
     parse_version,
 )
 from workbench_research.model_backends.selection import without_project_paths
+from workbench_research.model_backends.stored_programs import store_program
 
 MakeFake = Callable[..., Fake]
 
@@ -41,10 +42,12 @@ def found(environ: dict[str, str]) -> Program:
     return asyncio.run(find_program(environ))
 
 
-def refused(environ: dict[str, str]) -> ToolError:
+def refused(environ: dict[str, str], reason: str = "") -> ToolError:
+    """Give the refusal of a program that exists, for a reason, or of one that does not exist."""
     with pytest.raises(ToolError) as raised:
         asyncio.run(find_program(environ))
-    assert raised.value.code == "GEMINI_CLI_NOT_FOUND"
+    assert raised.value.code == ("GEMINI_CLI_ERROR" if reason else "GEMINI_CLI_NOT_FOUND")
+    assert raised.value.details.get("reason", "") == reason
     return raised.value
 
 
@@ -183,8 +186,8 @@ def test_a_program_that_only_has_the_name_is_refused(fake: MakeFake) -> None:
     other = fake("gemini", help="Usage: gemini [stars]\n\nShows the constellation. --model --output-format stream-json")
     namesake = fake("gemini", help="Find twins.")
 
-    assert "lacks" in refused(around(other)).message
-    error = refused(around(namesake))
+    assert "lacks" in refused(around(other), "UNUSABLE").message
+    error = refused(around(namesake), "UNUSABLE")
     assert "it is not the Gemini CLI" in error.message
     assert str(namesake.path) in error.message
 
@@ -192,7 +195,7 @@ def test_a_program_that_only_has_the_name_is_refused(fake: MakeFake) -> None:
 def test_an_old_gemini_that_cannot_be_held_to_reading_is_refused(fake: MakeFake) -> None:
     help_text = "\n".join(line for line in GEMINI_HELP.splitlines() if "--admin-policy" not in line)
 
-    message = refused(around(fake("gemini", version="0.20.0", help=help_text))).message
+    message = refused(around(fake("gemini", version="0.20.0", help=help_text)), "UNUSABLE").message
     assert "version 0.20.0 lacks admin-policy" in message
     assert "npm install -g @google/gemini-cli" in message
 
@@ -211,7 +214,7 @@ def test_a_variable_names_another_executable(fake: MakeFake, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["agy", "Claude"])
 def test_an_unknown_backend_is_refused_with_the_valid_ones(fake: MakeFake, name: str) -> None:
-    message = refused(around(fake("gemini"), WORKBENCH_BACKEND=name)).message
+    message = refused(around(fake("gemini"), WORKBENCH_BACKEND=name), "SETTING").message
 
     assert f"WORKBENCH_BACKEND is '{name}': set it to gemini or auto" in message
 
@@ -246,11 +249,47 @@ def test_a_program_that_does_not_answer_is_given_up_and_asked_again_later(
     fake: MakeFake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cli = fake("gemini", probe=[pause(60)])
-    monkeypatch.setattr(detect, "PROBE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(detect, "PROBE_TIMEOUTS_S", (0.2, 0.3))
 
-    assert "did not finish within" in refused(around(cli)).message
-    refused(around(cli))
-    assert cli.probes == 4
+    error = refused(around(cli), "TIMEOUT")
+    assert "installed but slow to start" in error.message
+    assert "did not finish within" in error.message
+    assert "npm install" not in error.message + str(error.details)
+    assert "in 2 attempts" in error.message
+    refused(around(cli), "TIMEOUT")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script counts its runs")
+def test_a_program_that_is_slow_once_is_found_by_the_second_attempt(
+    fake: MakeFake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = fake("gemini")
+    started = tmp_path / "started"
+    script = cli.path.read_text(encoding="utf-8")
+    slow = f'case "$1" in --version) mkdir "{started}" 2>/dev/null && sleep 60;; esac; exec '
+    cli.path.write_text(script.replace("exec ", slow, 1), encoding="utf-8")
+    monkeypatch.setattr(detect, "PROBE_TIMEOUTS_S", (0.5, 20.0))
+
+    assert found(around(cli)).path == str(cli.path)
+
+
+def test_a_slow_program_is_used_with_its_last_success_unless_it_changed(
+    fake: MakeFake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = fake("gemini", probe=[pause(60)])
+    environ = around(cli, HOME=str(tmp_path / "home"), LOCALAPPDATA=str(tmp_path / "home"))
+    key = detect._key(str(cli.path))
+    assert key is not None
+    stored = Program(path=str(cli.path), name="gemini", version="0.61.0", features=parse_features(GEMINI_HELP))
+    store_program(stored, key, environ)
+    monkeypatch.setattr(detect, "PROBE_TIMEOUTS_S", (0.2, 0.3))
+    monkeypatch.setattr(stored_programs, "TTL_S", 0.0)
+
+    assert found(environ).version == "0.61.0"
+    with pytest.raises(ToolError, match="slow to start"):
+        asyncio.run(find_program(environ, use_stored=False))
+    cli.path.write_text(cli.path.read_text(encoding="utf-8") + "\n# another version\n", encoding="utf-8")
+    refused(environ, "TIMEOUT")
 
 
 def test_a_program_that_cannot_run_is_reported_with_its_output(fake: MakeFake, tmp_path: Path) -> None:
@@ -258,12 +297,12 @@ def test_a_program_that_cannot_run_is_reported_with_its_output(fake: MakeFake, t
     cli.path.write_text(
         "#!/bin/sh\necho 'node: AIzaSyD-0123456789abcdefghijklmnopqrstu' >&2\nexit 3\n", encoding="utf-8"
     )
-    message = refused(around(cli)).message
+    message = refused(around(cli), "UNUSABLE").message
 
     assert "failed with exit code 3: node: [redacted]" in message
     if sys.platform != "win32":
         cli.path.write_text(f"#!{tmp_path}/nonesuch\n", encoding="utf-8")
-        assert "interpreter" in refused(around(cli)).message
+        assert "interpreter" in refused(around(cli), "UNUSABLE").message
 
 
 def test_it_is_asked_outside_of_the_project_and_with_little_environment(

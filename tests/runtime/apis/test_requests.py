@@ -29,6 +29,44 @@ def placed(name: str, place: Place, **options: Any) -> Placement:
     return Placement(**{"name": name, "place": place, "key": name, **options})
 
 
+UPLOADS: dict[str, tuple[str, bytes, bytes]] = {
+    "a text": ("a;b\n", b"application/octet-stream", b"a;b\n"),
+    "an image": ("data:image/png;base64,iVBORwD/", b"image/png", b"\x89PNG\x00\xff"),
+    "without a type": ("data:;base64,AP8=", b"application/octet-stream", b"\x00\xff"),
+    "with a parameter": ("data:text/plain;charset=utf-16;base64,//4=", b"text/plain", b"\xff\xfe"),
+    "an archive": ("data:application/vnd.x+zip;base64,UEsD", b"application/vnd.x+zip", b"PK\x03"),
+    "empty": ("data:a/b;base64,", b"a/b", b""),
+    "a URI that is not in base64": ("data:text/plain,a", b"application/octet-stream", b"data:text/plain,a"),
+    "a text with a URI": ("see data:a/b;base64,AA==", b"application/octet-stream", b"see data:a/b;base64,AA=="),
+    "a type over two lines": (
+        "data:a/b\r\nX: y;base64,AA==",
+        b"application/octet-stream",
+        b"data:a/b\r\nX: y;base64,AA==",
+    ),
+}
+
+
+@pytest.mark.parametrize(("sent", "media", "content"), UPLOADS.values(), ids=UPLOADS)
+def test_a_file_of_a_form_is_a_text_or_a_data_uri(sent: str, media: bytes, content: bytes) -> None:
+    upload = tool("/x", placed("f", Place.BODY, format="binary"), method="POST", body="multipart")
+    body = build_request(upload, {"f": sent}, BASE).content or b""
+
+    assert b"\r\nContent-Type: " + media + b"\r\n\r\n" + content + b"\r\n--" in body
+
+
+def test_a_data_uri_with_broken_base64_is_refused() -> None:
+    upload = tool("/x", placed("f", Place.BODY, format="binary"), method="POST", body="multipart")
+
+    with pytest.raises(ToolError, match="`f` must be base64"):
+        build_request(upload, {"f": "data:a/b;base64,AAA"}, BASE)
+
+
+def test_a_data_uri_of_a_field_that_is_no_file_stays_text() -> None:
+    upload = tool("/x", placed("f", Place.BODY), method="POST", body="multipart")
+
+    assert b"data:a/b;base64,AA==" in (build_request(upload, {"f": "data:a/b;base64,AA=="}, BASE).content or b"")
+
+
 @given(TEXTS.filter(bool), TEXTS)
 def test_a_path_value_is_one_segment_and_a_query_value_one_pair(segment: str, value: str) -> None:
     request_tool = tool("/a/{p}/b?fixed=1", placed("p", Place.PATH), placed("q", Place.QUERY))

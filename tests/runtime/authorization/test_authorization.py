@@ -67,6 +67,19 @@ def test_the_metadata_of_the_server_names_its_authorization_server(notes: Notes)
     assert f'resource_metadata="{notes.origin}/.well-known/oauth-protected-resource/mcp"' in challenge
 
 
+@pytest.mark.parametrize("path", ["", "/", "/mcp/", "/other", "/mcp/other", "/mcpx"])
+def test_other_uris_of_metadata_do_not_exist(notes: Notes, path: str) -> None:
+    answer = httpx2.get(f"{notes.origin}/.well-known/oauth-protected-resource{path}")
+
+    assert answer.status_code == 404
+    assert "www-authenticate" not in answer.headers
+    assert answer.text == "The metadata is at /.well-known/oauth-protected-resource/mcp.\n"
+
+
+def test_a_path_that_only_begins_like_metadata_is_a_route(notes: Notes) -> None:
+    assert httpx2.get(f"{notes.origin}/.well-known/oauth-protected-resource-else").text == "page"
+
+
 def test_routes_get_the_principal_and_a_public_route_cannot_replace_mcp_or_metadata(notes: Notes) -> None:
     headers = {"authorization": f"Bearer {notes.issuer.token()}"}
     metadata = ".well-known/oauth-protected-resource/mcp"

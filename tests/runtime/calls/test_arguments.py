@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import Any, Literal
 
@@ -48,6 +49,58 @@ def problem(**arguments: Any) -> str:
 )
 def test_plain_meaning_is_taken(arguments: dict[str, Any], name: str, value: Any) -> None:
     assert getattr(read(**arguments).value, name) == value
+
+
+BEYOND = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "note"),
+    [
+        (BEYOND, "Argument 'ratio' is a floating-point number: 9007199254740993 was rounded to 9007199254740992"),
+        (-BEYOND, "Argument 'ratio' is a floating-point number: -9007199254740993 was rounded to -9007199254740992"),
+        (str(BEYOND), "Argument 'ratio' is a floating-point number: 9007199254740993 was rounded to 9007199254740992"),
+        (2**53, ""),
+        (2**60, ""),
+        (1e300, ""),
+        (0.1, ""),
+        (7, ""),
+    ],
+)
+def test_an_integer_that_a_float_cannot_have_is_noted(sent: Any, note: str) -> None:
+    assert list(read(ratio=sent).notes) == ([note] if note else [])
+
+
+class Inner(BaseModel):
+    """A value inside another one."""
+
+    amount: float
+
+
+class Amounts(BaseModel):
+    """Numbers, wherever they stand."""
+
+    amount: float
+    amounts: list[float] = []
+    by_name: dict[str, float] = {}
+    inner: Inner | None = None
+    inners: list[Inner] = []
+
+
+def test_an_api_gets_the_digits_that_were_sent() -> None:
+    entry: Any = deepcopy(CATALOGUE["tools"]["count_words"]) | {"api": "shop", "examples": []}
+    entry["tool"] = entry["tool"] | {"inputSchema": Amounts.model_json_schema()}
+    sent = {
+        "amount": BEYOND,
+        "amounts": [BEYOND, 0.5],
+        "by_name": {"a": BEYOND},
+        "inner": {"amount": BEYOND},
+        "inners": [{"amount": BEYOND}],
+    }
+    validated = ArgumentValidator(entry, Amounts).validate(sent)
+
+    assert json.dumps(validated.value) == json.dumps(sent)
+    assert validated.notes == ()
 
 
 class Choices(BaseModel):

@@ -133,6 +133,26 @@ GLOBAL = program(flag("host", default_env="APP_HOST"), switch("quiet"), ends_opt
             tool(positional("a"), switch("loud", "loud")), {"a": "x", "loud": True}, "app|sub|x|loud", id="a bare word"
         ),
         pytest.param(tool(positional("a"), of=ENDING), {"a": -3}, "app|sub|--|-3", id="a negative positional"),
+        pytest.param(
+            tool(positional("a"), positional("sign"), positional("b")),
+            {"a": -3, "sign": "+", "b": 4},
+            "app|sub|-3|+|4",
+            id="a negative operand",
+        ),
+        pytest.param(tool(positional("a")), {"a": [-1, -2.5, 0]}, "app|sub|-1|-2.5|0", id="negative numbers in a list"),
+        pytest.param(tool(positional("a"), flag("n")), {"a": -7, "n": 1}, "app|sub|-7|--n|1", id="before a flag"),
+        pytest.param(
+            tool(positional("a"), argv=("run", "--", "expr")),
+            {"a": -1e-7},
+            "app|run|--|expr|-0.0000001",
+            id="to another program",
+        ),
+        pytest.param(
+            tool(positional("a"), positional("b"), of=ENDING),
+            {"a": -3, "b": "-R"},
+            "app|sub|--|-3|-R",
+            id="number, option",
+        ),
         pytest.param(tool(positional("a"), of=ENDING), {"a": "x-y"}, "app|sub|x-y", id="a dash inside is nothing"),
         pytest.param(
             tool(positional("a"), switch("v"), argv=("log", "--")),
@@ -200,7 +220,10 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
         pytest.param(tool(positional("path")), {"path": "--"}, "could parse it as an option", id="two dashes"),
         pytest.param(tool(positional("path")), {"path": ["a", "-b"]}, "could parse it as an option", id="in a list"),
         pytest.param(tool(positional("path", default="-b")), {}, "could parse it as an option", id="a default"),
-        pytest.param(tool(positional("path")), {"path": -1}, "could parse it as an option", id="a negative number"),
+        pytest.param(tool(positional("path")), {"path": "-1"}, "could parse it as an option", id="a number as text"),
+        pytest.param(
+            tool(positional("path")), {"path": [-1, "-R"]}, "could parse it as an option", id="after a number"
+        ),
         pytest.param(
             tool(positional("path"), argv=("exec", "--", "ls"), of=ENDING),
             {"path": "-R"},
@@ -576,7 +599,7 @@ def test_no_value_ever_becomes_an_option(which: CommandTool, arguments: dict[str
             return
         else:
             is_joined = any(each.flag.endswith("=") and element.startswith(each.flag) for each in every)
-            assert is_joined or element == "-" or not element.startswith("-")
+            assert is_joined or element == "-" or not element.startswith("-") or is_typed_number(element, arguments)
 
 
 def is_typed_number(text: str, arguments: dict[str, Any]) -> bool:

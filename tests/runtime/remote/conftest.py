@@ -127,10 +127,16 @@ def _children(server: int) -> Iterator[tuple[int, float]]:
         if path.name.isdecimal():
             with suppress(OSError):
                 command = (path / "cmdline").read_bytes()
-                parent = (path / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+                is_child = b"worker_main.py" in command or b"select_main.py" in command
                 # Tests run side by side: the children of other servers do not count.
-                if int(parent) == server and (b"worker_main.py" in command or b"select_main.py" in command):
+                if is_child and server in _ancestors(int(path.name)):
                     yield int(path.name), _peak_mb(int(path.name))
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    while pid > 1:
+        pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        yield pid
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ MESSAGES: Final = {
     "any": "values of several types, imported with one of them",
     "union": "unions of objects, imported as one object with the fields of all",
     "choice": "rules about combinations of fields, not checked before the request",
+    "required": "fields that an optional body needs if it is sent, not checked before the request",
+    "binary": "files that are sent as text",
     "recursive": "recursive types, imported as `object` where they repeat",
     "large": "large types, imported as `object`",
     "open": "objects with further members, which cannot be sent",

@@ -27,6 +27,9 @@ _IGNORED_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
 _FORMS: Final = {"application/x-www-form-urlencoded": "form", "multipart/form-data": "multipart"}
 
 
+_FILE: Final = "The text of the file, or a data URI such as `data:image/png;base64,...` for other content."
+_NEEDED: Final = "Required if another member of the body is set."
+
 INEXACT: Final = ("any", "recursive")
 """Kinds of losses that an `input_schema` avoids."""
 
@@ -282,6 +285,9 @@ class ToolBuilder:
                 entry.pop("nullable", None)
                 self._encode(key, member, entry, table(encoding.get(key)))
             name = self._add(key, "body", key, entry, is_required and key in shape.required)
+            if key in shape.required and not is_required:
+                self._lose("required", f"body.{key}")
+                self._optional[name]["description"] = f"{entry.get('description', '').rstrip()}\n{_NEEDED}".lstrip()
             self._schemas[name] = schema_
 
     def _members(self, shape: Shape) -> dict[str, tuple[Any, Shape]]:
@@ -297,7 +303,10 @@ class ToolBuilder:
         }
 
     def _encode(self, key: str, member: Shape, entry: Value, encoding: Mapping[str, Any]) -> None:
-        """Add the style of a member of a form."""
+        """Add the style of a member of a form, or the format of a file."""
+        if self._body == "multipart":
+            self._encode_file(key, member, entry)
+            return
         if self._body != "form" or member.type not in ("array", "object"):
             return
         is_plain = entry["type"] in ("string[]", "integer[]", "number[]", "boolean[]")
@@ -305,6 +314,21 @@ class ToolBuilder:
             entry["style"] = "deepObject"
             if encoding.get("style") != "deepObject":
                 self._lose("encoding", f"body.{key}")
+
+    def _encode_file(self, key: str, member: Shape, entry: Value) -> None:
+        is_list = member.type == "array"
+        schema = table(
+            self.types.shapes.reduce(member.data.get("items", {}), self._lose, key).data if is_list else member.data
+        )
+        media = text(schema.get("contentMediaType"))
+        is_unencoded = bool(media) and not media.startswith("text/") and not schema.get("contentEncoding")
+        if not (schema.get("format") == "binary" or is_unencoded):
+            return
+        if entry["type"] != "string":
+            self._lose("binary", f"body.{key}")
+            return
+        entry["format"] = "binary"
+        entry["description"] = f"{entry.get('description', '').rstrip()}\n{_FILE}".lstrip()
 
     def _add_whole_body(self, schema: Any, shape: Shape, *, is_required: bool) -> None:
         value = self.types.value(shape, self._lose, "body", name=f"{self.name}_body")

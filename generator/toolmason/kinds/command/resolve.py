@@ -18,7 +18,7 @@ from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason.kinds.command.implementation import Cli, CommandImplementation
 from toolmason.kinds.command.risk import base_risk, check_risk, format_risk, possible_risks, risk_by_value
 from toolmason.kinds.command.tables import CliParamTable, CliTable, CommandKeys, CommandTables
-from toolmason.kinds.command.values import check_values
+from toolmason.kinds.command.values import check_examples, check_values
 from toolmason.manifest.tables import ParamTable, ToolTable, ValueTable
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints, hints_of
@@ -118,6 +118,7 @@ def command_line(
     )
     check_risk(context, table, tool, params)
     check_values(context, tool, params)
+    check_examples(context, tool, table.examples)
     return CommandImplementation(
         hints=_hints(clis[own.cli], table, tool, params),
         modules=_guard_modules(context),

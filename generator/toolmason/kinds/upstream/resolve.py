@@ -15,6 +15,7 @@ from toolmason.kinds.kind import KindTool
 from toolmason.kinds.upstream.implementation import UpstreamImplementation, UpstreamServer
 from toolmason.kinds.upstream.tables import UpstreamKeys, UpstreamTable, UpstreamTables
 from toolmason.manifest.tables import ToolTable
+from toolmason.model import implementation
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.model.types import JsonSchema
@@ -144,21 +145,14 @@ def _binding(context: ResolveContext, name: str, table: ToolTable) -> UpstreamIm
         hints=hints,
         tool=tool,
         upstream_constant=group_constant_name(own.upstream, "UPSTREAM"),
-        has_contradicting_hints=table.hints is not None and table.hints.read_only and table.hints.destructive,
+        has_contradicting_hints=bool(table.hints and table.hints.read_only and table.hints.destructive),
     )
 
 
 def hints_of(table: ToolTable) -> Hints:
     """Return the hints of an upstream's tool: the worst case without `hints`, the worse of contradicting ones."""
-    hints = table.hints
-    if hints is None:
-        return Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
-    return Hints(
-        read_only=hints.read_only and not hints.destructive,
-        destructive=hints.destructive,
-        idempotent=hints.idempotent,
-        open_world=hints.open_world,
-    )
+    hints = implementation.hints_of(table)
+    return replace(hints, read_only=hints.read_only and not hints.destructive)
 
 
 def _risk(hints: Hints) -> Risk:

@@ -17,6 +17,7 @@ from toolmason_runtime.shared.toml.problems import either, quoted
 
 from toolmason.importers.command_line.climax.mapping_reader import Fields
 from toolmason.importers.command_line.climax.params import Global, Params, global_params, tool_params
+from toolmason.importers.command_line.climax.value_risk import format_by_value, risk_by_value
 from toolmason.importers.command_line.climax.yaml_nodes import read_yaml
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
@@ -259,18 +260,12 @@ def _tool(cli: _Cli, fields: Fields, name: str, *, params: Params, unstated_risk
     if not description:
         fields.note("it has no description: write one")
         description = f"Run {' '.join([*cli.table['command'], *argv])}"
-    if len(description) > MAX_DESCRIPTION_LENGTH:
-        fields.note(f"the description is shortened to {MAX_DESCRIPTION_LENGTH:,} characters", "description")
-        description = cut(description, MAX_DESCRIPTION_LENGTH)
-    table: dict[str, Any] = {"summary": _shortened(fields, description, "description") or name}
-    if table["summary"] != strip_full_stop(description):
-        table["description"] = description
-    table |= {"cli": cli.name}
+    table: dict[str, Any] = {**texts(fields, description, name), "cli": cli.name}
     if argv:
         table["argv"] = argv
     if argv[-1:] == ["--"]:
         fields.note("its options now precede the `--`; CLImax passes them after it, as arguments", "command")
-    table["risk"] = _risk(fields, unstated_risk)
+    table["risk"] = _risk(fields, unstated_risk, params)
     if confirm := _confirm(fields, params):
         table["confirm"] = confirm
     timeout = fields.number("timeout")
@@ -284,14 +279,32 @@ def _tool(cli: _Cli, fields: Fields, name: str, *, params: Params, unstated_risk
     return table
 
 
-def _risk(fields: Fields, unstated: str) -> str:
+def texts(fields: Fields, description: str, name: str) -> dict[str, Any]:
+    """Return the summary and the description of a tool; a description that the summary repeats is left out."""
+    if len(description) > MAX_DESCRIPTION_LENGTH:
+        fields.note(f"the description is shortened to {MAX_DESCRIPTION_LENGTH:,} characters", "description")
+        description = cut(description, MAX_DESCRIPTION_LENGTH)
+    summary = _shortened(fields, description, "description") or name
+    return {"summary": summary} | ({} if summary == strip_full_stop(description) else {"description": description})
+
+
+def _risk(fields: Fields, unstated: str, params: Params) -> str | dict[str, dict[str, str]]:
+    """Return the stated risk, or `unstated`, which choices such as DELETE raise. For a stated risk, they are noted."""
     node = fields.get("risk") if fields.has("risk") else None
     if node is None:
+        by_value = risk_by_value(params.tables, unstated if unstated in RISKS else "read")
         if unstated == DEFAULT_UNSTATED_RISK:
             fields.note("no `risk`: set to `destructive` (CLImax assumes `read`); set the correct value")
-        return unstated
+            if proposal := risk_by_value(params.tables, "read"):
+                fields.note(f"its risk may depend on a value: {format_by_value(proposal)}")
+            return unstated
+        if by_value:
+            fields.note(f"no `risk`, and some values change or delete: set to {format_by_value(by_value)}; review it")
+        return by_value or unstated
     is_text = not isinstance(node.value, dict | tuple)
     if is_text and node.text in RISKS:
+        if node.text != "destructive" and (by_value := risk_by_value(params.tables, node.text)):
+            fields.note(f"`{node.text}` is the risk of all values: consider {format_by_value(by_value)}", "risk")
         return node.text
     problem = f"{quoted(node.text)} is not a valid `risk`" if is_text else "`risk` is not a text"
     fields.note(f"{problem}: set to `destructive`; use {either(RISKS)}", "risk")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from toolmason_runtime.shared.toml.problems import quoted
 from toolmason_runtime.toolkit import Approval, DefaultAccess, ExecutorName, HeadlessMode, Pattern, PatternError
 
-from toolmason.importers.command_line.climax import Imported
+from toolmason.importers.command_line.climax import Imported, texts
 from toolmason.importers.command_line.climax.mapping_reader import Fields
 from toolmason.importers.command_line.climax.yaml_nodes import read_yaml
 from toolmason.importers.notes import ImporterError, Notes
@@ -47,6 +47,29 @@ def import_policy(path: Path, imported: Imported, notes: Notes) -> dict[str, Any
     if tools := _tools(fields, default, approved, imported):
         policy["tools"] = tools
     return policy
+
+
+def replace_descriptions(path: Path, imported: Imported, notes: Notes) -> None:
+    """Replace the texts of the tools in `imported` by the descriptions of a policy, as CLImax does.
+
+    Raises:
+        ImporterError: the policy cannot be read.
+    """
+    # `import_policy` notes the problems of the file.
+    root = read_yaml(path, Notes())
+    if not isinstance(root.value, dict):
+        return
+    rules = Fields(node=root, path=path.as_posix(), notes=Notes(), about="policy").inner("tools", "policy.tools")
+    for original, node in rules.node.value.items() if rules else ():
+        name = imported.tool(original)
+        if not name or not isinstance(node.value, dict):
+            continue
+        fields = Fields(node=node, path=path.as_posix(), notes=notes, about=f"policy.tools.{original}")
+        if fields.has("description") and (description := fields.text("description").strip()):
+            table = imported.data["tools"][name]
+            others = {key: value for key, value in table.items() if key not in {"summary", "description"}}
+            table.clear()
+            table.update({**texts(fields, description, original), **others})
 
 
 def _required_approvals(approval: Fields) -> dict[str, bool]:
@@ -108,8 +131,6 @@ def _tools(fields: Fields, default: str, approved: Mapping[str, bool], imported:
 
 def _tool(fields: Fields, original: str, imported: Imported) -> dict[str, Any]:
     fields.report_unknown(("description", "args", "require_approval"))
-    if fields.has("description"):
-        fields.note("a policy has no descriptions: move `description` to the manifest", "description")
     rule: dict[str, Any] = {}
     if fields.has("require_approval"):
         rule["require_approval"] = _requires_approval(fields, "require_approval")
