@@ -80,6 +80,8 @@ class ProposeAndReviewParams(Model):
     """SINGLE: how many times match_text occurs, 1 if left out. 0 only with edits"""
     bypass_match_text_limit: bool = False
     """Allow a match_text of more than 2,000 characters; better use several short ones in edits"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk` or `windows-1252`, where an error says that it is not certain"""
     session_path: str | None = None
     """Only after a REVIEW: its session_path, to change the text that the user saw or edited"""
 
@@ -116,6 +118,8 @@ class WriteFileParams(Model):
     """Path of the file"""
     content: str
     """The whole new content"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk`; detected if left out, UTF-8 in a new file"""
 
 
 class AppendTextParams(Model):
@@ -125,6 +129,8 @@ class AppendTextParams(Model):
     """Path of the file"""
     content: Annotated[str, Field(min_length=1)]
     """The text to add"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk`; detected if left out"""
 
 
 class MoveFileParams(Model):
@@ -136,4 +142,4 @@ class MoveFileParams(Model):
     """Its new path, with its name"""
 
 
-# toolmason: sha256 63247fce132e38f1abc5d43efc18a65d
+# toolmason: sha256 4e264bbf55145b5b2121209425f5d252

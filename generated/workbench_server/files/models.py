@@ -33,6 +33,8 @@ class FileReadRequest(Model):
     """Last line to read, itself included"""
     read_to_next_pattern: Annotated[str | None, Field(max_length=1000, min_length=1)] = None
     """Read from start_line until just before the next line that matches this regular expression (Python syntax), such as `^## `"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk` or `windows-1252`, where the first line of the answer says that it is not certain"""
 
 
 class DirectoryEntry(Model):
@@ -171,4 +173,4 @@ class DirectoryListing(Model):
     """Bytes in all its files, not counting directories below"""
 
 
-# toolmason: sha256 1782f23f627c31f8fec26762137ab2cc
+# toolmason: sha256 141d8db87ef7dc375dbc29d65e8b1378

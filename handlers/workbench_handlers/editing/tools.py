@@ -37,6 +37,7 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
         edits=edits,
         expected_replacements=params.expected_replacements,
         bypass_match_text_limit=params.bypass_match_text_limit,
+        encoding=(params.encoding or "").strip(),
     )
     state, roots = await _reviews(call)
     store, settings = state.store, call.state(ProgramSettings)
@@ -106,7 +107,7 @@ async def _deliver(state: EditingState, review: Review) -> ReviewResult:
 
 
 def _diff(store: ReviewStore, review: Review) -> str:
-    return unified_diff(store.original(review), store.proposed(review), review.shown)
+    return unified_diff(store.original(review), store.proposed(review), review.shown, codec=review.encoding)
 
 
 def _find_review(store: ReviewStore, session: str, roots: tuple[Root, ...]) -> Review:

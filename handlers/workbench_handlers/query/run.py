@@ -9,7 +9,7 @@ from typing import BinaryIO, Final, Literal
 
 from toolmason_runtime import ToolError, fitting_length, size_of, text_budget
 
-from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding
+from workbench_handlers.workspace.decode import SAMPLE_BYTES, configured_codec, sniff_encoding
 from workbench_handlers.workspace.open import open_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.worker import WorkerError, start_child
@@ -48,7 +48,7 @@ def _inspect(stream: BinaryIO, located: Located, most: int) -> tuple[str, int]:
     Raises:
         ToolError: it is binary, or larger than `most` bytes.
     """
-    encoding = sniff_encoding(stream.read(SAMPLE_BYTES))
+    encoding = sniff_encoding(stream.read(SAMPLE_BYTES), charset=lambda: configured_codec(located))
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     if encoding is None:

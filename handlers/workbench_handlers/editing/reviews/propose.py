@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 
 from toolmason_runtime import ToolCall, ToolError
@@ -19,6 +19,7 @@ from workbench_handlers.editing.reviews.store import AUTO_APPROVE, Decision, Rev
 from workbench_handlers.editing.text.apply import apply_request
 from workbench_handlers.editing.text.request import EditRequest
 from workbench_handlers.files.find import matches
+from workbench_handlers.workspace.editorconfig import charset_of
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import read_for_editing
 
@@ -64,7 +65,7 @@ def find_or_create(
                 return review
         if session:
             return _continue(store, located, request, proposer, key=key, session=session, current=current)
-        proposal = apply_request(request, current, located.shown)
+        proposal = apply_request(request, current, located.shown, charset=charset_of(located))
         expired = [review.id for review in earlier if store.status(review) == "EXPIRED"]
         return store.create(
             located,
@@ -73,6 +74,7 @@ def find_or_create(
             key=key,
             original=current,
             proposed=proposal.data,
+            encoding=proposal.codec,
             notes=(*proposal.notes, *_expiry_notes(expired)),
             client=proposer.name,
         )
@@ -131,7 +133,8 @@ def _continue(
         raise ToolError(message, code="CONFLICT")
     edited = store.edited(before)
     text = store.proposed(before) if edited is None else edited
-    proposal = apply_request(request, text, located.shown)
+    named = request if request.encoding else replace(request, encoding=before.encoding)
+    proposal = apply_request(named, text, located.shown)
     review = store.create(
         located,
         mode=request.mode,
@@ -139,6 +142,7 @@ def _continue(
         key=key,
         original=original,
         proposed=proposal.data,
+        encoding=proposal.codec,
         notes=proposal.notes,
         continues=before.id,
         client=proposer.name,

@@ -98,7 +98,9 @@ def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[s
         "its match_text matches the text of the user, not the file."
     )
     labels = ("proposed", "edited by the user")
-    return message, unified_diff(store.proposed(review), decision.edited, review.shown, labels=labels)
+    return message, unified_diff(
+        store.proposed(review), decision.edited, review.shown, labels=labels, codec=review.encoding
+    )
 
 
 def _pending_message(review: Review, *, is_open: bool) -> str:

@@ -173,7 +173,9 @@ def _committed(store: ReviewStore, review: Review, decision: Decision, sha256: s
 
 
 def _conflict(store: ReviewStore, review: Review, current: bytes | None, *, is_unknown: bool = False) -> Outcome:
-    diff = unified_diff(store.original(review), current, review.shown, labels=("proposed against", "now"))
+    diff = unified_diff(
+        store.original(review), current, review.shown, labels=("proposed against", "now"), codec=review.encoding
+    )
     message = f"{quoted(review)} changed after it was read for this proposal, so nothing was written"
     if is_unknown:
         message = f"The write of {quoted(review)} was interrupted; it may have been written, and it was changed since"

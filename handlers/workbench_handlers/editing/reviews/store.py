@@ -78,6 +78,8 @@ class Review:
     """Name of the client."""
     audit: str = ""
     """Path of the audit log of the server that proposed it; empty without one."""
+    encoding: str = ""
+    """The codec of the file's text; empty to detect it."""
 
     @property
     def located(self) -> Located:
@@ -142,6 +144,7 @@ class ReviewStore:
         key: str,
         original: bytes | None,
         proposed: bytes,
+        encoding: str = "",
         notes: tuple[str, ...] = (),
         continues: str | None = None,
         client: str = "",
@@ -170,6 +173,7 @@ class ReviewStore:
             continues=continues,
             client=client,
             audit=log_path(),
+            encoding=encoding,
         )
         files = {"review.json": _as_json(asdict(review)), "proposed": proposed}
         if original is not None:

@@ -159,7 +159,9 @@ def _undo(options: argparse.Namespace, terminal: Terminal, store: ReviewStore) -
     if not options.yes:
         if not terminal.is_interactive:
             return _fail("there is no terminal to confirm it; add --yes", USAGE)
-        show_diff(terminal, unified_diff(_written(store, review), store.original(review), review.shown))
+        show_diff(
+            terminal, unified_diff(_written(store, review), store.original(review), review.shown, codec=review.encoding)
+        )
         answer = terminal.ask(f"Restore {reveal(review.path, keep='')}? [y/N] ")
         if (answer or "").lower() not in {"y", "yes"}:
             terminal.line("Nothing was changed.")

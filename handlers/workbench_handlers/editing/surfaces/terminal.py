@@ -76,7 +76,9 @@ def show_review(terminal: Terminal, store: ReviewStore, review: Review) -> None:
     for label, text in facts(review):
         terminal.line(f"  {label + ':':<10} {text}")
     terminal.line()
-    show_diff(terminal, unified_diff(store.original(review), store.proposed(review), review.shown))
+    show_diff(
+        terminal, unified_diff(store.original(review), store.proposed(review), review.shown, codec=review.encoding)
+    )
 
 
 def show_diff(terminal: Terminal, diff: str) -> None:

@@ -40,24 +40,27 @@ class Proposal:
 
     data: bytes
     notes: tuple[str, ...] = ()
+    codec: str = "utf-8"
 
 
-def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Proposal:
+def apply_request(request: EditRequest, current: bytes | None, shown: str, *, charset: str = "") -> Proposal:
     """Return the bytes of a file after the edits of a request. `current` is None if the file is missing.
+
+    `charset` is that of `.editorconfig` for this file.
 
     The edits of a batch apply in order, each to the result of the one before; if one fails, none is applied.
 
     Raises:
         ToolError: MATCH_TOO_LONG, NO_MATCH, MATCH_COUNT, FILE_EXISTS, NOT_FOUND, NO_CHANGE, NOT_TEXT, NOT_ENCODABLE,
-            TOO_MUCH_WORK.
+            UNKNOWN_ENCODING, INVALID_ARGUMENT, TOO_MUCH_WORK.
     """
     if current is None and request.mode not in {"create", "overwrite"}:
         message = f'`{shown}` does not exist: send match_text="" with the whole text as new_string to create it'
         raise ToolError(message, code="NOT_FOUND")
-    file = read_text(current or b"", shown)
+    file = read_text(current or b"", shown, request.encoding, charset=charset)
     text, notes = file.text, []
-    if file.codec == "latin-1":
-        notes.append("the file is not valid UTF-8; its text is read and written as Latin-1")
+    if file.codec != "utf-8" and not file.bom and not request.encoding:
+        notes.append(f"the file is not UTF-8; its text is read and written as {file.encoding}")
     work = 0
     for number, edit in enumerate(request.edits, 1):
         work += len(text)
@@ -74,7 +77,7 @@ def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Pr
         notes += ["the file did not exist and is created"] if request.mode == "overwrite" else []
     elif data == current:
         raise ToolError(f"`{shown}` has this text already: nothing to change", code="NO_CHANGE")
-    return Proposal(data, tuple(notes))
+    return Proposal(data, tuple(notes), file.codec)
 
 
 def _apply_edit(edit: Edit, file: FileText, text: str, shown: str, request: EditRequest) -> tuple[str, str]:

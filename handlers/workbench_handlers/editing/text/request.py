@@ -50,6 +50,8 @@ class EditRequest:
     mode: Mode
     edits: tuple[Edit, ...]
     bypass_limit: bool = False
+    encoding: str = ""
+    """The name of the file's encoding; empty to detect it."""
 
 
 def parse_request(
@@ -59,6 +61,7 @@ def parse_request(
     edits: Sequence[Edit] | None,
     expected_replacements: int | None,
     bypass_match_text_limit: bool,
+    encoding: str = "",
 ) -> EditRequest:
     """Return the request that the parameters select.
 
@@ -71,7 +74,7 @@ def parse_request(
     if edits:
         _check_batch(match_text, new_string, edits, expected_replacements)
         mode = _SENTINELS.get(edits[0].match_text, "batch") if len(edits) == 1 else "batch"
-        return EditRequest(mode, tuple(edits), bypass_match_text_limit)
+        return EditRequest(mode, tuple(edits), bypass_match_text_limit, encoding)
     if match_text is None:
         problem = "match_text is missing" if new_string is not None else "match_text, new_string and edits are missing"
         raise _invalid(f"{problem}. Select one mode by its parameters:\n{_list_modes()}")
@@ -82,7 +85,7 @@ def parse_request(
     count = 1 if expected_replacements is None or mode != "single" else expected_replacements
     edit = Edit(match_text, new_string, count)
     _check_edit(edit, "")
-    return EditRequest(mode, (edit,), bypass_match_text_limit)
+    return EditRequest(mode, (edit,), bypass_match_text_limit, encoding)
 
 
 def _check_batch(

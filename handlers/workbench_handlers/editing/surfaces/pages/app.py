@@ -87,7 +87,7 @@ class _App:
             raise HTTPException(404, "This review was removed.") from None
         state = self._state_of(review)
         return HTMLResponse(
-            review_page(review, (original, proposed), form_text(proposed, review.shown), state, self._pages)
+            review_page(review, (original, proposed), form_text(proposed, review.encoding), state, self._pages)
         )
 
     def _state(self, request: Request) -> Response:
@@ -120,12 +120,12 @@ class _App:
                 return Decision("comment", SURFACE, comment=_encodable(comment))
             case {"action": "edit", "text": str(text)}:
                 proposed = self._store.proposed(review)
-                before = form_text(proposed, review.shown)
+                before = form_text(proposed, review.encoding)
                 if before is None:
                     raise _RequestError("A form would change this text; edit it in the terminal.")
                 if text == before:
                     raise _RequestError("The text was not changed. Approve it instead.")
-                return Decision("edit", SURFACE, edited=edited_bytes(proposed, _encodable(text), review.shown))
+                return Decision("edit", SURFACE, edited=edited_bytes(proposed, _encodable(text), review.encoding))
         raise _RequestError("This is not a decision: send an action with its text or comment.")
 
     def _find(self, review_id: str) -> Review:

@@ -78,7 +78,7 @@ def review_page(
 <a id="next" hidden></a></div>
 <section aria-label="Changes" class="diff">
 <div class="columns" aria-hidden="true"><span>Current</span><span>Proposed</span></div>
-{diff_html(diff_rows(*sides))}
+{diff_html(diff_rows(*sides, codec=review.encoding))}
 </section>
 <form id="edit" hidden>
 <label for="text">Proposed text</label>
