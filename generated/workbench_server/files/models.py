@@ -90,7 +90,7 @@ class ReadFilesParams(Model):
     files: Annotated[list[FileReadRequest], Field(max_length=50, min_length=1)]
     """Files to read: objects with a path, not bare strings"""
     large_file_passthrough: bool = False
-    """Read large JSON and YAML files whole, up to the limit of one answer"""
+    """Read large JSON, YAML and TOML files whole, up to the limit of one answer"""
 
 
 class ReadMediaFileParams(Model):
@@ -173,4 +173,4 @@ class DirectoryListing(Model):
     """Bytes in all its files, not counting directories below"""
 
 
-# toolmason: sha256 141d8db87ef7dc375dbc29d65e8b1378
+# toolmason: sha256 4f4c6183b5be515e0165f2c1e59afff5

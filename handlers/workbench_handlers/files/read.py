@@ -42,7 +42,14 @@ MIN_LINE_PART: Final = 200
 """Minimum characters of a partial line; shorter ones are omitted."""
 
 _BLOCK: Final = 65_536
-_QUERY_TOOLS: Final = {".json": "query_json", ".ipynb": "query_json", ".yaml": "query_yaml", ".yml": "query_yaml"}
+_QUERY_TOOLS: Final = {
+    ".json": "query_json",
+    ".jsonc": "query_json",
+    ".toml": "query_toml",
+    ".ipynb": "query_json",
+    ".yaml": "query_yaml",
+    ".yml": "query_yaml",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +278,7 @@ def _binary_error(located: Located, sample: bytes, size: int) -> ToolError:
 
 
 def _too_large_error(located: Located, size: int, tool: str) -> ToolError:
-    language = "jq" if tool == "query_json" else "yq"
+    language = "yq" if tool == "query_yaml" else "jq"
     call = f'{tool}(file_path="{located.shown}", {language}_expression="keys")'
     message = f"`{located.shown}` has {size:,} bytes: start with {call}, read a part with head or start_line, "
     message += "or set large_file_passthrough=true"
