@@ -357,7 +357,8 @@ def test_a_long_tail_is_cut_at_its_beginning(room: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "tool"), [("a.json", "query_json"), ("a.YAML", "query_yaml"), ("a.yml", "query_yaml")]
+    ("name", "tool"),
+    [("a.json", "query_json"), ("a.YAML", "query_yaml"), ("a.yml", "query_yaml"), ("a.toml", "query_toml")],
 )
 def test_large_data_files_are_left_to_queries_unless_asked_for(room: Any, name: str, tool: str) -> None:
     room.write(name, json.dumps(list(range(30_000)), indent=1))
