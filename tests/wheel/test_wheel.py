@@ -349,6 +349,7 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "append_text": ({"path": "log.md", "content": "text"}, *UNAPPROVED),
     "move_file": ({"source": "log.md", "destination": "moved.md"}, *UNAPPROVED),
     "query_json": ({"file_path": "facts.json", "jq_expression": ".answer"}, "42", "jq"),
+    "query_toml": ({"file_path": "facts.toml", "jq_expression": ".answer"}, "42", "jq"),
     "query_yaml": ({"file_path": "facts.json", "yq_expression": ".answer"}, "42", "jq"),
     "analyze_work_log": ({"file_path": "log.md"}, "log.md", ""),
     "quick_query": ({"prompt": "What is the answer in @facts.json?"}, *ASKING),
@@ -412,6 +413,7 @@ def contains(part: str | re.Pattern[str], text: str) -> bool:
 
 def call_every_tool(environment: Environment, converse: Converse, directory: Path) -> dict[str, str]:
     (directory / "facts.json").write_text('{"answer": 42}', encoding="utf-8")
+    (directory / "facts.toml").write_text("answer = 42\n", encoding="utf-8")
     (directory / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (directory / "log.md").write_text("# Log\n", encoding="utf-8")
     calls = [(tool, arguments) for tool, (arguments, *_) in CALLS.items()]

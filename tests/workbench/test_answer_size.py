@@ -86,6 +86,7 @@ def test_long_answers_may_be_longer_where_a_client_shows_them(room: Any) -> None
             "grep_content",
             "query_json",
             "query_yaml",
+            "query_toml",
             "analyze_work_log",
         ),
         MAX_SIZE,

@@ -2,113 +2,20 @@
 
 from __future__ import annotations
 
-import array
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
-import termios
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from toolmason_runtime.programs import sandbox
-from toolmason_runtime.programs.access import SANDBOX
-from toolmason_runtime.programs.settings import POLICY
+from git_repository import MODES, Canary, git, head
 
-IDENTITY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 SECRET = "the secret outside"
-
-
-@pytest.fixture(autouse=True)
-def calm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the settings of who runs the tests out of it."""
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n", encoding="utf-8")
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("XDG_CONFIG_HOME", POLICY, SANDBOX):
-        monkeypatch.delenv(name, raising=False)
-
-
-MODES = tuple(dict.fromkeys([sandbox.supported() or "off", "bwrap" if sandbox.can_use_bwrap() else "off", "off"]))
-"""The ways in which this machine can hold git: the best one, `bwrap`, and none."""
-
-
-@pytest.fixture(params=MODES)
-def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(SANDBOX, request.param)
-    return str(request.param)
-
-
-@pytest.fixture(params=tuple(dict.fromkeys([MODES[0], "off"])))
-def held(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether a sandbox holds git; if none does, repositories that could do harm are refused."""
-    monkeypatch.setenv(SANDBOX, request.param)
-    return bool(request.param != "off")
-
-
-@pytest.fixture
-def project(room: Any) -> Path:
-    """The allowed folder as a repository of two commits, the second tagged, and a branch."""
-    folder: Path = room.project
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    room.write("app.py", "one\ntwo\n")
-    room.write("docs/guide.md", "guide\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "--message=Begin")
-    git(folder, "branch", "topic")
-    room.write("app.py", "one\nTWO\n")
-    git(folder, "commit", "--quiet", "--all", "--message=Shout two")
-    git(folder, "tag", "v1")
-    return folder
-
-
-def git(folder: Path, *arguments: str) -> str:
-    argv = ["git", "-C", str(folder), *IDENTITY, *arguments]
-    return subprocess.run(argv, capture_output=True, encoding="utf-8", check=True).stdout.strip()
-
-
-def head(folder: Path) -> str:
-    return git(folder, "rev-parse", "HEAD")
-
-
-@dataclass(frozen=True)
-class Canary:
-    """A program that takes a line out of a pipe when it runs: so it is found out where it can write nothing too."""
-
-    script: Path
-    pipe: int
-
-    @property
-    def has_run(self) -> bool:
-        size = array.array("i", [0])
-        fcntl.ioctl(self.pipe, termios.FIONREAD, size)
-        return size[0] < len(_LINES)
-
-
-_LINES = b"line\n" * 200
-
-
-@pytest.fixture
-def canary(room: Any) -> Iterator[Canary]:
-    """A canary inside of the roots, where git may read but a sandbox lets it run nothing."""
-    folder = room.project / "cage"
-    folder.mkdir()
-    (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-    pipe, script = folder / "pipe", folder / "canary"
-    os.mkfifo(pipe)
-    descriptor = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
-    os.write(descriptor, _LINES)
-    script.write_text(f"#!/bin/sh\nread -r line < '{pipe}'\nexec cat\n", encoding="utf-8")
-    script.chmod(0o755)
-    yield Canary(script, descriptor)
-    os.close(descriptor)
+pytestmark = pytest.mark.usefixtures("calm")
 
 
 # What they say
@@ -348,16 +255,6 @@ def test_a_path_never_becomes_an_option_or_a_pattern(room: Any, tool: str) -> No
     assert not answer.is_error
     assert "app.py" not in answer.text
     assert not (room.project / "stolen").exists()
-
-
-@pytest.mark.usefixtures("mode")
-def test_a_repository_that_begins_above_the_roots_is_refused(room: Any) -> None:
-    git(room.project.parent, "init", "--quiet")
-
-    answer = room.call("git_log")
-
-    assert answer.is_error
-    assert "belongs to a repository outside the allowed directories" in answer.text
 
 
 @pytest.mark.usefixtures("mode")

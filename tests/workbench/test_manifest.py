@@ -20,6 +20,7 @@ READING = {
     "list_directory_with_sizes",
     "query_json",
     "query_yaml",
+    "query_toml",
     "read_files",
     "read_media_file",
     "search_files",

@@ -289,3 +289,124 @@ def test_a_set_is_in_the_order_of_its_file(room: Any) -> None:
     refused = yq(room, "!!set [a, b]")
     assert refused.is_error
     assert "invalid YAML" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "expected"),
+    [
+        ('{\n  // one\n  "a": 1, /* two */\n}\n', ".a", "1"),
+        ('{"a": [1, 2,], "b": {"c": 3,},}', ".a, .b", '[1,2]\n{"c":3}'),
+        ('// head\n{"url": "https://example.org/*x*/", "t": ",]"}', ".url, .t", '"https://example.org/*x*/"\n",]"'),
+        ('{"a": "\\"//", "b": 2} // "end', ".b", "2"),
+        ('\ufeff/* a */ [1, // "x\r\n 2 , /* c */ ]', ".[]", "1\n2"),
+        ('{"a": 1} // one\n{"a": 2} // two\n', ".a", "1\n2"),
+        ('/* **/ {"a": 1}', ".a", "1"),
+    ],
+)
+def test_json_with_comments_and_trailing_commas_is_read(room: Any, text: str, expression: str, expected: str) -> None:
+    answer = jq(room, text, expression)
+
+    assert (answer.text, answer.is_error) == (expected, False)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1,,}', "{a: 1} // x", "[1 2] // x", '{"a": 1} /* open', "[,]", '{"a" /**/ 1}'])
+def test_other_mistakes_of_json_are_errors(room: Any, text: str) -> None:
+    assert "is not valid JSON" in jq(room, text, ".").text
+
+
+LARGE = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "expected"),
+    [
+        (f'{{"id": {LARGE}}}', ".id", str(LARGE)),
+        (f'{{"id": -{LARGE}}}', "{x: .id}", f'{{"x":-{LARGE}}}'),
+        (f'[{{"id": {LARGE}}}, {{"id": {LARGE - 1}}}]', f".[] | select(.id == {LARGE}) | .id", str(LARGE)),
+        (f"[{LARGE}, {LARGE - 1}]", "sort", f"[{LARGE - 1},{LARGE}]"),
+        (f'[{{"id": {LARGE},}}] // comment', ".[0].id", str(LARGE)),
+        (f'{{"id": "{LARGE}"}}', ".id | tonumber", str(LARGE)),
+        ("1", f"{LARGE}", str(LARGE)),
+        ('{"id": 123456789012345678901234567890}', ".id | tostring", '"123456789012345678901234567890"'),
+        (f'{{"a": 1, "s": "{LARGE}1"}}', ".a + 1", "2"),
+        (f"[{2**52}, {2**52}]", "add", str(2**53)),
+        (f'[{{"id": {LARGE}, "n": 1}}]', ".[] | select(.n + 1 == 2) | .id", str(LARGE)),
+        (f'[{LARGE}, "{LARGE}.0"]', ".[1], .[0]", f'"{LARGE}.0"\n{LARGE}'),
+        (f"[{LARGE}]", '.[] | select(tostring | test("^[0-9]+$"))', str(LARGE)),
+    ],
+)
+def test_integers_beyond_2_to_53_stay_exact(room: Any, text: str, expression: str, expected: str) -> None:
+    assert jq(room, text, expression).text == expected
+
+
+@pytest.mark.parametrize(
+    "expression", [".id + 1", "[.id * 3]", "{x: (.id | floor)}", ".id - 2", "-.id - 10", "1, (.id + 0)"]
+)
+def test_integers_that_jq_cannot_calculate_exactly_are_refused(room: Any, expression: str) -> None:
+    answer = jq(room, f'{{"id": {LARGE * 1000}}}', expression)
+
+    assert answer.is_error
+    assert "exact up to 2^53" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        (".a |", "    .a |"),
+        (".[", "    .["),
+        (".a )", "    .a )"),
+        (".a ||b", "line 1, column 5:\n    .a ||b\n        ^"),
+        (".a\n| foo(1)", "line 2, column 3:\n    | foo(1)"),
+        ("if . then 1", "    if . then 1"),
+        ('import "x" as y; .', "line 1, column 1:\n    import"),
+        (".import | (", "    .import | ("),
+        ("{a", "    {a"),
+    ],
+)
+def test_a_syntax_error_shows_the_expression_as_it_was_sent(room: Any, expression: str, shown: str) -> None:
+    answer = jq(room, "{}", expression)
+
+    assert answer.is_error
+    assert shown in answer.text
+    assert "tojson" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "expected"),
+    [
+        ('[project]\nname = "x"\ndependencies = ["a", "b"]\n', ".project.dependencies[]", '"a"\n"b"'),
+        ("a = 1979-05-27T07:32:00Z\nb = 07:32:00\nc = 1979-05-27\n", "[.a, .b, .c]",
+         '["1979-05-27T07:32:00+00:00","07:32:00","1979-05-27"]'),
+        (f"id = {LARGE}\n", ".id", str(LARGE)),
+        ("a = inf\nb = nan\nc = 1.5\n", "[.b, .c]", "[null,1.5]"),
+        ("[[x]]\nn = 1\n[[x]]\nn = 2\r\n", "[.x[].n]", "[1,2]"),
+        ("\ufeffa = 1\n", "keys", '["a"]'),
+        ("", ".", "{}"),
+    ],
+)  # fmt: skip
+def test_toml_is_queried_with_jq(room: Any, text: str, expression: str, expected: str) -> None:
+    room.write("a.toml", text)
+
+    assert room.call("query_toml", file_path="a.toml", jq_expression=expression).text == expected
+
+
+def test_toml_errors_have_their_place(room: Any) -> None:
+    room.write("a.toml", "a = 1\nb = \n")
+
+    answer = room.call("query_toml", file_path="a.toml", jq_expression=".")
+
+    assert answer.is_error
+    assert "invalid TOML" in answer.text
+    assert "line 2" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((word, json.dumps(word)) for word in ("no", "NO", "on", "off", "yes", "y", "12:30:45", "1_000", "0b11")),
+        *(("010", "10"), ("0o10", "8"), ("+1", "1"), ("1e3", "1000"), ("~", "null"), ("True", "true")),
+        ("2001-01-01", '"2001-01-01"'),
+    ],
+)
+def test_yaml_scalars_are_those_of_version_1_2(room: Any, value: str, expected: str) -> None:
+    assert yq(room, f"a: {value}\n", ".a").text == expected

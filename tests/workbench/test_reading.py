@@ -134,10 +134,10 @@ def test_an_empty_file_is_empty(room: Any, part: dict[str, Any]) -> None:
         ("é\r\nü\r\n".encode("utf-16"), "é\r\nü\r\n", "; UTF-16"),
         (b"\xfe\xff" + "é\nü\n".encode("utf-16-be"), "é\nü\n", "; UTF-16"),
         ("é\nü\n".encode("utf-32"), "é\nü\n", "; UTF-32"),
-        ("é\nü\n".encode("latin-1"), "é\nü\n", "; not UTF-8, shown as Latin-1"),
+        ("café\nfür\n".encode("latin-1"), "café\nfür\n", "; windows-1252"),
         ("a\x0bb\x0c\u2028c\rd\n e\n".encode(), "a\x0bb\x0c\u2028c\rd\n e\n", ""),
     ],
-    ids=["crlf", "bom", "utf-16", "utf-16-be", "utf-32", "latin-1", "odd separators"],
+    ids=["crlf", "bom", "utf-16", "utf-16-be", "utf-32", "windows-1252", "odd separators"],
 )
 def test_text_comes_as_it_is_in_whatever_encoding(
     room: Any, data: bytes, text: str, note: str, tail: int | None
@@ -357,7 +357,8 @@ def test_a_long_tail_is_cut_at_its_beginning(room: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "tool"), [("a.json", "query_json"), ("a.YAML", "query_yaml"), ("a.yml", "query_yaml")]
+    ("name", "tool"),
+    [("a.json", "query_json"), ("a.YAML", "query_yaml"), ("a.yml", "query_yaml"), ("a.toml", "query_toml")],
 )
 def test_large_data_files_are_left_to_queries_unless_asked_for(room: Any, name: str, tool: str) -> None:
     room.write(name, json.dumps(list(range(30_000)), indent=1))

@@ -35,6 +35,8 @@ class FileEdits(Model):
     """As beside path"""
     expected_replacements: Annotated[int | None, Field(ge=0)] = None
     """As beside path"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """As beside path"""
 
 
 class ReviewResult(Model):
@@ -92,7 +94,7 @@ class ProposeAndReviewParams(Model):
     path: str | None = None
     """Path of the file. Leave it out with files"""
     files: Annotated[list[FileEdits] | None, Field(max_length=50)] = None
-    """FILES: use it for a change of 2 or more files; then send no path, edits, match_text and new_string beside it"""
+    """FILES: use it for a change of 2 or more files; then send no path, edits, match_text, new_string and encoding beside it"""
     edits: Annotated[list[TextEdit] | None, Field(max_length=200)] = None
     """BATCH: use it for ANY 2 or more changes of the file; then send no match_text and new_string beside it"""
     match_text: str | None = None
@@ -103,6 +105,8 @@ class ProposeAndReviewParams(Model):
     """SINGLE: how many times match_text occurs, 1 if left out. 0 only with edits"""
     bypass_match_text_limit: bool = False
     """Allow a match_text of more than 2,000 characters; better use several short ones in edits"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk` or `windows-1252`, where an error says that it is not certain"""
     session_path: str | None = None
     """Only after a REVIEW: its session_path, to change the text that the user saw or edited"""
     again: bool = False
@@ -141,6 +145,8 @@ class WriteFileParams(Model):
     """Path of the file"""
     content: str
     """The whole new content"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk`; detected if left out, UTF-8 in a new file"""
 
 
 class AppendTextParams(Model):
@@ -150,6 +156,8 @@ class AppendTextParams(Model):
     """Path of the file"""
     content: Annotated[str, Field(min_length=1)]
     """The text to add"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk`; detected if left out"""
 
 
 class MoveFileParams(Model):
@@ -161,4 +169,4 @@ class MoveFileParams(Model):
     """Its new path, with its name"""
 
 
-# toolmason: sha256 d21a00a9592deed0d12b2b5f9ef50902
+# toolmason: sha256 6fde994d2064a2a6ca8361df14a8ad02

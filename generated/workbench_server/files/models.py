@@ -33,6 +33,8 @@ class FileReadRequest(Model):
     """Last line to read, itself included"""
     read_to_next_pattern: Annotated[str | None, Field(max_length=1000, min_length=1)] = None
     """Read from start_line until just before the next line that matches this regular expression (Python syntax), such as `^## `"""
+    encoding: Annotated[str | None, Field(max_length=60)] = None
+    """Encoding of the file, such as `gbk` or `windows-1252`, where the first line of the answer says that it is not certain"""
 
 
 class DirectoryEntry(Model):
@@ -88,7 +90,7 @@ class ReadFilesParams(Model):
     files: Annotated[list[FileReadRequest], Field(max_length=50, min_length=1)]
     """Files to read: objects with a path, not bare strings"""
     large_file_passthrough: bool = False
-    """Read large JSON and YAML files whole, up to the limit of one answer"""
+    """Read large JSON, YAML and TOML files whole, up to the limit of one answer"""
 
 
 class ReadMediaFileParams(Model):
@@ -171,4 +173,4 @@ class DirectoryListing(Model):
     """Bytes in all its files, not counting directories below"""
 
 
-# toolmason: sha256 1782f23f627c31f8fec26762137ab2cc
+# toolmason: sha256 4f4c6183b5be515e0165f2c1e59afff5

@@ -15,11 +15,13 @@ from workbench_server.query import contract, models
 
 QUERY_JSON: Final[contract.QueryJson] = workbench_handlers.query.query_json
 QUERY_YAML: Final[contract.QueryYaml] = workbench_handlers.query.query_yaml
+QUERY_TOML: Final[contract.QueryToml] = workbench_handlers.query.query_toml
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "query_json": Binding(models.QueryJsonParams, QUERY_JSON),
     "query_yaml": Binding(models.QueryYamlParams, QUERY_YAML),
+    "query_toml": Binding(models.QueryTomlParams, QUERY_TOML),
 }
 
 
-# toolmason: sha256 fd8abfc996d6c811cf48053c3db0a5f3
+# toolmason: sha256 731ff888c1db6991e5d0a11f3dbf59a6

@@ -12,6 +12,7 @@ from toolmason_runtime import Content, Reply, ToolCall
 
 from workbench_server.query.models import (
     QueryJsonParams,
+    QueryTomlParams,
     QueryYamlParams,
 )
 
@@ -32,4 +33,12 @@ class QueryYaml(Protocol):
         ...
 
 
-# toolmason: sha256 b55e5322cb88d8a1f8086de1a003634d
+class QueryToml(Protocol):
+    """Run a jq expression over a TOML file"""
+
+    def __call__(self, params: QueryTomlParams, call: ToolCall, /) -> Content | Reply | Awaitable[Content | Reply]:
+        """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
+        ...
+
+
+# toolmason: sha256 0966ad870001964574122e9552cdeeba

@@ -33,4 +33,15 @@ class QueryYamlParams(Model):
     """Seconds after which the query is ended"""
 
 
-# toolmason: sha256 0c34bc66ca996f51267a5e21e01da09c
+class QueryTomlParams(Model):
+    """Arguments of `query_toml`."""
+
+    file_path: Annotated[str, Field(min_length=1)]
+    """Path of the TOML file"""
+    jq_expression: Annotated[str, Field(max_length=10000, min_length=1)]
+    """jq expression, such as `.project.dependencies`"""
+    timeout: Annotated[int, Field(ge=1, le=300)] = 30
+    """Seconds after which the query is ended"""
+
+
+# toolmason: sha256 ecde795788b827fec9a870ecd5786cbd

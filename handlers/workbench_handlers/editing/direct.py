@@ -13,6 +13,7 @@ from toolmason_runtime.programs import approve_handler, escape_invisible
 from workbench_handlers.editing.state import EditingState
 from workbench_handlers.editing.text.file_text import read_text
 from workbench_handlers.state import roots_for
+from workbench_handlers.workspace.editorconfig import charset_of
 from workbench_handlers.workspace.move import check_move, locate_entry, move_path
 from workbench_handlers.workspace.open import similar
 from workbench_handlers.workspace.roots import Located, Root
@@ -46,7 +47,7 @@ async def write_file(params: WriteFileParams, call: ToolCall) -> str:
     """Create a file or replace its whole content."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
     await asyncio.to_thread(call.state(EditingState).store.check_apart, located)
-    data = _encode(current, params.content, located)
+    data = await asyncio.to_thread(_encode, current, params.content, located, params.encoding or "")
     check_size(located, len(data))
     if data == current:
         return f"`{located.shown}` has this content already; nothing was changed."
@@ -66,7 +67,7 @@ async def append_text(params: AppendTextParams, call: ToolCall) -> str:
     if current is None:
         near = await asyncio.to_thread(similar, located)
         raise ToolError(f"no such file: `{located.shown}`; write_file creates it{near}", code="NOT_FOUND")
-    data, continues_line = _append(current, params.content, located)
+    data, continues_line = await asyncio.to_thread(_append, current, params.content, located, params.encoding or "")
     check_size(located, len(data))
     added = len(data) - len(current)
     heading = f"Append to this file?\n\n{_quoted(located)}\n{added:,} bytes after its {len(current):,}:"
@@ -98,18 +99,23 @@ def _locate_move(source: str, destination: str, roots: tuple[Root, ...]) -> tupl
     return entries
 
 
-def _encode(current: bytes | None, content: str, located: Located) -> bytes:
-    """Return the content in the encoding and with the line breaks of the file; a new or binary one becomes UTF-8."""
+def _encode(current: bytes | None, content: str, located: Located, encoding: str) -> bytes:
+    """Return the content in the encoding and with the line breaks of the file.
+
+    A new file has the encoding of the call or of `.editorconfig`, else UTF-8; a binary one becomes UTF-8.
+    """
     try:
-        file = read_text(current or b"", located.shown)
-    except ToolError:  # binary
-        return content.encode()
+        file = read_text(current or b"", located.shown, encoding, charset=charset_of(located))
+    except ToolError as error:
+        if error.code != "NOT_TEXT":
+            raise
+        file = read_text(b"", located.shown, encoding)
     return file.encode(file.with_newlines(content))
 
 
-def _append(current: bytes, content: str, located: Located) -> tuple[bytes, bool]:
+def _append(current: bytes, content: str, located: Located, encoding: str) -> tuple[bytes, bool]:
     """Return the new content in the encoding of the file, and whether the text continues an unfinished last line."""
-    file = read_text(current, located.shown)
+    file = read_text(current, located.shown, encoding, charset=charset_of(located))
     return file.encode(file.text + content), bool(file.text) and not file.text.endswith("\n")
 
 

@@ -68,7 +68,8 @@ def _requests(params: ProposeAndReviewParams) -> list[tuple[str, EditRequest]]:
         if not (params.path or "").strip():
             raise ToolError("path is missing: send path, or files for several files", code="INVALID_ARGUMENT")
         return [(params.path or "", _request(params, bypass=params.bypass_match_text_limit))]
-    filled = [name for name in ("path", "edits", "match_text", "new_string") if getattr(params, name)]
+    single = ("path", "edits", "match_text", "new_string", "encoding")
+    filled = [name for name in single if getattr(params, name)]
     if filled:
         message = f"{' and '.join(filled)} beside files: put each into the entry of its file in files"
         raise ToolError(message, code="INVALID_ARGUMENT")
@@ -90,6 +91,7 @@ def _request(given: ProposeAndReviewParams | FileEdits, *, bypass: bool) -> Edit
         edits=[Edit(edit.match_text, edit.new_string, edit.expected_replacements or 1) for edit in given.edits or ()],
         expected_replacements=given.expected_replacements,
         bypass_match_text_limit=bypass,
+        encoding=(given.encoding or "").strip(),
     )
 
 
@@ -103,12 +105,17 @@ def _changes(requests: list[tuple[str, EditRequest]], roots: tuple[Root, ...]) -
     for path, given in requests:
         located, request = locate_for_writing(path, roots), given
         if earlier := by_path.get(located.path):
+            names = list(dict.fromkeys(name for name in (earlier.request.encoding, given.encoding) if name))
+            if len(names) > 1:
+                message = f"`{located.shown}`: its entries in files name several encodings, {' and '.join(names)}"
+                raise ToolError(f"{message}: send one", code="INVALID_ARGUMENT")
             request = parse_request(
                 match_text=None,
                 new_string=None,
                 edits=[*earlier.request.edits, *given.edits],
                 expected_replacements=None,
                 bypass_match_text_limit=given.bypass_limit,
+                encoding="".join(names),
             )
         by_path[located.path] = FileChange(located, request)
     return list(by_path.values())

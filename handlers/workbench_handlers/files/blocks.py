@@ -152,6 +152,7 @@ def _line_range(request: FileReadRequest) -> LineRange:
         start_line=request.start_line,
         end_line=request.end_line,
         read_to_next_pattern=request.read_to_next_pattern,
+        encoding=request.encoding,
     )
 
 

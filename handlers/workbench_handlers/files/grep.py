@@ -13,7 +13,7 @@ from toolmason_runtime import ToolCall, ToolError, size_of, text_budget
 from workbench_handlers.files import ripgrep
 from workbench_handlers.files.match import MATCH_SECONDS, Match, Position, matcher
 from workbench_handlers.files.sections import Boundary, find_boundaries, flat_boundaries, section_at
-from workbench_handlers.workspace.decode import SAMPLE_BYTES, decode, sniff_encoding
+from workbench_handlers.workspace.decode import SAMPLE_BYTES, configured_codec, sniff_encoding
 from workbench_handlers.workspace.ignore import IgnoreCheck
 from workbench_handlers.workspace.memory import release_unused
 from workbench_handlers.workspace.open import open_file
@@ -197,8 +197,9 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
         ignore_case=search.ignore_case,
         most=MAX_MATCHES + 1,
     )
-    if is_single and await asyncio.to_thread(_is_latin1, top):
-        async with aclosing(_latin1_hits([top], search, answer)) as hits:
+    top_codec = await asyncio.to_thread(_legacy_codec, top) if is_single else ""
+    if top_codec:
+        async with aclosing(_legacy_hits([top], search, answer)) as hits:
             async for hit in hits:
                 yield hit
         return
@@ -214,16 +215,16 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
                 yield found
     if is_single or is_ascii:
         return
-    latin1: list[Located] = []
+    legacy: list[Located] = []
     async with aclosing(ripgrep.list_non_utf8_files(program, directory.path)) as paths:
         async for below in paths:
             file = await asyncio.to_thread(_filter_match, top, below, check)
-            is_latin1 = file is not None and await asyncio.to_thread(_is_latin1, file)
-            if file and is_latin1:
-                latin1.append(file)
-    latin1.sort(key=lambda file: file.parts)
-    if latin1:
-        async with aclosing(_latin1_hits(latin1, search, answer)) as hits:
+            codec = await asyncio.to_thread(_legacy_codec, file) if file else ""
+            if file and codec:
+                legacy.append(file)
+    legacy.sort(key=lambda file: file.parts)
+    if legacy:
+        async with aclosing(_legacy_hits(legacy, search, answer)) as hits:
             async for hit in hits:
                 yield hit
 
@@ -239,13 +240,13 @@ def _filter_match(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> L
 
 
 def _read_matches(located: Located, positions: Sequence[tuple[int, int]], *, is_ascii: bool) -> FileMatches | None:
-    """Read a file of ripgrep's. None for a binary file, and for Latin-1 unless the pattern `is_ascii`."""
-    is_latin1 = _is_latin1(located)
-    text = None if is_latin1 and not is_ascii else _text(located)
+    """Read a file of ripgrep's. None for a binary file, and for one that is not UTF-8 unless the pattern `is_ascii`."""
+    legacy = _legacy_codec(located)
+    text = None if legacy and not is_ascii else _text(located)
     if text is None:
         return None
     lines = _split(text)
-    codec = "latin-1" if is_latin1 else "utf-8"
+    codec = legacy or "utf-8"
     # The file may have changed since it was searched.
     existing = [
         Position(line - 1, _character(lines[line - 1], column, codec))
@@ -260,8 +261,8 @@ def _character(line: str, column: int, codec: str) -> int:
     return len(line.encode(codec, errors="replace")[: column - 1].decode(codec, errors="ignore"))
 
 
-async def _latin1_hits(files: Sequence[Located], search: GrepRequest, answer: GrepOutput) -> Hits:
-    """Search the files that `read_files` decodes as Latin-1 with Python."""
+async def _legacy_hits(files: Sequence[Located], search: GrepRequest, answer: GrepOutput) -> Hits:
+    """Search the files that `read_files` decodes in an encoding that ripgrep does not know with Python."""
     try:
         async with aclosing(_hits_in(files, search)) as hits:
             async for hit in hits:
@@ -313,21 +314,23 @@ def _text(located: Located) -> str | None:
     try:
         with open_file(located) as stream:
             data = stream.read(SAMPLE_BYTES)
-            if sniff_encoding(data) is None:
+            encoding = sniff_encoding(data, charset=lambda: configured_codec(located))
+            if encoding is None:
                 return None
             data += stream.read(ripgrep.MAX_SEARCHED_BYTES + 1 - len(data))
     except (ToolError, OSError):
         return None
-    return decode(data) if len(data) <= ripgrep.MAX_SEARCHED_BYTES else None
+    return data.decode(encoding.codec, "replace") if len(data) <= ripgrep.MAX_SEARCHED_BYTES else None
 
 
-def _is_latin1(located: Located) -> bool:
+def _legacy_codec(located: Located) -> str:
+    """Return the codec of a file that is not UTF-8 and has no byte order mark; empty for others."""
     try:
         with open_file(located) as stream:
-            encoding = sniff_encoding(stream.read(SAMPLE_BYTES))
+            encoding = sniff_encoding(stream.read(SAMPLE_BYTES), charset=lambda: configured_codec(located))
     except (ToolError, OSError):
-        return False
-    return encoding is not None and encoding.codec == "latin-1"
+        return ""
+    return encoding.codec if encoding and encoding.is_legacy else ""
 
 
 def _split(text: str) -> list[str]:

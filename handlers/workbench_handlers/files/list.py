@@ -16,7 +16,7 @@ from toolmason_runtime.programs import escape_invisible
 
 from workbench_handlers.files.find import fitting_items
 from workbench_handlers.files.read import MAX_COUNTED_BYTES
-from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding, sniff_media_type
+from workbench_handlers.workspace.decode import SAMPLE_BYTES, configured_codec, sniff_encoding, sniff_media_type
 from workbench_handlers.workspace.open import entries_of, open_directory, open_file
 from workbench_handlers.workspace.probe import is_directory
 from workbench_handlers.workspace.roots import Located
@@ -171,7 +171,7 @@ def file_info(located: Located) -> Info:
     with open_file(located) as stream:
         status = os.fstat(stream.fileno())
         sample = stream.read(SAMPLE_BYTES)
-        encoding = sniff_encoding(sample)
+        encoding = sniff_encoding(sample, charset=lambda: configured_codec(located))
         lines = None
         if encoding and status.st_size <= MAX_COUNTED_BYTES:
             stream.seek(0)

@@ -11,7 +11,14 @@ from toolmason_runtime import ToolError, fitting_length, size_of, text_budget
 
 from workbench_handlers.files.match import MATCH_SECONDS, Match, matcher
 from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
-from workbench_handlers.workspace.decode import SAMPLE_BYTES, Encoding, sniff_encoding, sniff_media_type
+from workbench_handlers.workspace.decode import (
+    SAMPLE_BYTES,
+    Encoding,
+    configured_codec,
+    sniff_encoding,
+    sniff_media_type,
+)
+from workbench_handlers.workspace.encodings import codec_of, is_wide
 from workbench_handlers.workspace.open import open_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan, in_thread
@@ -35,7 +42,14 @@ MIN_LINE_PART: Final = 200
 """Minimum characters of a partial line; shorter ones are omitted."""
 
 _BLOCK: Final = 65_536
-_QUERY_TOOLS: Final = {".json": "query_json", ".ipynb": "query_json", ".yaml": "query_yaml", ".yml": "query_yaml"}
+_QUERY_TOOLS: Final = {
+    ".json": "query_json",
+    ".jsonc": "query_json",
+    ".toml": "query_toml",
+    ".ipynb": "query_json",
+    ".yaml": "query_yaml",
+    ".yml": "query_yaml",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +61,13 @@ class LineRange:
     tail: int | None = None
     stop_pattern: str | None = None
     """Pattern of the first line after the slice."""
+    codec: str = ""
+    """The codec of the file; empty to detect it."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the whole file is requested."""
-        return self == LineRange()
+        return self == LineRange(codec=self.codec)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +96,14 @@ def parse_line_range(
     start_line: int | None = None,
     end_line: int | None = None,
     read_to_next_pattern: str | None = None,
+    encoding: str | None = None,
 ) -> LineRange:
     """Return the line range for the arguments of `read_files`.
 
     Raises:
-        ToolError: they cannot be combined.
+        ToolError: they cannot be combined, or the encoding is unknown.
     """
+    codec = codec_of(encoding) if encoding else ""
     ways = {
         "head": head is not None,
         "tail": tail is not None,
@@ -101,8 +119,8 @@ def parse_line_range(
     if start_line is not None and end_line is not None and end_line < start_line:
         raise ToolError(f"end_line {end_line} is before start_line {start_line}", code="INVALID_ARGUMENT")
     if head is not None:
-        return LineRange(end=head)
-    return LineRange(start=start_line or 1, end=end_line, tail=tail, stop_pattern=read_to_next_pattern)
+        return LineRange(end=head, codec=codec)
+    return LineRange(start=start_line or 1, end=end_line, tail=tail, stop_pattern=read_to_next_pattern, codec=codec)
 
 
 class _ReadTimeoutError(Exception):
@@ -159,10 +177,12 @@ async def read_slice(
     if line_range.stop_pattern is None or not part.text or part.first is None:
         return part
     async with matcher([line_range.stop_pattern], most=1, seconds=seconds) as match:
-        return await _cut_at_pattern(located, part, match, read_seconds)
+        return await _cut_at_pattern(located, part, match, read_seconds, line_range.codec)
 
 
-async def _cut_at_pattern(located: Located, part: FileSlice, match: Match, read_seconds: float) -> FileSlice:
+async def _cut_at_pattern(
+    located: Located, part: FileSlice, match: Match, read_seconds: float, codec: str
+) -> FileSlice:
     """Cut a slice before the second or later line that matches; if that line is beyond the slice, add a note."""
     lines = _split(part.text)
     first = part.first or 1
@@ -175,7 +195,9 @@ async def _cut_at_pattern(located: Located, part: FileSlice, match: Match, read_
     if not part.notes:
         return replace(part, notes=("no line after the first one matches read_to_next_pattern",))
     last = first + len(lines) - 1
-    following, is_all = await in_thread(lambda scan: _read_lines_after(located, last, scan), seconds=read_seconds)
+    following, is_all = await in_thread(
+        lambda scan: _read_lines_after(located, last, codec, scan), seconds=read_seconds
+    )
     [match_positions] = await match([following.removesuffix("\n")]) if following else [[]]
     if not match_positions:
         where = "" if is_all else f" up to line {last + following.count(chr(10))}; further lines were not searched"
@@ -187,12 +209,12 @@ async def _cut_at_pattern(located: Located, part: FileSlice, match: Match, read_
     return replace(part, notes=(*part.notes, f"the section ends at line {end}: {note}"))
 
 
-def _read_lines_after(located: Located, last: int, scan: Scan) -> tuple[str, bool]:
+def _read_lines_after(located: Located, last: int, codec: str, scan: Scan) -> tuple[str, bool]:
     """Read whole lines after the line `last`; return them and whether they are all."""
     try:
         with open_file(located) as stream:
             watched = _with_deadline(stream, scan)
-            encoding = sniff_encoding(watched.read(SAMPLE_BYTES))
+            encoding = _encoding(located, watched.read(SAMPLE_BYTES), codec)
             watched.seek(0)
             text = io.TextIOWrapper(watched, encoding.codec if encoding else "latin-1", errors="replace", newline="\n")
             try:
@@ -220,7 +242,7 @@ def read_lines(
         sample = stream.read(SAMPLE_BYTES)
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
-        encoding = sniff_encoding(sample)
+        encoding = _encoding(located, sample, line_range.codec)
         if encoding is None:
             raise _binary_error(located, sample, size)
         tool = _QUERY_TOOLS.get(located.path.suffix.lower())
@@ -240,6 +262,10 @@ def read_lines(
     return replace(part, encoding=encoding.note)
 
 
+def _encoding(located: Located, sample: bytes, codec: str) -> Encoding | None:
+    return sniff_encoding(sample, named=codec, charset=lambda: configured_codec(located))
+
+
 def _timeout_error(located: Located, size: int) -> ToolError:
     message = f"`{located.shown}` ({size:,} bytes) is too large to reach these lines within the time limit"
     return ToolError(f"{message}: read lines nearer to the beginning, or the last ones with tail", code="TIMEOUT")
@@ -252,7 +278,7 @@ def _binary_error(located: Located, sample: bytes, size: int) -> ToolError:
 
 
 def _too_large_error(located: Located, size: int, tool: str) -> ToolError:
-    language = "jq" if tool == "query_json" else "yq"
+    language = "yq" if tool == "query_yaml" else "jq"
     call = f'{tool}(file_path="{located.shown}", {language}_expression="keys")'
     message = f"`{located.shown}` has {size:,} bytes: start with {call}, read a part with head or start_line, "
     message += "or set large_file_passthrough=true"
@@ -348,7 +374,7 @@ def _count_lines(text: io.TextIOWrapper[BinaryIO], before: int, piece: str, size
 
 
 def _tail(stream: BinaryIO, encoding: Encoding, count: int, budget: int) -> FileSlice:
-    if encoding.codec in {"utf-16", "utf-32"}:
+    if is_wide(encoding.codec):
         return _tail_forwards(stream, encoding, count, budget)
     size = stream.seek(0, io.SEEK_END)
     data, start = _last_bytes(stream, size, count, 4 * budget + _BLOCK)

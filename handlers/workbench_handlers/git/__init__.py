@@ -13,6 +13,7 @@ from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import CommandTool, Guarded, PlacementKind, ProgramSettings, isolation, items
 
 from workbench_handlers.git.github import check_github
+from workbench_handlers.git.limits import Limits
 from workbench_handlers.git.repositories import GitAccess, check_repository
 from workbench_handlers.git.run_git import with_absolute_path
 from workbench_handlers.git.user_settings import user_settings
@@ -26,7 +27,7 @@ PATHS: Final = frozenset({"path", "paths"})
 TOOL_ACCESS: Final = {
     **dict.fromkeys(("git_log", "git_show", "git_branch"), GitAccess()),
     **dict.fromkeys(("git_status", "git_diff", "git_blame"), GitAccess(files=True)),
-    "git_add": GitAccess(files=True),
+    "git_add": GitAccess(files=True, writes=True),
 }
 """Access of the git tools; the default is full access."""
 
@@ -63,27 +64,30 @@ async def guard(tool: CommandTool, values: Mapping[str, Any], call: ToolCall) ->
     for path in (path for name in path_parameters for path in items(values[name])):
         _check_inside(path, directory, roots)
     if tool.program.name == "git":
-        return await _guard_git(tool, {directories[0]: directory}, roots)
-    if tool.program.name == "gh":
-        await check_github(values, directory, roots)
-    return Guarded(values={directories[0]: directory})
+        return await _guard_git(tool, {**values, directories[0]: directory}, directories[0], roots)
+    reads = await check_github(values, directory, roots) if tool.program.name == "gh" else ()
+    return Guarded(values={directories[0]: directory}, reads=reads)
 
 
-async def _guard_git(tool: CommandTool, values: Mapping[str, str], roots: Sequence[Root]) -> Guarded:
+async def _guard_git(tool: CommandTool, values: Mapping[str, Any], parameter: str, roots: Sequence[Root]) -> Guarded:
     """Check the repository, and allow git the files and filters in the user's own settings.
+
+    A git directory outside the roots that belongs to the opened folder is read-only; if the folder is a part of a
+    larger repository, the values restrict git to it.
 
     Filters such as Git LFS need a shell and write access to the roots. An attacker who could exploit that by changing
     the repository's settings meanwhile can already write to the roots.
     """
-    access = TOOL_ACCESS.get(tool.name, GitAccess(files=True, commits=True))
+    access = TOOL_ACCESS.get(tool.name, GitAccess(files=True, writes=True, commits=True))
     git = with_absolute_path(tool.program, roots)
     mine = await user_settings(git) if isolation() else None
     has_filters = bool(mine and mine.filters and access.files)
-    (directory,) = values.values()
-    await check_repository(git, directory, roots, access, runs_filters=has_filters)
+    directory = values[parameter]
+    reach = await check_repository(git, directory, roots, access, runs_filters=has_filters)
+    limited = await Limits(git, directory, reach, roots).values(tool, values) if reach.limit else {}
     return Guarded(
-        values=values,
-        reads=mine.reads if mine else (),
+        values={parameter: directory, **limited},
+        reads=(*(mine.reads if mine else ()), *reach.reads),
         writes=tuple(str(root.path) for root in roots) if has_filters else (),
         executes=mine.executes if mine and has_filters else (),
     )

@@ -25,24 +25,26 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+")
 """`octo-org/hello.world`, without a host."""
 
 
-async def check_github(values: Mapping[str, Any], directory: str, roots: Sequence[Root]) -> None:
-    """Check that `repo` contains no host, and that a clone in `directory` is inside the roots.
+async def check_github(values: Mapping[str, Any], directory: str, roots: Sequence[Root]) -> tuple[str, ...]:
+    """Check that `repo` contains no host, and that the clone in `directory` may be read.
+
+    Return the directories of the clone outside the roots, which git needs.
 
     Without a host gh uses github.com or `GH_HOST`. In a clone it uses only remotes on hosts that the user is logged in
     to, so only the repository in `gh-resolved` needs a check.
 
     Raises:
-        ToolError: `repo` or `gh-resolved` contains a host, or the clone is outside the roots.
+        ToolError: `repo` or `gh-resolved` contains a host, or the clone must not be read.
     """
     repo = values.get("repo")
     if repo is not None and (not _NAME.fullmatch(repo) or repo.rpartition("/")[2] in {".", ".."}):
         raise ToolError("`repo` must be OWNER/NAME, without a host", code="HOST_NOT_ALLOWED")
     try:
         git = with_absolute_path(GIT, roots)
-        await check_repository(git, directory, roots, GitAccess())
+        reach = await check_repository(git, directory, roots, GitAccess())
     except ToolError as error:
         if error.code in {"NO_REPOSITORY", "NOT_INSTALLED"}:
-            return  # without git, gh cannot read a clone either
+            return ()  # without git, gh cannot read a clone either
         raise
     output = await run_git(git, directory, "config", "--null", "--get-regexp", r"^remote\..*\.gh-resolved$")
     for setting in output.text.split("\0"):
@@ -53,3 +55,4 @@ async def check_github(values: Mapping[str, Any], directory: str, roots: Sequenc
                 "`gh repo set-default` there",
                 code="HOST_NOT_ALLOWED",
             )
+    return reach.reads

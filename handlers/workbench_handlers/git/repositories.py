@@ -11,38 +11,29 @@ from typing import Any, Final
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Program, isolation
 
+from workbench_handlers.git.outside import Reach, Repository, is_inside, outside_error, reach
 from workbench_handlers.git.refusals import check_git_directories, check_index, check_settings
 from workbench_handlers.git.run_git import run_git
 from workbench_handlers.workspace.probe import exists, is_directory, is_file, is_link
-from workbench_handlers.workspace.roots import RefusedPathError, Root, real_path
+from workbench_handlers.workspace.roots import Root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitAccess:
-    """Access of a git tool: `files` if it reads the working tree, `commits` if it creates commits."""
+    """Access of a git tool.
+
+    It reads the working tree (`files`), writes to the git directory (`writes`), and creates commits (`commits`).
+    """
 
     files: bool = False
+    writes: bool = False
     commits: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """The directories of a repository. `own` and `common` differ in a linked working tree; `top` is empty if bare."""
-
-    own: str
-    common: str
-    top: str
-
-    @property
-    def directory(self) -> str:
-        """The directory in which git runs."""
-        return self.top or self.own
 
 
 async def check_repository(
     program: Program, directory: str, roots: Sequence[Root], access: GitAccess, *, runs_filters: bool = False
-) -> None:
-    """Check that the repository around a directory is inside the roots and safe for git.
+) -> Reach:
+    """Check that the repository around a directory may be read and is safe for git; return what of it.
 
     In a sandbox its settings need no check, unless git may run filters there (`runs_filters`).
 
@@ -52,9 +43,13 @@ async def check_repository(
     how = isolation()
     checks: list[Coroutine[Any, Any, None]] = []
     if how == "landlock" and not access.commits and _is_ordinary(directory, roots):
-        top = directory
+        top, reached = directory, Reach()
     else:
-        repository = await _repository(program, directory, roots)
+        repository = await _repository(program, directory)
+        reached = await reach(program, repository, directory, roots)
+        if access.writes and reached.reads:
+            outside = [path for path in repository.directories if not is_inside(path, roots)]
+            raise outside_error(directory, outside, roots, "and this tool would write to it")
         top = repository.directory
         if access.commits:
             await _check_autostash(program, repository)
@@ -68,6 +63,7 @@ async def check_repository(
     for result in await asyncio.gather(*checks, return_exceptions=True):
         if result is not None:
             raise result
+    return reached
 
 
 def _is_ordinary(directory: str, roots: Sequence[Root]) -> bool:
@@ -95,27 +91,17 @@ def _read_config(path: Path) -> bytes:
         return b"worktree"
 
 
-async def _repository(program: Program, directory: str, roots: Sequence[Root]) -> Repository:
+async def _repository(program: Program, directory: str) -> Repository:
     output = await run_git(program, directory, "rev-parse", *_REV_PARSE_OPTIONS)
     paths = output.text.removesuffix("\n").split("\n") if output.text else []
     if not paths:
-        raise ToolError(output.error or "not a git repository", code="NO_REPOSITORY")
-    if len(paths) != (len(_REV_PARSE_OPTIONS) - 1 if not output.is_failure else len(_REV_PARSE_OPTIONS) - 2):
+        code = "NOT_ALLOWED" if "safe.directory" in output.error else "NO_REPOSITORY"
+        raise ToolError(output.error or "not a git repository", code=code)
+    expected = len(_REV_PARSE_OPTIONS) - (2 if output.is_failure else 1)
+    if len(paths) != expected or not all(Path(path).is_absolute() for path in paths):
         raise ToolError("git cannot locate the repository: git 2.31 or later is required", code="CANNOT_READ")
-    for path in paths:
-        if not (Path(path).is_absolute() and _is_inside(path, roots)):
-            message = (
-                f"`{directory}` belongs to a repository outside the allowed directories, at `{path}`: ask the user "
-                "to allow it too"
-            )
-            raise RefusedPathError(message, reason="Repository is outside project root", resolved=path)
     own, common, *top = paths
     return Repository(own, common, *top or [""])
-
-
-def _is_inside(path: str, roots: Sequence[Root]) -> bool:
-    real = Path(real_path(path))
-    return any(real.is_relative_to(root.path) for root in roots)
 
 
 def _exists(path: str) -> bool:

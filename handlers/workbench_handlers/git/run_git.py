@@ -7,7 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs import CommandTool, Program, SearchPath, build_invocation, find_executable, run
+from toolmason_runtime.programs import (
+    CommandTool,
+    Guarded,
+    Invocation,
+    Outcome,
+    Program,
+    Risk,
+    SearchPath,
+    build_invocation,
+    confined,
+    find_executable,
+    isolation,
+    resolve_access,
+    run,
+)
 
 from workbench_handlers.workspace.roots import Root
 
@@ -49,8 +63,34 @@ async def run_git(program: Program, directory: str, *argv: str) -> GitOutput:
     Raises:
         ToolError: git did not start or end in time, or its output is too large.
     """
+    return _read(await run(_invocation(program, directory, argv)))
+
+
+async def run_git_confined(
+    program: Program, directory: str, *argv: str, roots: Sequence[Root], reads: Sequence[str]
+) -> GitOutput:
+    """Run git as `run_git` does, with the access of a reading tool: `reads`, the roots and the user's own settings.
+
+    Use it where git reads objects: a repository can name a program that fetches missing ones.
+
+    Raises:
+        ToolError: git did not start or end in time, or its output is too large.
+    """
+    invocation = replace(_invocation(program, directory, argv), projects=tuple(str(root.path) for root in roots))
+    if not isolation() or program.permissions is None:
+        return _read(await run(invocation))
+    guarded = Guarded(values={}, reads=tuple(reads))
+    access = resolve_access(program.permissions, guarded, invocation, risk=Risk.READ, environ=os.environ)
+    async with confined(invocation, access) as prepared:
+        return _read(await run(prepared))
+
+
+def _invocation(program: Program, directory: str, argv: tuple[str, ...]) -> Invocation:
     tool = CommandTool(name=argv[0], program=program, argv=argv)
-    outcome = await run(replace(build_invocation(tool, {}, environ=os.environ), cwd=directory))
+    return replace(build_invocation(tool, {}, environ=os.environ), cwd=directory)
+
+
+def _read(outcome: Outcome) -> GitOutput:
     try:
         if outcome.timed_out:
             raise ToolError("git timed out: retry", code="TIMEOUT")

@@ -1,4 +1,4 @@
-"""Run jq programs on JSON and YAML files, in a child process without environment and files and with a timeout."""
+"""Run jq programs on JSON, YAML and TOML files, in a child process without environment and files and with a timeout."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import BinaryIO, Final, Literal
 
 from toolmason_runtime import ToolError, fitting_length, size_of, text_budget
 
-from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding
+from workbench_handlers.workspace.decode import SAMPLE_BYTES, configured_codec, sniff_encoding
 from workbench_handlers.workspace.open import open_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.worker import WorkerError, start_child
 
-MAX_BYTES: Final = {"json": 500_000_000, "yaml": 64_000_000}
+MAX_BYTES: Final = {"json": 500_000_000, "yaml": 64_000_000, "toml": 16_000_000}
 """Maximum bytes of a file. A value that jq parses needs about ten times as much memory."""
+MODULES: Final = {"json": ["jq", "msgspec"], "yaml": ["jq", "yaml"], "toml": ["jq"]}
+"""Packages that the child process imports."""
 LARGE_BYTES: Final = 8_000_000
 """Bytes of a JSON file above which a path at the beginning of the expression saves memory."""
 
 
-async def query(located: Located, program: str, kind: Literal["json", "yaml"], seconds: int) -> str:
+async def query(located: Located, program: str, kind: Literal["json", "yaml", "toml"], seconds: int) -> str:
     """Run `program` on a file; return its results as JSON, one per line.
 
     Raises:
@@ -28,7 +30,7 @@ async def query(located: Located, program: str, kind: Literal["json", "yaml"], s
     """
     if "\0" in program:
         raise ToolError("the expression contains NUL", code="INVALID_ARGUMENT")
-    modules = ["jq", "msgspec"] if kind == "json" else ["jq", "yaml"]
+    modules = MODULES[kind]
     with ExitStack() as stack:
         stream = await asyncio.to_thread(stack.enter_context, open_file(located))
         codec, size = await asyncio.to_thread(_inspect, stream, located, MAX_BYTES[kind])
@@ -48,7 +50,7 @@ def _inspect(stream: BinaryIO, located: Located, most: int) -> tuple[str, int]:
     Raises:
         ToolError: it is binary, or larger than `most` bytes.
     """
-    encoding = sniff_encoding(stream.read(SAMPLE_BYTES))
+    encoding = sniff_encoding(stream.read(SAMPLE_BYTES), charset=lambda: configured_codec(located))
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     if encoding is None:

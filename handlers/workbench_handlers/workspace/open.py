@@ -20,7 +20,7 @@ from unicodedata import normalize
 from toolmason_runtime import MAX_CHARS, ToolError, closest_matches
 
 from workbench_handlers.workspace.probe import exists, is_file, is_link
-from workbench_handlers.workspace.roots import Located, Root, locate, real_path
+from workbench_handlers.workspace.roots import Located, Root, locate, proposal, real_path
 
 CAN_WALK: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 """Whether the platform can open relative to a directory's descriptor; Windows cannot."""
@@ -45,7 +45,7 @@ def existing(path: str, roots: Sequence[Root], *, suggest: bool = True) -> Locat
     """
     located = found(locate(path, roots), roots)
     if not os.path.lexists(located.path):
-        near = similar(located) if suggest else ""
+        near = (proposal(path, roots) or similar(located)) if suggest else ""
         raise ToolError(f"no such file or directory: `{path}`{near}", code="NOT_FOUND")
     return located
 

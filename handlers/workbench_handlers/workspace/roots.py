@@ -5,13 +5,24 @@ Only `workspace.open` opens a located path.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from toolmason_runtime import ToolError
+
+MAX_SPELLED: Final = 20_000
+"""Maximum names of a directory that are compared with a missing one after normalization."""
+_LINE: Final = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)\Z")
+"""The line in `app.py:12`, `app.py:12:5` and `app.py#L12-L20`."""
+_TOPS: Final = frozenset({"a", "b", "workspace", "workspaces", "repo", "project", "app", "work", "mnt", "."})
+"""First names of paths that stand for the project: of diffs, of containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +111,12 @@ def locate(path: str, roots: Sequence[Root]) -> Located:
         raise RefusedPathError("the path is not valid text", reason="Path is not valid text") from None
     resolved = ""
     for candidate in candidates(path, roots):
-        resolved = real_path(candidate)
+        resolved = real_path(_spelled(candidate, roots))
         for root in roots:
             if Path(resolved).is_relative_to(root.path):
                 return _located(root, Path(resolved), roots)
     allowed = ", ".join(f"`{root.path}`" for root in roots)
-    message = f"`{path}` is outside the allowed directories: {allowed or 'none'}"
+    message = f"`{path}` is outside the allowed directories: {allowed or 'none'}{proposal(path, roots)}"
     raise RefusedPathError(message, reason="Path is outside project root", resolved=resolved)
 
 
@@ -134,6 +145,72 @@ def candidates(path: str, roots: Sequence[Root]) -> list[str]:
     return sorted(
         (f"{root.path}{os.sep}{expanded}" for root in roots), key=lambda candidate: not os.path.lexists(candidate)
     )
+
+
+def proposal(path: str, roots: Sequence[Root]) -> str:
+    """Return the existing path that a model meant with another notation, as a question; empty if there is none.
+
+    Such notations are `file://` URIs, `@path` of clients, `/path` from the top of the project, the project's own name
+    in front, quotes, `a/path` of diffs, `path:12`, and backslashes.
+    """
+    for form in dict.fromkeys(_forms(path, roots)):
+        if form == path or not form.strip() or "\0" in form:
+            continue
+        for candidate in candidates(form, roots):
+            try:
+                resolved = Path(real_path(_spelled(candidate, roots)))
+            except ToolError:
+                continue
+            root = next((root for root in roots if resolved.is_relative_to(root.path)), None)
+            if root and os.path.lexists(resolved):
+                shown = json.dumps(_located(root, resolved, roots).shown, ensure_ascii=False)
+                return f"; did you mean {shown}? Send that instead of {json.dumps(path, ensure_ascii=False)}"
+    return ""
+
+
+def _forms(path: str, roots: Sequence[Root]) -> Iterator[str]:
+    plain = path.strip().strip("\"'`<>")
+    forms = [plain, unquote(plain), _LINE.sub("", plain), plain.replace("\\", "/")]
+    if plain.lower().startswith("file:"):
+        forms += [root_of_uri(plain) or "", unquote(plain[5:])]
+    forms += [form[1:].strip("\"'") for form in forms if form.startswith("@")]
+    for form in forms:
+        yield form
+        relative = form.lstrip("/")
+        yield relative
+        first, _, rest = relative.partition("/")
+        if rest and (first in _TOPS or any(first == root.path.name for root in roots)):
+            yield rest
+
+
+def _spelled(path: str, roots: Sequence[Root]) -> str:
+    """Return a path whose names are those on the disk, where they differ by Unicode normalization alone (`é`).
+
+    Macs and Linux compose such characters differently. Only directories inside the roots are read.
+    """
+    if path.isascii() or os.path.lexists(path):
+        return path
+    first, *names = path.split(os.sep)  # noqa: PTH206  `Path` would fold a `..` away
+    found = first
+    for name in names:
+        is_known = name.isascii() or os.path.lexists(f"{found}{os.sep}{name}")
+        found += os.sep + (name if is_known else _same_name(found or os.sep, name, roots))
+    return found
+
+
+def _same_name(directory: str, name: str, roots: Sequence[Root]) -> str:
+    """Return the only name in a directory that is equal after normalization; `name` itself if there is none."""
+    from unicodedata import normalize  # not needed for most paths
+
+    try:
+        if not any(Path(real_path(directory)).is_relative_to(root.path) for root in roots):
+            return name
+        wanted = normalize("NFC", name)
+        with os.scandir(directory) as entries:
+            same = [entry.name for entry in islice(entries, MAX_SPELLED) if normalize("NFC", entry.name) == wanted]
+    except (OSError, ToolError):
+        return name
+    return same[0] if len(same) == 1 else name
 
 
 def _located(root: Root, resolved: Path, roots: Sequence[Root]) -> Located:

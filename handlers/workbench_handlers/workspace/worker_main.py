@@ -10,6 +10,7 @@ follows its request in frames of its own, the last one empty.
 from __future__ import annotations
 
 import codecs
+import datetime as dt
 import json
 import math
 import os
@@ -33,6 +34,14 @@ MAX_SAFE_INTEGER = 2**53
 """Integers below this are exact as floats."""
 MAX_DEPTH = 300
 """Maximum nesting."""
+
+_STRING = r'"(?:[^"\\]|\\.)*+"'
+_COMMENT = re.compile(rf"(?P<text>{_STRING})|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"(?P<text>{_STRING}|[\[{{:,]\s*+,)|,(?P<space>\s*+)(?=[\]}}])", re.DOTALL)
+_NOT_BREAK = re.compile(r"[^\n\r]")
+_STRINGS = re.compile(_STRING, re.DOTALL)
+_MARK = re.compile(r"(\d{16,})\.0(?!\d)")
+_LONG_INTEGER = re.compile(rf"{_STRING}|(?<![\d.eE+])-?(?P<digits>\d{{16,}})(?![\d.eE])", re.DOTALL)
 
 
 class RefusedError(Exception):
@@ -62,6 +71,10 @@ def _load_query(setup: Reply) -> None:
         import yaml
 
         yaml.safe_load("a")
+    elif setup["format"] == "toml":
+        import tomllib
+
+        tomllib.loads("a = 2001-01-01T00:00:00Z")
     else:
         sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not imported
         import json_path  # type: ignore[import-not-found,unused-ignore]  # noqa: F401  found by the path above
@@ -121,17 +134,26 @@ def _match_lines(text: str, patterns: list[re.Pattern[str]], limit: int) -> list
 
 
 def query(request: Reply) -> Reply:
-    """Run a jq program on the JSON or YAML that follows; return each result as JSON, at most `most` characters."""
+    """Run a jq program on the file that follows; return each result as JSON, at most `most` characters."""
     data, program = _data(), request["program"]
-    if request["format"] == "yaml":
-        text = "\n".join(json.dumps(document) for document in yaml_documents(_text(data, request["codec"])))
+    if request["format"] != "json":
+        parse = yaml_documents if request["format"] == "yaml" else toml_documents
+        text = "\n".join(json.dumps(document) for document in parse(_text(data, request["codec"])))
         return _results([(program, text)], request["most"])
     if len(data) <= MAX_WHOLE_BYTES:
-        return _results([(program, _text(data, request["codec"]))], request["most"])
+        text = _text(data, request["codec"])
+        try:
+            return _results([(program, text)], request["most"])
+        except RefusedError as error:
+            plain = without_comments(text)
+            if "parse error" not in str(error) or plain == text:
+                raise
+            return _results([(program, plain)], request["most"])
     if request["codec"] not in {"utf-8", "utf-8-sig"}:
         data = bytearray(_text(data, request["codec"]), "utf-8", "replace")
     elif data.startswith(BYTE_ORDER_MARK):
         del data[: len(BYTE_ORDER_MARK)]
+    _compile_query(program)  # an error shows the whole of it
     return _results(_batches(data, program), request["most"])
 
 
@@ -160,17 +182,16 @@ def _batches(data: bytearray, program: str) -> Iterator[tuple[str, str]]:
 
 def _results(batches: Iterable[tuple[str, str]], most: int) -> Reply:
     """Run each jq program on the documents of its text."""
-    import jq
-
     results: list[str] = []
     size = 0
     compiled: dict[str, Any] = {}
     try:
         for program, text in batches:
             if program not in compiled:
-                # `import` and `include` read files. jq accepts them only at the start, which the bracket prevents.
-                compiled[program] = jq.compile(f"(\n{program}\n) | tojson")
-            for result in compiled[program].input_text(text):
+                compiled[program] = _compile_query(program)
+            integers = _IntegerCheck(compiled[program], program, text)
+            for position, result in enumerate(compiled[program].input_text(text)):
+                integers.check(position, result)
                 size += len(result) + 1
                 if size > most:
                     return {"results": results or [result[:most]], "cut": True}
@@ -178,6 +199,93 @@ def _results(batches: Iterable[tuple[str, str]], most: int) -> Reply:
     except ValueError as error:
         raise RefusedError(str(error)) from None
     return {"results": results, "cut": False}
+
+
+def _compile_query(program: str) -> Any:
+    """Compile a jq program whose results are JSON texts.
+
+    Raises:
+        RefusedError: it is invalid; the message shows the program as it was sent.
+    """
+    import jq
+
+    try:
+        # `import` and `include` read files. jq accepts them only at the start, which the bracket prevents.
+        return jq.compile(f"(\n{program}\n) | tojson")
+    except ValueError as error:
+        message = str(error)
+    if not re.search("import|include", program):
+        try:
+            jq.compile(program)
+        except ValueError as error:
+            raise RefusedError(str(error)) from None
+    lines = program.split("\n")
+    if match := re.search(r"(.*) at <top-level>, line (\d+), column (\d+)", message):
+        line = int(match[2]) - 1
+        if line <= len(lines):
+            pointer = " " * (int(match[3]) - 1) + "^"
+            text = f"{match[1]}, line {line}, column {match[3]}:\n    {lines[line - 1]}\n    {pointer}"
+            raise RefusedError(f"{text}\njq: 1 compile error")
+    message = f"a bracket is missing or left over, or the end is missing:\n    {lines[-1]}\njq: 1 compile error"
+    raise RefusedError(f"jq: error: {message}")
+
+
+class _IntegerCheck:
+    """Refuses integers that jq has computed beyond 2**53.
+
+    jq keeps integers of the file exact, but calculates with floats. It also keeps their spelling: so if each one is
+    spelled with `.0`, the results that it computed are those without it.
+    """
+
+    def __init__(self, program: Any, source: str, text: str) -> None:
+        self._program, self._source, self._text = program, source, text
+        self._marked: Iterator[str] = iter(())
+        self._position = -1
+
+    def check(self, position: int, result: str) -> None:
+        """Check the result at a position.
+
+        Raises:
+            RefusedError: it contains a computed integer.
+        """
+        if not any(_is_large(match) for match in _LONG_INTEGER.finditer(result)):
+            return
+        if self._position < 0:
+            marked = _LONG_INTEGER.sub(lambda match: f"{match[0]}.0" if _is_large(match) else match[0], self._text)
+            self._marked = iter(self._program.input_text(marked))
+        try:
+            while self._position < position:
+                self._position += 1
+                other = next(self._marked, "")
+        except ValueError:
+            other = ""
+        is_same = _MARK.sub(r"\1", other) == result
+        for match in _LONG_INTEGER.finditer(other if is_same else result):
+            if _is_large(match) and not self._is_written(match["digits"], in_strings=is_same):
+                raise RefusedError(
+                    f"it computes {match['digits']}, and jq calculates with floats, which are exact up to 2^53 = "
+                    f"{MAX_SAFE_INTEGER:,}: select the values without arithmetic; integers of the file stay exact"
+                )
+
+    def _is_written(self, digits: str, *, in_strings: bool) -> bool:
+        """Return whether the program or the file has an integer, which `tonumber` reads exactly from a string."""
+        if digits in self._source or not in_strings:
+            return digits in self._source or digits in self._text
+        return any(digits in match[0] for match in _STRINGS.finditer(self._text))
+
+
+def _is_large(match: re.Match[str]) -> bool:
+    return match["digits"] is not None and (len(match["digits"]) > 16 or int(match["digits"]) > MAX_SAFE_INTEGER)
+
+
+def without_comments(text: str) -> str:
+    """Return JSON with comments and trailing commas (JSONC) as plain JSON; positions stay the same.
+
+    >>> without_comments('{"a": 1, /* one */} // end')
+    '{"a": 1             }       '
+    """
+    text = _COMMENT.sub(lambda match: match[0] if match["text"] else _NOT_BREAK.sub(" ", match[0]), text)
+    return _TRAILING_COMMA.sub(lambda match: match[0] if match["text"] else f" {match['space']}", text)
 
 
 def _data() -> bytearray:
@@ -204,6 +312,17 @@ def yaml_documents(text: str) -> list[Any]:
     return [to_json(document, 0, budget) for document in documents]
 
 
+def toml_documents(text: str) -> list[Any]:
+    """Parse TOML into one JSON value: dates and times are strings."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(text.replace("\r\n", "\n"))
+    except ValueError as error:
+        raise RefusedError(f"invalid TOML: {error}") from None
+    return [to_json(document, 0, [MAX_YAML_NODES])]
+
+
 def to_json(value: Any, depth: int, budget: list[int]) -> Any:
     """Return `value` as a JSON value, with aliases expanded.
 
@@ -228,6 +347,8 @@ def to_json(value: Any, depth: int, budget: list[int]) -> Any:
             return value
         case bytes():
             return value.decode("latin-1")
+        case dt.date() | dt.time():
+            return value.isoformat()
         case _:
             return str(value)
 

@@ -11,9 +11,11 @@ from toolmason_runtime._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from toolmason_runtime.programs.access import Guarded as Guarded
+    from toolmason_runtime.programs.access import confined as confined
     from toolmason_runtime.programs.access import describe_isolation as describe_isolation
     from toolmason_runtime.programs.access import isolation as isolation
     from toolmason_runtime.programs.access import isolation_warnings as isolation_warnings
+    from toolmason_runtime.programs.access import resolve_access as resolve_access
     from toolmason_runtime.programs.approval import approve_handler as approve_handler
     from toolmason_runtime.programs.argv import build_invocation as build_invocation
     from toolmason_runtime.programs.argv import items as items
@@ -43,7 +45,14 @@ if TYPE_CHECKING:
     from toolmason_runtime.shared.visible_text import escape_invisible as escape_invisible
 
 EXPORTS: Final = {
-    "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
+    "toolmason_runtime.programs.access": (
+        "Guarded",
+        "confined",
+        "describe_isolation",
+        "isolation",
+        "isolation_warnings",
+        "resolve_access",
+    ),
     "toolmason_runtime.programs.approval": ("approve_handler",),
     "toolmason_runtime.programs.argv": ("build_invocation", "items"),
     "toolmason_runtime.programs.executable": ("find_executable",),

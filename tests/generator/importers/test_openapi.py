@@ -165,8 +165,8 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         (f'{{"openapi": "3.1.0", "paths": {{}}, "x": {"9" * 400}}}', "an integer of more than 308 digits"),
         (f"openapi: 3.1.0\npaths: {{}}\ninfo: {{version: 0x{'f' * 5_000}}}", "a number has more than 308 characters"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: 0x{'f' * 300}", "an integer of more than 308 digits"),
-        (f"openapi: 3.1.0\npaths: {{}}\nx: 1{':1' * 60_000}", "a number has more than 308 characters"),
-        (f"openapi: 3.1.0\npaths: {{}}\nx: 1{':1' * 200}.0", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 60_000}", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 400}.5", "a number has more than 308 characters"),
         (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "a number has more than 308 characters"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!set {a}}}}", "a value is of the type set"),
@@ -857,3 +857,33 @@ def test_a_list_of_files_is_a_loss(tmp_path: Path) -> None:
     _, losses = body_of(tmp_path, "multipart/form-data", {"properties": {"files": files}}, required=True)
 
     assert losses == [{"kind": "binary", "detail": "body.files"}]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("[GB, NO]", ["GB", "NO"]),
+        ("[yes, no, on, off, y, n]", ["yes", "no", "on", "off", "y", "n"]),
+        ("[1.10, 1.1]", ["1.10", "1.1"]),
+        ("[010, 0o10, 0x1F, 1_000]", ["010", "0o10", "0x1F", "1_000"]),
+        ("[12:30:45, 1:30]", ["12:30:45", "1:30"]),
+        ("[2020-01-01, true, 1e3]", ["2020-01-01", "true", "1e3"]),
+    ],
+)
+def test_yaml_values_of_strings_are_as_they_are_spelled(tmp_path: Path, values: str, expected: list[str]) -> None:
+    path = tmp_path / "document.yaml"
+    path.write_text(
+        "openapi: 3.1.0\ninfo: {title: A, version: '1'}\nservers: [{url: https://api.example.com}]\npaths:\n"
+        "  /a:\n    get:\n      operationId: list_a\n      parameters:\n"
+        f"      - {{name: on, in: query, schema: {{type: string, enum: {values}}}}}\n"
+        f"      - {{name: size, in: query, schema: {{type: integer, enum: [010, 0o10], default: 10}}}}\n"
+        "      responses: {'200': {description: Fine}}\n",
+        encoding="utf-8",
+    )
+
+    result = run(path, "--output", tmp_path / "api.toml")
+
+    assert result.exit_code == 0, result.stderr
+    parameters = tomllib.loads((tmp_path / "api.toml").read_text(encoding="utf-8"))["tools"]["list_a"]["params"]
+    assert parameters["on"]["enum"] == expected
+    assert parameters["size"]["enum"] == [10, 8]

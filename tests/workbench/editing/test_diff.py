@@ -45,9 +45,9 @@ from workbench_handlers.editing.text.lines import Block, compare_lines, hunks, s
         ),
         (codecs.BOM_UTF8 + b"a\n", b"a\n", "encoding: UTF-8 with BOM -> UTF-8\n--- f (before)\n+++ f (after)\n"),
         (
-            b"\xe9\n",
-            "é\n".encode("utf-16"),
-            "encoding: Latin-1 -> UTF-16 LE\n--- f (before)\n+++ f (after)\n",
+            b"caf\xe9\n",
+            "café\n".encode("utf-16"),
+            "encoding: windows-1252 -> UTF-16 LE\n--- f (before)\n+++ f (after)\n",
         ),
         (b"a\0", b"a\n", "--- f (before)\n+++ f (after)\nBinary files differ: 2 bytes -> 2 bytes\n"),
         (None, b"\0" * 1000, "--- /dev/null\n+++ f (after)\nBinary files differ: no file -> 1,000 bytes\n"),

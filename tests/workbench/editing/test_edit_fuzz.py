@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
@@ -19,8 +19,19 @@ FORMATS = (
     ("utf-16-le", codecs.BOM_UTF16_LE, WIDE),
     ("utf-16-be", codecs.BOM_UTF16_BE, WIDE),
     ("latin-1", b"\xe9 ", "abc äßé\x85\u00a0{}()\\"),
+    ("cp1251", b"\xff ", "abc жщё€№\u00a0“”…{}()\\"),
+    ("cp1252", b"\xe9 ", "abc äßé€\u00a0“”\u2019…{}()\\"),
+    ("gbk", b"\xb0\xa1 ", "abc 中文镕“”…{}()\\|~"),
+    ("big5", b"\xa4\xa4 ", "abc 中文許功蓋“”…{}()\\|~"),
+    ("cp932", b"\x93\xfa ", "abc 日本ソ表能ｱ…{}()\\|~"),
+    ("cp932", b"\x87\x90\xed\x40 ", "abc 日本ソ表能ｱ…{}()\\|~"),
+    ("euc_kr", b"\xb0\xa1 ", "abc 한국어“”…{}()\\|~"),
+    ("utf-16-le", b"a\0 \0", WIDE),
+    ("utf-16-be", b"\0a\0 ", WIDE),
 )
-"""The codec, the first bytes of a file, which decide that it is used, and characters of its text."""
+"""The codec, the first bytes of a file, and characters of its text. Some first bytes are not those that the
+codec writes for their text."""
+BY_MARK = ("utf-8", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 PLAIN = str.maketrans({"“": '"', "”": '"', "\u2019": "'", "…": "...", "\u2013": "-", "\u00a0": " "})
 NEWLINES = (["\n"], ["\r\n"], ["\r"], ["\n", "\r\n"], ["\r\n", "\r\n", "\n"])
 
@@ -76,7 +87,7 @@ def run_edit(random: Random) -> int:
         edits, current, head, tail = [Edit(APPEND, new)], head + body + tail, head + body + tail, b""
     elif mode == "overwrite":
         current, tail = head + body + tail, b""
-        head = b"" if codec == "latin-1" else first[:3] if codec == "utf-8" else first
+        head = first[:3] if codec == "utf-8" else first if first in BY_MARK else b""
         edits = [Edit(OVERWRITE, new)]
         head = codecs.BOM_UTF8 if first.startswith(codecs.BOM_UTF8) else head
     elif mode == "several":
@@ -94,6 +105,8 @@ def run_edit(random: Random) -> int:
     request = parse_request(
         match_text=None, new_string=None, edits=edits, expected_replacements=None, bypass_match_text_limit=False
     )
+    if codec != "utf-8" and first not in BY_MARK:
+        request = replace(request, encoding=codec)
     data = apply_request(request, current, "f").data
     lost = lost_bytes(data, head, tail, None if known is None else known * count)
     middle = data[len(head) : len(data) - len(tail)].decode(codec)

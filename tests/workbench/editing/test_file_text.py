@@ -31,8 +31,7 @@ LONG = "ä".encode() * SAMPLE_BYTES
         (codecs.BOM_UTF16_BE + "😀\n".encode("utf-16-be"), "😀\n", "utf-16-be", "\n", "UTF-16 BE"),
         (codecs.BOM_UTF32_LE + "😀\n".encode("utf-32-le"), "😀\n", "utf-32-le", "\n", "UTF-32 LE"),
         (codecs.BOM_UTF32_BE + "😀\n".encode("utf-32-be"), "😀\n", "utf-32-be", "\n", "UTF-32 BE"),
-        (b"caf\xe9\n", "café\n", "latin-1", "\n", "Latin-1"),
-        (b"a\x85b\x0cc\n", "a\x85b\x0cc\n", "latin-1", "\n", "Latin-1"),
+        (b"caf\xe9\n", "café\n", "cp1252", "\n", "windows-1252"),
         (LONG + b"\xff\n", LONG.decode() + "\udcff\n", "utf-8", "\n", "UTF-8"),
     ],
 )
@@ -68,7 +67,8 @@ def test_the_bytes_of_an_accepted_file_are_the_same_after_decoding_and_encoding(
         return
 
     assert file.encode(file.text) == data
-    assert decode(data) == file.text.encode("utf-8", "surrogateescape").decode(errors="replace")
+    if file.codec == "utf-8":
+        assert decode(data) == file.text.encode("utf-8", "surrogateescape").decode(errors="replace")
 
 
 @given(st.text(st.sampled_from("a\r\n")))
@@ -106,8 +106,8 @@ def test_new_text_gets_the_line_breaks_of_the_file(file: str, new: str, expected
 @pytest.mark.parametrize(
     ("data", "text", "message"),
     [
-        (b"\xe9", "10 €", "the encoding of the file, Latin-1, lacks the character U+20AC (`€`)"),
-        (b"\xe9", "a\u202e", "lacks the character U+202E: use other characters"),
+        (b"caf\xe9", "10 \u0119", "the encoding of the file, windows-1252, lacks the character U+0119 (`\u0119`)"),
+        (b"caf\xe9", "a\u202e", "lacks the character U+202E: use other characters"),
         (b"a", "\ud800", "the encoding of the file, UTF-8, lacks the character U+D800"),
         (codecs.BOM_UTF16_LE, "\udc80", "the encoding of the file, UTF-16 LE, lacks the character U+DC80"),
     ],

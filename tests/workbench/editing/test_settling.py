@@ -57,7 +57,7 @@ def committed(place: Place, name: str, match_text: str, new_string: str) -> Revi
 
 
 @pytest.mark.parametrize(
-    "before", [b"one\r\ntwo\r\n", b"\xef\xbb\xbftwo", b"two \xff\n"], ids=["CRLF", "BOM", "no UTF-8"]
+    "before", [b"one\r\ntwo\r\n", b"\xef\xbb\xbftwo", "für two".encode("latin-1")], ids=["CRLF", "BOM", "no UTF-8"]
 )
 def test_undo_restores_every_byte(before: bytes, place: Place) -> None:
     file = place.write("a.txt", before)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -304,3 +306,126 @@ def test_the_parts_of_a_change_give_both_versions_and_each_mixture(old: bytes | 
     assert select_parts(old, new, set(range(count))) == new
     assert select_parts(old, new, set()) == old
     assert len(mixtures) == count
+
+
+ENCODED = {
+    "a.txt": ("gbk", b"", "# 配置文件\n标题 = 数据库连接设置\n超时 = 30\n说明 = 请不要修改此文件\n", b""),
+    "b.txt": ("utf-16-le", codecs.BOM_UTF16_LE, "# 설정 파일\r\n제목 = 데이터베이스\r\n시간 = 30\r\n", b""),
+    "short.txt": ("gbk", b"", "# 注释 30\n", b""),
+    "bad.txt": ("utf-8", b"", "# 設定檔\n標題 = 資料庫連線設定\n時間 = 30\n", b"\xff\n"),
+}
+"""Codec, BOM, text, and bytes that are invalid in it. The encoding of the short file is not certain."""
+ENCODED_FILES = [("a.txt", "b.txt"), ("b.txt", "a.txt"), tuple(ENCODED)]
+
+
+def encoded(new: str, names: Sequence[str]) -> dict[str, bytes]:
+    """Return the bytes of files in which `new` replaces 30."""
+    files = ((name, *ENCODED[name]) for name in names)
+    return {name: mark + text.replace("30", new).encode(codec) + rest for name, codec, mark, text, rest in files}
+
+
+def entries(old: str, new: str, names: Sequence[str]) -> list[dict[str, str]]:
+    named = {"short.txt": {"encoding": "GBK"}}
+    return [{"path": name, "match_text": old, "new_string": new, **named.get(name, {})} for name in names]
+
+
+@pytest.mark.parametrize("names", ENCODED_FILES)
+def test_each_file_is_written_and_undone_in_its_own_encoding(names: Sequence[str], place: Place, user: Person) -> None:
+    for name, data in encoded("30", names).items():
+        place.write(name, data)
+    with place.server(LEGACY, person=user) as client:
+        result = client.call(PROPOSE, files=entries("30", "四十", names))
+        again = client.call(PROPOSE, files=entries("30", "四十", names))
+    written = {name: (place.project / name).read_bytes() for name in names}
+    undo(place.store, result["session_path"])
+
+    (question,) = user.asked
+    assert all(text in question["message"] for text in ("-超时 = 30\n+超时 = 四十\n", "-시간 = 30\n+시간 = 四十\n"))
+    assert (result["user_action"], again["already_written"]) == ("COMMITTED", True)
+    assert written == encoded("四十", names)
+    assert {name: (place.project / name).read_bytes() for name in names} == encoded("30", names)
+
+
+@pytest.mark.parametrize("names", ENCODED_FILES)
+def test_each_file_of_a_continued_review_keeps_its_own_encoding(names: Sequence[str], place: Place) -> None:
+    for name, data in encoded("30", names).items():
+        place.write(name, data)
+    with place.server(LEGACY) as client:
+        session = client.call(PROPOSE, files=entries("30", "四十", names))["session_path"]
+        texts = dict(enumerate(encoded("五十", names).values()))
+        place.decide(session, Decision("edit", "a test", texts=texts))
+        edited = client.call(PROPOSE, files=entries("30", "四十", names))
+        changes = [{**entry, "encoding": ""} for entry in entries("五十", "六", names)[1:]]
+        continued = client.call(PROPOSE, files=changes, session_path=session)["session_path"]
+    place.decide(continued, Decision("approve", "a test"))
+    written = {name: (place.project / name).read_bytes() for name in names}
+    undo(place.store, continued)
+
+    diff = edited["user_feedback_diff"]
+    assert all(text in diff for text in ("-超时 = 四十\n+超时 = 五十\n", "-시간 = 四十\n+시간 = 五十\n"))
+    assert written == {**encoded("六", names), **encoded("五十", names[:1])}
+    assert {name: (place.project / name).read_bytes() for name in names} == encoded("30", names)
+
+
+@pytest.mark.parametrize("is_undo", [False, True])
+@pytest.mark.parametrize("names", ENCODED_FILES)
+def test_a_killed_write_is_finished_in_each_encoding(
+    is_undo: bool, names: Sequence[str], place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, data in encoded("30", names).items():
+        place.write(name, data)
+    with place.server(LEGACY) as client:
+        session = client.call(PROPOSE, files=entries("30", "四十", names))["session_path"]
+    review = place.store.get(session)
+    assert review is not None
+    assert place.store.decide(review, Decision("approve", "a test"))
+    if is_undo:
+        settle(place.store, review)
+    replace = vars(change_set)["replace_file"]
+
+    def end_process(located: Any, data: bytes, **more: Any) -> None:
+        replace(located, data, **more)
+        raise SystemExit
+
+    monkeypatch.setattr(change_set, "replace_file", end_process)
+    with pytest.raises(SystemExit):
+        undo(place.store, session) if is_undo else settle(place.store, review)
+    monkeypatch.undo()
+    recover(place.store)
+
+    assert {name: (place.project / name).read_bytes() for name in names} == encoded("30" if is_undo else "四十", names)
+    assert place.store.unfinished() == []
+
+
+def test_an_encoding_belongs_to_the_entry_of_its_file(place: Place) -> None:
+    place.write("short.txt", encoded("30", ["short.txt"])["short.txt"])
+    entry = {"path": "short.txt", "match_text": "30", "new_string": "40"}
+    others = [{**entry, "encoding": name} for name in ("gbk", "big5")]
+    with place.server(LEGACY) as client:
+        errors = [
+            client.error(PROPOSE, files=[FILES[0], entry]),
+            client.error(PROPOSE, files=[FILES[0], entry], encoding="gbk"),
+            client.error(PROPOSE, files=[FILES[0], *others]),
+        ]
+
+    messages = ("file 2 of 2, `short.txt`: the encoding", "encoding beside files", "several encodings, gbk and big5")
+    assert all(message in error for message, error in zip(messages, errors, strict=True)), errors
+    assert place.store.recent() == []
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.txt", "short.txt", "bad.txt"])
+def test_the_parts_of_a_change_are_chosen_in_the_encoding_of_the_file(name: str) -> None:
+    codec, *_ = ENCODED[name]
+    old, middle = (encoded(new, [name])[name] for new in ("30", "四十"))
+    first = encoded("30", [name])[name].replace("#".encode(codec), "##".encode(codec), 1)
+    new = middle.replace("#".encode(codec), "##".encode(codec), 1)
+    mixtures = {select_parts(old, new, {number}, codec) for number in range(count_parts(old, new, codec))}
+
+    assert mixtures == ({new} if name == "short.txt" else {first, middle})
+
+
+def test_a_change_of_bytes_that_are_invalid_in_the_encoding_is_one_part() -> None:
+    old, new = b"a\nb\nc", "A\nb\nC\n".encode("utf-16-le")
+
+    assert [select_parts(old, new, chosen, "utf-16-le") for chosen in (set(), {0})] == [old, new]
+    assert count_parts(old, new, "utf-16-le") == 1

@@ -232,7 +232,7 @@ def test_a_file_that_changes_while_the_user_decides_keeps_that_change(room: Any,
         ("write_file", {"path": "out/x", "content": ""}, "is outside the allowed directories"),
         ("write_file", {"path": "fixed", "content": ""}, "`fixed` is read-only"),
         ("append_text", {"path": "a.text", "content": "x"}, "`a.text`; write_file creates it; did you mean `a.txt`?"),
-        ("append_text", {"path": "latin-1", "content": "\u20ac"}, "Latin-1, lacks the character U+20AC"),
+        ("append_text", {"path": "western", "content": "\u0119"}, "windows-1252, lacks the character U+0119"),
         ("append_text", {"path": "binary", "content": "x"}, "`binary`"),
         ("append_text", {"path": "a.txt", "content": ""}, "Argument 'content'"),
         ("move_file", {"source": "a.txt", "destination": "sub"}, "`sub` exists and is not replaced"),
@@ -246,7 +246,7 @@ def test_an_error_is_reported_without_a_question(
 ) -> None:
     room.write("a.txt", "old")
     room.write("fixed", "old").chmod(0o444)
-    room.write("latin-1", "ä".encode("latin-1"))
+    room.write("western", "für Bäume".encode("latin-1"))
     room.write("binary", b"a\0b")
     (room.project / "sub").mkdir()
     (room.project / "out").symlink_to(room.outside)

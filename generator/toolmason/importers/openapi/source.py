@@ -16,6 +16,7 @@ from toolmason_runtime.shared.toml.problems import quoted
 from toolmason_runtime.toolkit import RemoteDataError, TooDeepError, TooManyValuesError, parse
 
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.yaml_core import core_int, keep_spelling, use_core_schema
 
 if TYPE_CHECKING:
     import httpx2
@@ -153,7 +154,7 @@ def _parse_yaml(text: str, source: str) -> Any:
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # chosen at run time
-        """The safe loader without dates, which JSON lacks: `2020-01-01` is a string."""
+        """The safe loader with the scalars of YAML 1.2: `2020-01-01` and `no` are strings."""
 
         depth = 0
 
@@ -176,23 +177,25 @@ def _parse_yaml(text: str, source: str) -> Any:
                 raise yaml.YAMLError(f"merge keys give an object more than {MAX_MERGED:,} members")
 
         def construct_number(self, node: yaml.ScalarNode) -> Any:
-            """Return a number. PyYAML takes quadratic time for `1:1:1...`, a number to the base 60."""
+            """Return a number of limited length."""
             if len(node.value) > MAX_DIGITS:
                 raise yaml.YAMLError(f"a number has more than {MAX_DIGITS} characters")
-            return self.construct_yaml_int(node) if node.tag.endswith(":int") else self.construct_yaml_float(node)
+            return core_int(node.value) if node.tag.endswith(":int") else self.construct_yaml_float(node)
 
+    use_core_schema(Loader)
     for kind in ("int", "float"):
         Loader.add_constructor(f"tag:yaml.org,2002:{kind}", Loader.construct_number)
-    Loader.yaml_implicit_resolvers = {
-        first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
-        for first, rules in Loader.yaml_implicit_resolvers.items()
-    }
+    loader = Loader(text)
     try:
-        return _as_json(yaml.load(text, Loader), {})  # noqa: S506  a safe loader
+        node = loader.get_single_node()
+        keep_spelling(node)
+        return _as_json(None if node is None else loader.construct_document(node), {})
     except (yaml.YAMLError, OverflowError) as error:
         if "nesting depth" in str(error):  # the limit of libyaml
             raise RecursionError from None
         raise ImporterError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+    finally:
+        loader.dispose()
 
 
 def _as_json(value: Any, known: dict[int, Any]) -> Any:

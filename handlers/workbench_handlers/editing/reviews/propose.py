@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -25,6 +25,7 @@ from workbench_handlers.editing.text.apply import Proposal, apply_request
 from workbench_handlers.editing.text.diff import keeps_change
 from workbench_handlers.editing.text.request import EditRequest, Mode
 from workbench_handlers.files.find import matches
+from workbench_handlers.workspace.editorconfig import charset_of
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import read_for_editing
 
@@ -129,7 +130,7 @@ def _create(
     proposals = _apply(changes, texts)
     notes = [note for proposal in proposals for note in proposal.notes]
     files = [
-        ProposedFile(change.located, texts[str(change.located.path)], proposal.data)
+        ProposedFile(change.located, texts[str(change.located.path)], proposal.data, proposal.codec)
         for change, proposal in zip(changes, proposals, strict=True)
     ]
     notes += _notes_of_earlier(store, earlier)
@@ -155,6 +156,7 @@ def _store(
         key=key,
         original=first.original,
         proposed=first.proposed,
+        encoding=first.encoding,
         notes=tuple(notes),
         continues=continues,
         client=proposer.name,
@@ -162,8 +164,12 @@ def _store(
     )
 
 
-def _apply(changes: Sequence[FileChange], texts: Mapping[str, bytes | None]) -> list[Proposal]:
+def _apply(
+    changes: Sequence[FileChange], texts: Mapping[str, bytes | None], codecs: Mapping[str, str] | None = None
+) -> list[Proposal]:
     """Return the proposed bytes of each file. With several files, the error reports each file that fails.
+
+    `codecs` are by path those of the texts, if they are known.
 
     Raises:
         ToolError: as `apply_request`.
@@ -172,15 +178,16 @@ def _apply(changes: Sequence[FileChange], texts: Mapping[str, bytes | None]) -> 
     errors: list[ToolError] = []
     is_several = len(changes) > 1
     for number, change in enumerate(changes, 1):
-        shown = change.located.shown
+        path, shown = str(change.located.path), change.located.shown
+        codec, charset = (codecs or {}).get(path, ""), charset_of(change.located)
         try:
-            proposal = apply_request(change.request, texts[str(change.located.path)], shown)
+            proposal = apply_request(change.request, texts[path], shown, charset=charset, codec=codec)
         except ToolError as error:
             message = f"file {number} of {len(changes)}, `{shown}`: {error.message}" if is_several else error.message
             errors.append(ToolError(message, code=error.code))
         else:
             notes = [f"{shown}: {note}" for note in proposal.notes] if is_several else proposal.notes
-            proposals.append(Proposal(proposal.data, tuple(notes)))
+            proposals.append(replace(proposal, notes=tuple(notes)))
     if errors and is_several:
         message = "\n".join(error.message for error in errors)
         raise ToolError(f"{message}\nNo file was changed, and no review was made", code=errors[0].code)
@@ -247,7 +254,9 @@ def _is_repeated(store: ReviewStore, review: Review, disk: _Disk) -> bool:
     if outcome is None or outcome.status not in _WRITTEN or store.is_undone(review):
         return False
     return store.now() - outcome.at < AGAIN_S and all(
-        keeps_change(store.original(review, index), store.final(review, index), disk.read(file.located))
+        keeps_change(
+            store.original(review, index), store.final(review, index), disk.read(file.located), codec=file.encoding
+        )
         for index, file in enumerate(review.files)
         if store.original(review, index) != store.final(review, index)
     )
@@ -273,7 +282,8 @@ def _continue(
 ) -> Review:
     """Create a review that changes the texts of another one; its bases are still the files.
 
-    Files without a change keep their texts. The caller holds the locks.
+    Files without a change keep their texts, and each file its encoding, unless the proposal names another one. The
+    caller holds the locks.
     """
     before = store.get(session)
     paths = [] if before is None else [file.path for file in before.files]
@@ -297,11 +307,12 @@ def _continue(
         )
         raise ToolError(message, code="CONFLICT")
     texts = {path: store.final(before, index) for index, path in enumerate(paths)}
-    proposals = _apply(changes, texts)
-    applied = {str(change.located.path): each.data for change, each in zip(changes, proposals, strict=True)}
+    proposals = _apply(changes, texts, {file.path: file.encoding for file in before.files})
+    applied = {str(change.located.path): each for change, each in zip(changes, proposals, strict=True)}
     files = [
-        ProposedFile(file.located, store.original(before, index), applied.get(file.path, texts[file.path]) or b"")
+        ProposedFile(file.located, store.original(before, index), each.data, each.codec)
         for index, file in enumerate(before.files)
+        for each in [applied.get(file.path) or Proposal(texts[file.path] or b"", codec=file.encoding)]
     ]
     review = _store(
         store,
@@ -319,7 +330,12 @@ def _continue(
 def _key(changes: Sequence[FileChange], session: str, *, again: bool) -> str:
     """Return the digest of a change. The mode is no part of it: one edit and a batch of it are the same change."""
     files = sorted(
-        [str(change.located.path), [list(asdict(edit).values()) for edit in change.request.edits]] for change in changes
+        [
+            str(change.located.path),
+            [list(asdict(edit).values()) for edit in change.request.edits],
+            change.request.encoding.lower(),
+        ]
+        for change in changes
     )
     parts = [files, session, *(["again"] if again else [])]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -125,7 +125,13 @@ def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[s
 def _text_diff(store: ReviewStore, review: Review, labels: tuple[str, str]) -> str:
     """Return the diff from the proposed texts to those after the decision."""
     return "".join(
-        unified_diff(store.proposed(review, index), store.final(review, index), file.shown, labels=labels)
+        unified_diff(
+            store.proposed(review, index),
+            store.final(review, index),
+            file.shown,
+            labels=labels,
+            codec=file.encoding,
+        )
         for index, file in enumerate(review.files)
     )
 

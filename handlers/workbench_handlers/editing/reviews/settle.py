@@ -204,7 +204,7 @@ def quoted(review: Review) -> str:
 def proposed_diff(store: ReviewStore, review: Review) -> str:
     """Return the unified diff of all files of a proposal."""
     return "".join(
-        unified_diff(store.original(review, index), store.proposed(review, index), file.shown)
+        unified_diff(store.original(review, index), store.proposed(review, index), file.shown, codec=file.encoding)
         for index, file in enumerate(review.files)
     )
 
@@ -351,8 +351,8 @@ def _conflict(
 ) -> Outcome:
     labels = ("proposed against", "now")
     diff = "".join(
-        unified_diff(store.original(review, index), now, review.files[index].shown, labels=labels)
-        for index, now in enumerate(current)
+        unified_diff(store.original(review, index), now, file.shown, labels=labels, codec=file.encoding)
+        for index, (file, now) in enumerate(zip(review.files, current, strict=True))
     )
     message = f"{quoted(review)} changed after it was read for this proposal, so nothing was written"
     if review.more:

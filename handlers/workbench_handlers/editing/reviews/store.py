@@ -66,6 +66,8 @@ class ReviewedFile:
     """The path in results."""
     base_sha256: str | None
     """Digest of the file when it was read; None if it was missing."""
+    encoding: str = ""
+    """The codec of its text; empty to detect it."""
 
     @property
     def located(self) -> Located:
@@ -75,11 +77,15 @@ class ReviewedFile:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFile:
-    """A file of a new review: its bytes when it was read, None if it was missing, and the proposed ones."""
+    """A file of a new review: its bytes when it was read, None if it was missing, and the proposed ones.
+
+    `encoding` is the codec of its text; empty to detect it.
+    """
 
     located: Located
     original: bytes | None
     proposed: bytes
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +115,8 @@ class Review:
     """Name of the client."""
     audit: str = ""
     """Path of the audit log of the server that proposed it; empty without one."""
+    encoding: str = ""
+    """The codec of the first file's text; empty to detect it."""
     more: tuple[ReviewedFile, ...] = ()
     """The files after the first one."""
 
@@ -116,7 +124,12 @@ class Review:
     def files(self) -> tuple[ReviewedFile, ...]:
         """All files, in the order of the proposal."""
         first = ReviewedFile(
-            path=self.path, root=self.root, parts=self.parts, shown=self.shown, base_sha256=self.base_sha256
+            path=self.path,
+            root=self.root,
+            parts=self.parts,
+            shown=self.shown,
+            base_sha256=self.base_sha256,
+            encoding=self.encoding,
         )
         return (first, *self.more)
 
@@ -192,6 +205,7 @@ class ReviewStore:
         key: str,
         original: bytes | None,
         proposed: bytes,
+        encoding: str = "",
         notes: tuple[str, ...] = (),
         continues: str | None = None,
         client: str = "",
@@ -221,6 +235,7 @@ class ReviewStore:
             continues=continues,
             client=client,
             audit=log_path(),
+            encoding=encoding,
             more=tuple(_reviewed(file) for file in more),
         )
         files = {"review.json": _as_json(asdict(review))}
@@ -517,6 +532,7 @@ def _reviewed(file: ProposedFile) -> ReviewedFile:
         parts=located.parts,
         shown=located.shown,
         base_sha256=digest(file.original),
+        encoding=file.encoding,
     )
 
 

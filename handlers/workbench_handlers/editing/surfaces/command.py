@@ -167,7 +167,8 @@ def _undo(options: argparse.Namespace, terminal: Terminal, store: ReviewStore) -
         if not terminal.is_interactive:
             return _fail("there is no terminal to confirm it; add --yes", USAGE)
         for index, file in enumerate(review.files):
-            show_diff(terminal, unified_diff(store.final(review, index), store.original(review, index), file.shown))
+            written, original = store.final(review, index), store.original(review, index)
+            show_diff(terminal, unified_diff(written, original, file.shown, codec=file.encoding))
         answer = terminal.ask(f"Restore {_files(review)}? [y/N] ")
         if (answer or "").lower() not in {"y", "yes"}:
             terminal.line("Nothing was changed.")

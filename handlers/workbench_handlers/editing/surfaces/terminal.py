@@ -82,7 +82,8 @@ def show_review(terminal: Terminal, store: ReviewStore, review: Review) -> None:
     for index, file in enumerate(review.files):
         if index:
             terminal.line()
-        show_diff(terminal, unified_diff(store.original(review, index), store.proposed(review, index), file.shown))
+        sides = store.original(review, index), store.proposed(review, index)
+        show_diff(terminal, unified_diff(*sides, file.shown, codec=file.encoding))
 
 
 def show_diff(terminal: Terminal, diff: str) -> None:
@@ -177,7 +178,8 @@ def _edit(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | 
 def _choose_parts(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | None:
     """Ask about each file and each change of it; None if the person stops, or there is nothing to choose."""
     sides = [(store.original(review, index), store.proposed(review, index)) for index in range(len(review.files))]
-    counts = [count_parts(*side) for side in sides]
+    codecs = [file.encoding for file in review.files]
+    counts = [count_parts(*side, codec) for side, codec in zip(sides, codecs, strict=True)]
     if sum(counts) == 1:
         terminal.line("There is one change: approve or reject it.")
         return None
@@ -188,7 +190,7 @@ def _choose_parts(terminal: Terminal, store: ReviewStore, review: Review) -> Dec
         if chosen is None:
             terminal.line("Nothing was decided.")
             return None
-        texts[index] = select_parts(old, new, chosen)
+        texts[index] = select_parts(old, new, chosen, codecs[index])
         written += len(chosen)
     if not written:
         terminal.line("No change is chosen. Reject the proposal instead.")
@@ -205,13 +207,13 @@ def _choose_in_file(
 ) -> set[int] | None:
     """Return the numbers of the chosen changes of a file; None if the person stops."""
     old, new = sides
-    count = count_parts(old, new)
-    shown = review.files[index].shown
+    shown, codec = review.files[index].shown, review.files[index].encoding
+    count = count_parts(old, new, codec)
     every = set(range(count))
     if review.more:
         terminal.line()
         terminal.line(f"File {index + 1} of {len(review.files)}: {reveal(shown, keep='')}", _BOLD)
-        show_diff(terminal, _hunks(unified_diff(old, new, shown)))
+        show_diff(terminal, _hunks(unified_diff(old, new, shown, codec=codec)))
         by_change = ", [c]hange by change" if count > 1 else ""
         answer = _ask_key(terminal, f"Write this file? [y]es, [n]o{by_change}, [q]uit ", "ync" if by_change else "yn")
         if answer != "c":
@@ -219,7 +221,8 @@ def _choose_in_file(
     chosen = set()
     for number in range(count):
         terminal.line()
-        show_diff(terminal, _hunks(unified_diff(old, select_parts(old, new, {number}), shown)))
+        part = select_parts(old, new, {number}, codec)
+        show_diff(terminal, _hunks(unified_diff(old, part, shown, codec=codec)))
         answer = _ask_key(terminal, f"Change {number + 1} of {count}: write it? [y]es, [n]o, [q]uit ", "yn")
         if answer == "q":
             return None

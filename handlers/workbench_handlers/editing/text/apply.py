@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.text.file_text import FileText, in_style, line_breaks, read_text
+from workbench_handlers.editing.text.file_text import (
+    FileText,
+    in_style,
+    line_breaks,
+    read_text,
+    read_version,
+)
 from workbench_handlers.editing.text.folding import (
     Positions,
     common_prefix,
@@ -41,25 +48,30 @@ class Proposal:
 
     data: bytes
     notes: tuple[str, ...] = ()
+    codec: str = "utf-8"
 
 
-def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Proposal:
+def apply_request(
+    request: EditRequest, current: bytes | None, shown: str, *, charset: str = "", codec: str = ""
+) -> Proposal:
     """Return the bytes of a file after the edits of a request. `current` is None if the file is missing.
+
+    `charset` is that of `.editorconfig` for this file. `codec` is that of the text, if an earlier review has found it.
 
     The edits of a batch apply in order, each to the result of the one before; if one fails, none is applied, and the
     error reports each other edit that fails independently of those before it.
 
     Raises:
         ToolError: MATCH_TOO_LONG, NO_MATCH, MATCH_COUNT, FILE_EXISTS, NOT_FOUND, NO_CHANGE, NOT_TEXT, NOT_ENCODABLE,
-            TOO_MUCH_WORK.
+            UNKNOWN_ENCODING, INVALID_ARGUMENT, TOO_MUCH_WORK.
     """
     if current is None and request.mode not in {"create", "overwrite"}:
         message = f'`{shown}` does not exist: send match_text="" with the whole text as new_string to create it'
         raise ToolError(message, code="NOT_FOUND")
-    file = read_text(current or b"", shown)
+    file = _read(current or b"", shown, request, charset=charset, codec=codec)
     text, notes = file.text, []
-    if file.codec == "latin-1":
-        notes.append("the file is not valid UTF-8; its text is read and written as Latin-1")
+    if file.codec != "utf-8" and not file.bom and not request.encoding:
+        notes.append(f"the file is not UTF-8; its text is read and written as {file.encoding}")
     work = 0
     failures: list[tuple[Edit, ToolError]] = []
     for number, edit in enumerate(request.edits, 1):
@@ -84,7 +96,16 @@ def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Pr
         notes += ["the file did not exist and is created"] if request.mode == "overwrite" else []
     elif data == current:
         raise ToolError(f"`{shown}` has this text already: nothing to change", code="NO_CHANGE")
-    return Proposal(data, tuple(notes))
+    return Proposal(data, tuple(notes), file.codec)
+
+
+def _read(data: bytes, shown: str, request: EditRequest, *, charset: str, codec: str) -> FileText:
+    if codec and not request.encoding:
+        file = read_version(data, codec) if data else read_text(data, shown, codec)
+        with suppress(ToolError):
+            if file.encode(file.text) == data or not data:
+                return file
+    return read_text(data, shown, request.encoding, charset=charset)
 
 
 def _may_depend(edit: Edit, failed: Edit) -> bool:

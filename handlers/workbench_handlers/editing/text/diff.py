@@ -10,7 +10,7 @@ from typing import Final, Literal
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import escape_invisible
 
-from workbench_handlers.editing.text.file_text import FileText, line_breaks, read_text
+from workbench_handlers.editing.text.file_text import FileText, line_breaks, read_shown
 from workbench_handlers.editing.text.lines import Block, compare_lines, hunks, line_end, split_lines
 
 CONTEXT_LINES: Final = 3
@@ -45,11 +45,12 @@ def reveal(text: str, keep: str = "\n\t") -> str:
 
 
 def unified_diff(
-    old: bytes | None, new: bytes | None, shown: str, *, labels: tuple[str, str] = ("before", "after")
+    old: bytes | None, new: bytes | None, shown: str, *, labels: tuple[str, str] = ("before", "after"), codec: str = ""
 ) -> str:
     """Return the unified diff of two versions, empty if they are equal. None is a missing file.
 
-    Lines before it report changes of the encoding and the line breaks. For binary files it has only the sizes.
+    Lines before it report changes of the encoding and the line breaks. For binary files it has only the sizes. `codec`
+    is that of both; empty to detect it.
     """
     if old == new:
         return ""
@@ -58,7 +59,7 @@ def unified_diff(
         f"--- {'/dev/null' if old is None else names[0]}\n",
         f"+++ {'/dev/null' if new is None else names[1]}\n",
     ]
-    before, after = _decode(old), _decode(new)
+    before, after = _decode(old, codec), _decode(new, codec)
     if before is None or after is None:
         return "".join([*heads, f"Binary files differ: {_size(old)} -> {_size(new)}\n"])
     changes = format_changes(before, after) if old is not None and new is not None else []
@@ -87,14 +88,15 @@ def format_changes(before: FileText, after: FileText) -> list[str]:
     return changes
 
 
-def keeps_change(old: bytes | None, new: bytes | None, current: bytes | None) -> bool:
+def keeps_change(old: bytes | None, new: bytes | None, current: bytes | None, *, codec: str = "") -> bool:
     """Return whether the change from `old` to `new` is still in `current`, a later version of `new`.
 
-    It is if no line that the change wrote has been changed, and nothing was added where it only removed lines.
+    It is if no line that the change wrote has been changed, and nothing was added where it only removed lines. `codec`
+    is that of all versions; empty to detect it.
     """
     if current == new:
         return True
-    versions = [_decode(old), _decode(new), _decode(current)]
+    versions = [_decode(version, codec) for version in (old, new, current)]
     if current is None or any(version is None for version in versions):
         return False
     before, after, now = (split_lines(version.text) for version in versions if version is not None)
@@ -113,9 +115,9 @@ def _touches(written: tuple[int, int], changed: tuple[int, int]) -> bool:
     return changed[0] < written[1] and written[0] < changed[1]
 
 
-def diff_rows(old: bytes | None, new: bytes, *, context: int = 4) -> list[DiffRow]:
+def diff_rows(old: bytes | None, new: bytes, *, context: int = 4, codec: str = "") -> list[DiffRow]:
     """Return the rows of a side by side view, with gaps for equal lines further than `context` from a change."""
-    before, after = _decode(old), _decode(new)
+    before, after = _decode(old, codec), _decode(new, codec)
     if before is None or after is None:
         return [DiffRow(None, f"binary, {_size(old)}", None, f"binary, {_size(new)}", "changed")]
     old_side, new_side = _sides(before, after)
@@ -170,10 +172,10 @@ def _gap(size: int) -> list[DiffRow]:
     return [DiffRow(None, text, None, text, "gap")] if size else []
 
 
-def _decode(data: bytes | None) -> FileText | None:
+def _decode(data: bytes | None, codec: str) -> FileText | None:
     """Return the text of a version, empty if it is missing; None if it is binary."""
     try:
-        return read_text(data or b"", "")
+        return read_shown(data or b"", codec)
     except ToolError:
         return None
 

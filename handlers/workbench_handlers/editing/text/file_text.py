@@ -9,25 +9,20 @@ from typing import Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.text.lines import compare_lines, split_lines
-from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding
+from workbench_handlers.workspace import encodings
+from workbench_handlers.workspace.decode import SAMPLE_BYTES, find_mark, sniff_encoding
 
 MARK: Final = "\ufeff"
 """The character of a BOM."""
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # starts like UTF-16 LE, so it precedes it
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_ENCODINGS: Final = {
-    "utf-8": "UTF-8",
-    "utf-16-le": "UTF-16 LE",
-    "utf-16-be": "UTF-16 BE",
-    "utf-32-le": "UTF-32 LE",
-    "utf-32-be": "UTF-32 BE",
-    "latin-1": "Latin-1",
+_MARKS: Final = {
+    "utf-8": codecs.BOM_UTF8,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
 }
+_WITH_MARK: Final = frozenset({"utf-8-sig", "utf-8-bom"})
+"""Names of UTF-8 with a BOM in a new file."""
 _LINE_BREAKS: Final = {"": "none", "\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
@@ -36,7 +31,8 @@ class FileText:
     r"""The text of a file and its format.
 
     `newline` is the most frequent line break, `\n` or `\r\n`; it is `\r` if no line ends in `\n`, and empty in a text
-    without line breaks. In UTF-8, each invalid byte is a surrogate, as PEP 383 describes.
+    without line breaks. Each byte that the codec cannot decode, or would encode as another one, is a surrogate, as PEP
+    383 describes; UTF-16 and UTF-32 have no such bytes.
     """
 
     text: str
@@ -47,7 +43,7 @@ class FileText:
     @property
     def encoding(self) -> str:
         """The name of the encoding, for messages."""
-        return _ENCODINGS[self.codec] + (" with BOM" if self.bom and self.codec == "utf-8" else "")
+        return encodings.shown(self.codec) + (" with BOM" if self.bom and self.codec == "utf-8" else "")
 
     @property
     def line_breaks(self) -> str:
@@ -61,13 +57,17 @@ class FileText:
             ToolError: NOT_ENCODABLE, the encoding lacks a character.
         """
         try:
-            return self.bom + text.encode(self.codec, "surrogateescape" if self.codec == "utf-8" else "strict")
+            data = text.encode(self.codec, _errors(self.codec))
         except UnicodeEncodeError as error:
             character = text[error.start]
             shown = f" (`{character}`)" if character.isprintable() else ""
             message = f"the encoding of the file, {self.encoding}, lacks the character U+{ord(character):04X}{shown}"
             message += ": use other characters, or ask the user to convert the file to UTF-8"
             raise ToolError(message, code="NOT_ENCODABLE") from None
+        if self.codec != "utf-8" and _decode(data, self.codec) != text:  # a lone byte would pair with the next one
+            message = f"the change touches bytes that are invalid in {self.encoding}: edit other lines"
+            raise ToolError(message, code="NOT_ENCODABLE")
+        return self.bom + data
 
     def with_newlines(self, text: str) -> str:
         r"""Return the new text of the whole file with the line breaks of the file.
@@ -90,28 +90,130 @@ class FileText:
         return "".join(result)
 
 
-def read_text(data: bytes, shown: str) -> FileText:
+def read_text(data: bytes, shown: str, encoding: str = "", *, charset: str = "") -> FileText:
     """Return the text of a file. `encode(text)` of the result returns `data`.
 
-    The encoding is the one that `read_files` shows: text that is not UTF-8 is Latin-1. Invalid bytes behind the part
-    that decides are kept as surrogates.
+    Args:
+        data: the bytes of the file.
+        shown: its name in errors.
+        encoding: the name that a call has for its encoding; empty to detect it.
+        charset: that of `.editorconfig`, for text that does not show its encoding.
 
     Raises:
-        ToolError: NOT_TEXT, the file is binary.
+        ToolError: NOT_TEXT, the file is binary or not in this encoding; UNKNOWN_ENCODING, it is not certain;
+            INVALID_ARGUMENT, `encoding` is unknown or contradicts the byte order mark.
     """
-    encoding = sniff_encoding(data[:SAMPLE_BYTES])
-    if encoding is None:
-        message = f"`{shown}` is not a text file (it contains NUL bytes and has no BOM): only text files can be edited"
-        raise ToolError(message, code="NOT_TEXT")
-    if encoding.codec in {"utf-8", "latin-1"}:
-        return _with_format(data.decode(encoding.codec, "surrogateescape"), encoding.codec, b"")
-    bom, codec = next(pair for pair in _MARKS if data.startswith(pair[0]))
+    named = encodings.codec_of(encoding) if encoding else ""
+    default = _known_codec(charset)
+    mark, _ = find_mark(data)
+    if mark:
+        codec = _codec_of_mark(mark)
+        if named not in {"", codec} and not (named[:6] == codec[:6] == encoding.strip().lower()):
+            message = f"`{shown}` has a BOM of {encodings.shown(codec)}, not of {encodings.shown(named)}: leave "
+            raise ToolError(f"{message}`encoding` out", code="INVALID_ARGUMENT")
+    elif named or (data.isascii() and default and b"\0" not in data):
+        codec = named or default
+        if data and not named and encodings.is_wide(codec):
+            codec = "utf-8"  # ASCII without NUL bytes is not UTF-16
+        wants_mark = encodings.is_wide(codec) or (encoding or charset).strip().lower() in _WITH_MARK
+        mark = _MARKS[codec] if wants_mark and not data else b""
+        if named and not encodings.is_wide(codec):
+            _check_valid(data, codec, shown)
+        return _with_format(_checked(data, codec, shown), codec, mark)
+    else:
+        found = sniff_encoding(data[:SAMPLE_BYTES], charset=lambda: default)
+        if found is None:
+            message = f"`{shown}` is not a text file (it contains NUL bytes and has no BOM)"
+            raise ToolError(f"{message}: only text files can be edited", code="NOT_TEXT")
+        if not found.is_certain:
+            message = f"the encoding of `{shown}` is not certain, so it is not edited"
+            raise ToolError(f"{message}: {encodings.advice(found.possible)}", code="UNKNOWN_ENCODING")
+        codec = found.codec
+    return _with_format(_checked(data[len(mark) :], codec, shown, has_mark=bool(mark)), codec, mark)
+
+
+def read_version(data: bytes, codec: str) -> FileText:
+    """Return the text of a version of a file whose codec is known; invalid bytes become surrogates or U+FFFD."""
+    mark, _ = find_mark(data)
+    codec = _codec_of_mark(mark) if mark else codec
     try:
-        text = data[len(bom) :].decode(codec, "surrogateescape" if codec == "utf-8" else "strict")
+        return _with_format(_decode(data[len(mark) :], codec), codec, mark)
+    except UnicodeDecodeError:
+        return _with_format(data[len(mark) :].decode(codec, "replace"), codec, mark)
+
+
+def read_shown(data: bytes, codec: str = "") -> FileText:
+    """Return the text of a version for people: as Latin-1 if its encoding is not certain.
+
+    `codec` is empty to detect it.
+
+    Raises:
+        ToolError: NOT_TEXT, it is binary.
+    """
+    if codec:
+        return read_version(data, codec)
+    try:
+        return read_text(data, "")
+    except ToolError as error:
+        if error.code != "UNKNOWN_ENCODING":
+            raise
+        return read_version(data, "latin-1")
+
+
+def _codec_of_mark(mark: bytes) -> str:
+    return next(codec for codec, bom in _MARKS.items() if bom == mark)
+
+
+def _known_codec(charset: str) -> str:
+    try:
+        return encodings.codec_of(charset) if charset else ""
+    except ToolError:
+        return ""
+
+
+def _check_valid(data: bytes, codec: str, shown: str) -> None:
+    try:
+        data.decode(codec)
     except UnicodeDecodeError as error:
-        message = f"`{shown}` has a BOM of {_ENCODINGS[codec]} and is invalid at byte {len(bom) + error.start:,}"
-        raise ToolError(f"{message}: only text files can be edited", code="NOT_TEXT") from None
-    return _with_format(text, codec, bom)
+        raise _invalid_error(shown, codec, error.start) from None
+
+
+def _checked(data: bytes, codec: str, shown: str, *, has_mark: bool = False) -> str:
+    try:
+        return _decode(data, codec)
+    except UnicodeDecodeError as error:
+        raise _invalid_error(shown, codec, error.start, has_mark=has_mark) from None
+
+
+def _invalid_error(shown: str, codec: str, start: int, *, has_mark: bool = False) -> ToolError:
+    name = encodings.shown(codec)
+    if has_mark:
+        start += len(_MARKS[codec])
+        message = f"`{shown}` has a BOM of {name} and is invalid at byte {start:,}: only text files can be edited"
+    else:
+        message = f"`{shown}` is not {name}: it is invalid at byte {start:,}; send another `encoding`, or none"
+    return ToolError(message, code="NOT_TEXT")
+
+
+def _errors(codec: str) -> str:
+    return "strict" if encodings.is_wide(codec) else "surrogateescape"
+
+
+def _decode(data: bytes, codec: str) -> str:
+    """Decode so that encoding gives the same bytes: lines that it would change become surrogates.
+
+    Raises:
+        UnicodeDecodeError: UTF-16 or UTF-32 is invalid.
+    """
+    text = data.decode(codec, _errors(codec))
+    if encodings.is_wide(codec) or codec == "utf-8" or text.encode(codec, "surrogateescape") == data:
+        return text
+    return "".join(_decode_line(line, codec) for line in data.splitlines(keepends=True))
+
+
+def _decode_line(line: bytes, codec: str) -> str:
+    text = line.decode(codec, "surrogateescape")
+    return text if text.encode(codec, "surrogateescape") == line else line.decode("ascii", "surrogateescape")
 
 
 def line_breaks(text: str) -> tuple[str, ...]:

@@ -53,6 +53,8 @@ class EditRequest:
     mode: Mode
     edits: tuple[Edit, ...]
     bypass_limit: bool = False
+    encoding: str = ""
+    """The name of the file's encoding; empty to detect it."""
 
 
 def parse_request(
@@ -62,6 +64,7 @@ def parse_request(
     edits: Sequence[Edit] | None,
     expected_replacements: int | None,
     bypass_match_text_limit: bool,
+    encoding: str = "",
 ) -> EditRequest:
     """Return the request that the parameters select.
 
@@ -74,7 +77,7 @@ def parse_request(
     if edits:
         _check_batch(match_text, new_string, edits, expected_replacements)
         mode = _SENTINELS.get(edits[0].match_text, "batch") if len(edits) == 1 else "batch"
-        return EditRequest(mode, tuple(edits), bypass_match_text_limit)
+        return EditRequest(mode, tuple(edits), bypass_match_text_limit, encoding)
     if match_text is None:
         problem = "match_text is missing" if new_string is not None else "match_text, new_string and edits are missing"
         raise _invalid(f"{problem}. Select one mode by its parameters:\n{_list_modes()}")
@@ -86,7 +89,7 @@ def parse_request(
     edit = Edit(match_text, new_string, count)
     if flaw := _flaw(edit):
         raise _invalid(flaw)
-    return EditRequest(mode, (edit,), bypass_match_text_limit)
+    return EditRequest(mode, (edit,), bypass_match_text_limit, encoding)
 
 
 def _check_batch(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.text.file_text import FileText, read_text
+from workbench_handlers.editing.text.file_text import FileText, read_shown
 from workbench_handlers.editing.text.lines import Block, compare_lines, line_end, split_lines
 
 
@@ -21,18 +21,22 @@ class _Lines:
     format: FileText
 
 
-def count_parts(old: bytes | None, new: bytes) -> int:
+def count_parts(old: bytes | None, new: bytes, codec: str = "") -> int:
     """Return the number of parts of a change: its blocks of changed lines. Some changes are one part as a whole.
 
-    These are new and binary files, and changes of the encoding or of all line breaks.
+    These are new and binary files, and changes of the encoding or of all line breaks. `codec` is that of both versions;
+    empty to detect it.
     """
-    lines = _lines(old, new)
+    lines = _lines(old, new, codec)
     return int(old != new) if lines is None else sum(not block.is_equal for block in lines.blocks)
 
 
-def select_parts(old: bytes | None, new: bytes, chosen: Collection[int]) -> bytes | None:
-    """Return the file with the chosen parts of a change, numbered from 0; None if it stays missing."""
-    lines = _lines(old, new)
+def select_parts(old: bytes | None, new: bytes, chosen: Collection[int], codec: str = "") -> bytes | None:
+    """Return the file with the chosen parts of a change, numbered from 0; None if it stays missing.
+
+    `codec` is as in `count_parts`.
+    """
+    lines = _lines(old, new, codec)
     if lines is None:
         return new if 0 in chosen else old
     text, number = [], 0
@@ -43,12 +47,14 @@ def select_parts(old: bytes | None, new: bytes, chosen: Collection[int]) -> byte
     return lines.format.encode("".join(text))
 
 
-def _lines(old: bytes | None, new: bytes) -> _Lines | None:
+def _lines(old: bytes | None, new: bytes, codec: str) -> _Lines | None:
     """Return the lines of two versions; None if parts of the change cannot be combined."""
     if old is None:
         return None
     try:
-        before, after = read_text(old, ""), read_text(new, "")
+        before, after = read_shown(old, codec), read_shown(new, codec)
+        if (before.encode(before.text), after.encode(after.text)) != (old, new):  # invalid in `codec`
+            return None
     except ToolError:
         return None
     is_same = (before.codec, before.bom) == (after.codec, after.bom)

@@ -90,8 +90,8 @@ class _App:
         return HTMLResponse(review_page(review, sides, state, self._pages))
 
     def _sides(self, review: Review, index: int) -> FileSides:
-        proposed, shown = self._store.proposed(review, index), review.files[index].shown
-        return FileSides(self._store.original(review, index), proposed, form_text(proposed, shown))
+        proposed, codec = self._store.proposed(review, index), review.files[index].encoding
+        return FileSides(self._store.original(review, index), proposed, form_text(proposed, codec), codec)
 
     def _state(self, request: Request) -> Response:
         """Return the pending reviews, and the state of the review that a page shows."""
@@ -127,12 +127,12 @@ class _App:
                 return Decision("comment", SURFACE, comment=_encodable(comment))
             case {"action": "edit", "text": str(text)}:
                 proposed = self._store.proposed(review)
-                before = form_text(proposed, review.shown)
+                before = form_text(proposed, review.encoding)
                 if before is None:
                     raise _RequestError("A form would change this text; edit it in the terminal.")
                 if text == before:
                     raise _RequestError("The text was not changed. Approve it instead.")
-                return Decision("edit", SURFACE, edited=edited_bytes(proposed, _encodable(text), review.shown))
+                return Decision("edit", SURFACE, edited=edited_bytes(proposed, _encodable(text), review.encoding))
         raise _RequestError("This is not a decision: send an action with its text or comment.")
 
     def _selected(self, review: Review, chosen: list[Any]) -> dict[int, bytes | None]:
@@ -142,10 +142,11 @@ class _App:
         texts = {}
         for index, numbers in enumerate(chosen):
             old, new = self._store.original(review, index), self._store.proposed(review, index)
-            every = range(count_parts(old, new))
+            codec = review.files[index].encoding
+            every = range(count_parts(old, new, codec))
             if not isinstance(numbers, list) or not all(type(number) is int and number in every for number in numbers):
                 raise _RequestError("The chosen changes do not fit the files.")
-            texts[index] = select_parts(old, new, set(numbers))
+            texts[index] = select_parts(old, new, set(numbers), codec)
         if not any(chosen):
             raise _RequestError("No change is chosen. Reject the proposal instead.")
         return texts
@@ -155,9 +156,9 @@ class _App:
         texts: dict[int, bytes | None] = {}
         for index, file in enumerate(review.files):
             text, proposed = sent.get(str(index)), self._store.proposed(review, index)
-            before = form_text(proposed, file.shown)
+            before = form_text(proposed, file.encoding)
             if isinstance(text, str) and before is not None and text != before:
-                texts[index] = edited_bytes(proposed, _encodable(text), file.shown)
+                texts[index] = edited_bytes(proposed, _encodable(text), file.encoding)
         if not texts:
             raise _RequestError("The text was not changed. Approve it instead.")
         return texts

@@ -55,12 +55,13 @@ def list_page(reviews: Sequence[Review], pages: ReviewPages) -> str:
 class FileSides:
     """One file of a review: its bytes, None if it is missing, the proposed ones, and their text for a form.
 
-    `text` is None if a form would change it.
+    `text` is None if a form would change it. `codec` is that of both versions; empty to detect it.
     """
 
     original: bytes | None
     proposed: bytes
     text: str | None
+    codec: str = ""
 
 
 def name_of(review: Review) -> str:
@@ -87,7 +88,7 @@ def review_page(review: Review, files: Sequence[FileSides], state: dict[str, Any
     is_hidden = any(reveal(file.text or "") != (file.text or "") for file in files)
     warning = "<p>The text contains invisible characters.</p>" if is_hidden else ""
     status = "" if state["open"] else escape(state["text"])
-    counts = [count_parts(file.original, file.proposed) for file in files]
+    counts = [count_parts(file.original, file.proposed, file.codec) for file in files]
     selects = sum(counts) > 1 and state["open"]
     sections = "\n".join(
         _file_section(review, index, file, counts[index] if selects else 0) for index, file in enumerate(files)
@@ -135,7 +136,7 @@ def _file_section(review: Review, index: int, file: FileSides, count: int) -> st
     heading = ""
     shown = _shown(review.files[index].shown)
     if review.more:
-        parts = count_parts(file.original, file.proposed)
+        parts = count_parts(file.original, file.proposed, file.codec)
         action = "new file" if file.original is None else f"{parts} change{'s' if parts > 1 else ''}"
         heading = f"{shown} <small>{action}</small>"
         if count:
@@ -144,7 +145,7 @@ def _file_section(review: Review, index: int, file: FileSides, count: int) -> st
     return f"""{heading}
 <section aria-label="Changes of {shown}" class="diff">
 <div class="columns" aria-hidden="true"><span>Current</span><span>Proposed</span></div>
-{diff_html(diff_rows(file.original, file.proposed), file=index, count=count)}
+{diff_html(diff_rows(file.original, file.proposed, codec=file.codec), file=index, count=count)}
 </section>"""
 
 
