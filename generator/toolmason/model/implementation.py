@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.manifest.tables import ToolTable
-from toolmason.model.from_table import FromTable
+from toolmason.model.from_table import FromTable, copied
 from toolmason.model.types import Identifier, JsonSchema
 
 
@@ -28,12 +28,7 @@ def hints_of(table: ToolTable) -> Hints:
     hints = table.hints
     if hints is None:
         return Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
-    return Hints(
-        read_only=hints.read_only,
-        destructive=hints.destructive,
-        idempotent=hints.idempotent,
-        open_world=hints.open_world,
-    )
+    return copied(Hints, hints)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

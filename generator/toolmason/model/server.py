@@ -19,6 +19,7 @@ from toolmason.manifest.tables import (
     OptionTable,
     OutputsTable,
     ServerTable,
+    StepTable,
     SubcommandTable,
     WorkflowTable,
 )
@@ -202,11 +203,10 @@ class SlashCommand(FromTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(FromTable):
     """One step of a workflow; `tool` may be empty."""
 
-    title: str
-    tool: str
+    table: StepTable
     text: str
 
 

@@ -15,6 +15,7 @@ from toolmason.kinds.kind import KindTool
 from toolmason.kinds.upstream.implementation import UpstreamImplementation, UpstreamServer
 from toolmason.kinds.upstream.tables import UpstreamKeys, UpstreamTable, UpstreamTables
 from toolmason.manifest.tables import ToolTable
+from toolmason.model.from_table import copied
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.model.types import JsonSchema
@@ -39,20 +40,13 @@ def upstreams(context: ResolveContext) -> dict[str, Upstream]:
 
 
 def _upstream(context: ResolveContext, name: str, table: UpstreamTable) -> Upstream:
-    return Upstream(
+    return copied(
+        Upstream,
+        table,
         name=name,
-        command=table.command,
-        url=table.url,
-        env=dict(table.env),
-        pass_env=table.pass_env,
-        working_dir=table.working_dir,
-        headers=dict(table.headers),
-        allow=table.allow,
         timeout_s=table.timeout,
-        memory_mb=table.memory_mb,
-        permissions=Permissions(reads=table.reads, writes=table.writes, executes=table.executes, network=table.network),
+        permissions=copied(Permissions, table),
         pins=_pins(context, name),
-        unused_tools=table.unused_tools,
     )
 
 
@@ -143,12 +137,7 @@ def hints_of(table: ToolTable) -> Hints:
     hints = table.hints
     if hints is None:
         return Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
-    return Hints(
-        read_only=hints.read_only and not hints.destructive,
-        destructive=hints.destructive,
-        idempotent=hints.idempotent,
-        open_world=hints.open_world,
-    )
+    return copied(Hints, hints, read_only=hints.read_only and not hints.destructive)
 
 
 def _risk(hints: Hints) -> Risk:
