@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.built_in import BUILT_IN
 
 from toolmason.clients import CLAUDE_CODE
 from toolmason.manifest.tables import DiscoveryTable
@@ -31,7 +31,7 @@ def tool_name_problem(tool: str, server: str) -> str:
 
 
 def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
-    """Return the names that a server reserves: `fetch_chunk`, and the meta-tools of every style that a flag can set."""
+    """Return the reserved names: the built-in tools, and the meta-tools of every style that a flag can set."""
     search_call = tuple(f"{discovery.prefix}{name}" for name in ("search", "call", "call_read"))
     return (
         *search_call,
@@ -40,5 +40,5 @@ def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
         "call_tool",
         "discover_tools",
         "get_tool_schema",
-        FETCH_CHUNK,
+        *BUILT_IN,
     )

@@ -8,8 +8,8 @@ from typing import Any
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.meta_tools import Run, StyleContext, unknown_tool_text
 from toolmason_runtime.discovery.results import error_result
+from toolmason_runtime.shared.built_in import BUILT_IN, requested
 from toolmason_runtime.shared.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.values.wording import call_text
 from toolmason_runtime.wire.results import WireResult
@@ -34,9 +34,9 @@ class Classic:
     def listed(self) -> list[WireTool]:
         """Return every visible tool, in the order of the manifest, with its keywords as a search hint."""
         discovery = self._context.catalogue["discovery"]
-        is_listed = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
-        built_in = [FETCH_CHUNK_ENTRY] if is_listed else []
-        return [_with_search_hint(entry) for entry in (*self.index.tools.values(), *built_in)]
+        pinned = {name: entry for name, entry in BUILT_IN.items() if name in discovery["pinned"]}
+        listed = {**self.index.tools, **requested(discovery), **pinned}
+        return [_with_search_hint(entry) for entry in listed.values()]
 
     def is_meta_tool(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
         """Return False: this style has no meta-tools."""
