@@ -112,7 +112,7 @@ def _table_section(table: type[Table], docstrings: Mapping[str, str], titles: Ma
             name,
             field,
             _kind(_read_as(field, get_type_hints(owner)), titles),
-            _documentation(owner, field.name, docstrings),
+            field.metadata.get("text") or _documentation(owner, field.name, docstrings),
         )
         for name, (owner, field) in all_keys_of(table, extensions().get(table, ())).items()
     )

@@ -24,7 +24,10 @@ def test_a_question_without_its_package_names_the_extra_to_install(room: Any, mo
     answer = room.run("ask_gemini", prompt="Why?", include_codebase_context=False)
 
     assert answer.is_error
-    assert "the package `tenacity` is not installed: pip install 'toolmason[research]'" in answer.text
+    assert (
+        "the package `tenacity` needs an extra: pip install 'toolmason[research]'; "
+        "a project requires it in pyproject.toml" in answer.text
+    )
 
 
 @pytest.mark.anyio
@@ -43,7 +46,10 @@ async def test_without_the_extra_a_server_starts_and_only_questions_fail(
 
     assert BINDINGS.keys() <= listed
     assert "first" in content.text
-    assert refused.error["message"] == ("the package `tenacity` is not installed: pip install 'toolmason[research]'")
+    assert refused.error["message"] == (
+        "the package `tenacity` needs an extra: pip install 'toolmason[research]'; "
+        "a project requires it in pyproject.toml"
+    )
     assert cli.runs == []
 
 

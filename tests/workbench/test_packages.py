@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import pytest
+from toolmason_runtime.shared.extras import needs_extra
 
 from workbench_handlers.workspace.packages import NotInstalledError, require
 
@@ -32,7 +33,10 @@ def test_a_tool_without_its_package_names_the_extra_to_install(
     monkeypatch.setitem(sys.modules, package, None)  # to Python, a module that is not installed
     answer = room.call(tool, **arguments)
     assert answer.is_error
-    assert answer.text == f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
+    assert (
+        answer.text == f"the package `{package}` needs an extra: pip install 'toolmason[workbench]'; "
+        "a project requires it in pyproject.toml"
+    )
 
 
 def test_tools_that_need_no_package_work_without_any(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,5 +58,6 @@ def test_handlers_are_imported_without_optional_packages() -> None:
 
 def test_a_package_that_is_there_is_found_and_another_is_not() -> None:
     assert require("json").name == "json"
-    with pytest.raises(NotInstalledError, match="`no_such_package` is not installed"):
+    with pytest.raises(NotInstalledError, match="`no_such_package` needs an extra") as caught:
         require("no_such_package")
+    assert str(caught.value) == needs_extra("the package `no_such_package`", "workbench")

@@ -34,12 +34,12 @@ def prompt_entry(prompt: Prompt) -> PromptEntry:
 
 def resource_entry(resource: Resource) -> ResourceEntry:
     """Return the entry of one resource or template (`Resource`, `ResourceTemplate`)."""
-    uri = {"uriTemplate" if resource.is_template else "uri": resource.uri}
-    entry: ResourceEntry = {"resource": {**uri, **_wire(resource), "mimeType": resource.mime_type}}
+    uri = {"uriTemplate" if resource.is_template else "uri": resource.table.uri}
+    entry: ResourceEntry = {"resource": {**uri, **_wire(resource), "mimeType": resource.table.mime_type}}
     _add_arguments(entry, resource)
-    if resource.file:
-        entry["file"] = resource.file
-    if resource.can_subscribe:
+    if resource.table.file:
+        entry["file"] = resource.table.file
+    if resource.table.subscribe:
         entry["subscribe"] = True
     return entry
 

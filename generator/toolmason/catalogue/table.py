@@ -75,7 +75,7 @@ def _server(server: Server) -> ServerEntry:
 def _has_files(server: Server) -> bool:
     """Return whether prompts or resources use files of the package of the handlers."""
     has_images = any(message.image for prompt in server.prompts for message in prompt.messages)
-    return has_images or any(resource.file for resource in server.resources)
+    return has_images or any(resource.table.file for resource in server.resources)
 
 
 def _category(category: Category) -> CategoryEntry:
@@ -142,10 +142,10 @@ def wire_hints(hints: Hints) -> dict[str, bool]:
 
 def _example(example: Example) -> ExampleEntry:
     entry: ExampleEntry = {
-        "description": example.description,
+        "description": example.table.description,
         "arguments": dict(example.arguments),
         "invocation": example.invocation,
     }
-    if example.expected_output:
-        entry["expected_output"] = example.expected_output
+    if example.table.expected_output:
+        entry["expected_output"] = example.table.expected_output
     return entry

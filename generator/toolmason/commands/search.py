@@ -101,7 +101,9 @@ def find_surfaces(server: Server, query: str) -> tuple[tuple[str, str], ...]:
 
     wanted = set(terms(query))
     prompts = [(f"prompt /{prompt.name}", prompt.summary, prompt.description) for prompt in server.prompts]
-    resources = [(f"resource {item.uri}", item.summary, f"{item.name} {item.description}") for item in server.resources]
+    resources = [
+        (f"resource {item.table.uri}", item.summary, f"{item.name} {item.description}") for item in server.resources
+    ]
     ranked = [
         (len(wanted & set(terms(f"{label} {summary} {text}"))), (label, summary))
         for label, summary, text in [*prompts, *resources]

@@ -167,7 +167,7 @@ def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, A
     required = [key for key, (_, field) in keys.items() if is_required(field)]
     properties = {
         key: {
-            "description": _field_docstring(owner, field.name, documentation),
+            "description": field.metadata.get("text") or _field_docstring(owner, field.name, documentation),
             **_property(field, get_type_hints(owner)[field.name]),
             **_key_rules(owner, field.name),
         }

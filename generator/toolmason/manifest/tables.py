@@ -7,8 +7,8 @@ these fields.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, make_dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from toolmason_runtime.shared.styles import DEFAULT as DEFAULT_STYLE
 from toolmason_runtime.shared.styles import STYLES
@@ -246,17 +246,28 @@ class OutputsTable(PartialTable):
 class PinsTable(Table):
     """`[discovery.pins]`: tools or aliases listed together with the meta-tools of a style, instead of `pinned`."""
 
-    search_call: tuple[str, ...] | None = key(default=None, name="search-call")
-    """In the style `search-call`."""
-    list_describe: tuple[str, ...] | None = key(default=None, name="list-describe")
-    """In the style `list-describe`."""
-    discover_schema: tuple[str, ...] | None = key(default=None, name="discover-schema")
-    """In the style `discover-schema`."""
-
     def of(self, style: str) -> tuple[str, ...] | None:
         """Return the tools of a style, None without an entry."""
-        pins: tuple[str, ...] | None = getattr(self, style.replace("-", "_"), None)
+        pins: tuple[str, ...] | None = getattr(self, STYLES[style].module, None)
         return pins
+
+
+if not TYPE_CHECKING:
+    # One key for each style with meta-tools: the others list all tools.
+    PinsTable = make_dataclass(
+        "PinsTable",
+        [
+            (facts.module, tuple[str, ...] | None, key(default=None, name=style, text=f"In the style `{style}`."))
+            for style, facts in STYLES.items()
+            if facts.call
+        ],
+        bases=(PinsTable,),
+        namespace={"__module__": __name__, "__doc__": PinsTable.__doc__},
+        frozen=True,
+        slots=True,
+        kw_only=True,
+    )
+_NO_PINS: Final = PinsTable()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +282,7 @@ class DiscoveryTable(PartialTable):
     """
     pinned: tuple[str, ...] = ()
     """Tools or aliases listed together with the meta-tools, in styles without an entry in `pins`."""
-    pins: PinsTable = PinsTable()
+    pins: PinsTable = _NO_PINS
     """Tools or aliases listed in one style."""
     page_tokens: int = key({"minimum": 200}, default=1500)
     """Maximum tokens of one search answer."""

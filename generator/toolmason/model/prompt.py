@@ -8,7 +8,8 @@ from typing import Literal
 
 from toolmason_runtime.shared.toml.positions import KeyPath
 
-from toolmason.manifest.tables import IconTable
+from toolmason.manifest.tables import IconTable, ResourceTable
+from toolmason.model.from_table import FromTable
 from toolmason.model.implementation import Handler
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
@@ -74,18 +75,15 @@ class Prompt(Surface):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resource(Surface):
+class Resource(Surface, FromTable):
     """A resource, or a template if its URI has variables: it has a `file` or a handler."""
 
-    uri: str
-    mime_type: str
-    file: str
-    can_subscribe: bool
+    table: ResourceTable
 
     @property
     def is_template(self) -> bool:
         """Whether the URI has variables."""
-        return "{" in self.uri
+        return "{" in self.table.uri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolmason_runtime.shared.answer_size import VARIABLE as MAX_ANSWER_CHARS
-from toolmason_runtime.shared.extras import APIS, HTTP, contained_in
+from toolmason_runtime.shared.extras import HTTP, contained_in
 from toolmason_runtime.shared.shown_names import default_prefix
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.toolkit import POLICY
@@ -20,6 +20,7 @@ from toolmason.manifest.tables import (
     OptionTable,
     OutputsTable,
     ServerTable,
+    StepTable,
     SubcommandTable,
     WorkflowTable,
 )
@@ -203,11 +204,10 @@ class SlashCommand(FromTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(FromTable):
     """One step of a workflow; `tool` may be empty."""
 
-    title: str
-    tool: str
+    table: StepTable
     text: str
 
 
@@ -308,28 +308,19 @@ class Server(FromTable):
         return default_prefix(self.table.name) if prefix is None else prefix
 
     @property
-    def tool_extra(self) -> str:
-        """Extra of toolmason that its tools need on every transport; empty for none."""
-        extras = self._tool_extras()
-        return HTTP if HTTP in extras else APIS if APIS in extras else ""
-
-    @property
     def missing_extras(self) -> tuple[str, ...]:
         """Extras of toolmason that it needs and the project does not require, sorted."""
         if self.declared_extras is None:
             return ()
-        needed = self._tool_extras()
+        needed = self.tool_extras
         if self.routes or self.middleware or self.table.auth:
             needed.add(HTTP)
         return tuple(sorted(needed - self.declared_extras - contained_in(needed | self.declared_extras)))
 
-    def _tool_extras(self) -> set[str]:
-        return {extra for tool in self.tools for extra in tool.implementation.extras}
-
     @property
-    def http_modules(self) -> tuple[str, ...]:
-        """The modules of `routes` and `middleware`."""
-        return tuple(sorted({hook.module for hook in (self.routes, self.middleware) if hook}))
+    def tool_extras(self) -> set[str]:
+        """Extras of toolmason that its tools need on every transport."""
+        return {extra for tool in self.tools for extra in tool.implementation.extras}
 
     @property
     def skill(self) -> str:
@@ -377,25 +368,9 @@ class Server(FromTable):
         return (*of_options, *others)
 
     @property
-    def variable_facts(self) -> Mapping[str, Mapping[str, object]]:
-        """Facts about each variable for the registry of servers."""
-        secrets = {
-            secret.env: {"description": secret.description, "isRequired": secret.required, "isSecret": True}
-            for secret in self.secrets
-        }
-        return {name: secrets.get(name, {}) for name in self.variables}
-
-    @property
     def has_options(self) -> bool:
         """Whether the class `Options` is generated."""
         return bool(self.options or self.lifespan)
-
-    @property
-    def checked_options(self) -> tuple[tuple[str, str, bool], ...]:
-        """Variable, type and requirement of the options that a server checks before it answers."""
-        return tuple(
-            (option.table.env, option.table.type, option.table.required) for option in self.options if option.is_checked
-        )
 
     @property
     def hooks(self) -> tuple[tuple[Identifier, str, Handler], ...]:
@@ -410,16 +385,6 @@ class Server(FromTable):
             for command in self.subcommands
         ]
         return tuple((Identifier(name), kind, handler) for name, kind, handler in [*own, *commands] if handler)
-
-    @property
-    def hook_types(self) -> tuple[str, ...]:
-        """Names that the bindings of the hooks import from `toolmason_runtime.serving`, sorted."""
-        return tuple(sorted({kind.partition("[")[0] for _, kind, _ in self.hooks}))
-
-    @property
-    def hook_modules(self) -> tuple[str, ...]:
-        """Modules of the hooks, sorted."""
-        return tuple(sorted({handler.module for _, _, handler in self.hooks}))
 
     @property
     def has_programs(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolmason.manifest.tables import ToolTable
+from toolmason.manifest.tables import ExampleTable, ToolTable
 from toolmason.model.from_table import FromTable
 from toolmason.model.implementation import Hints, Implementation
 from toolmason.model.json_schema import rules
@@ -14,13 +14,13 @@ from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class Example(FromTable):
     """A valid call. `invocation` is its Python expression: `read_files(files=[...])`."""
 
-    description: str
+    table: ExampleTable
     arguments: Mapping[str, Any]
+    """Its arguments, with the names that callers see."""
     invocation: str
-    expected_output: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

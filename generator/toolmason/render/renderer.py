@@ -27,6 +27,7 @@ from toolmason.render.format_python import format_python
 from toolmason.render.indented_json import indent_json
 from toolmason.render.plan import PlannedFile, plan
 from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
+from toolmason.render.view import ServerView
 from toolmason.schema.projections import Projections
 from toolmason.store import Store
 
@@ -202,7 +203,7 @@ def _format(
 
 def _render_template(environment: Environment, planned: PlannedFile, server: Server, facts: TemplateFacts) -> str:
     template = environment.get_template(planned.template)
-    text = template.render(server=server, facts=facts, **planned.subject)
+    text = template.render(server=ServerView(server), facts=facts, **planned.subject)
     if planned.path.suffix == ".json" and planned.readable:
         text = _indent_json(planned.path, text)
     try:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.positions import KeyPath
 
@@ -73,7 +73,7 @@ class ResolveContext:
 
     def is_known(self, section: str, name: str) -> bool:
         """Return whether the table `section` of the manifest has the key `name`, valid or not, or is unreadable."""
-        is_built_in = section == "tools" and name == FETCH_CHUNK
+        is_built_in = section == "tools" and name in BUILT_IN
         return is_built_in or name in self.raw_table(section) or self.tables.is_uncertain(section)
 
     def error(self, code: str, message: str, at: KeyPath, *, hint: str = "", value: bool = True) -> None:

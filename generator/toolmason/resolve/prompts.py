@@ -12,6 +12,7 @@ from toolmason_runtime.shared.values.uri_template import match_uri
 
 from toolmason.manifest.tables import ArgumentTable, MessageTable, PromptTable, ResourceTable
 from toolmason.model import json_schema
+from toolmason.model.from_table import copied
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
 from toolmason.model.prompt import Completion, Message, Prompt, Resource
 from toolmason.model.server import SlashCommand
@@ -58,9 +59,7 @@ def resolve_resources(context: ResolveContext, package: Path | None) -> tuple[Re
         if table.file and package is not None:
             _check_file(context, table.file, (*table.at, "file"), package)
         fields = _surface(context, name, table, _variables(context, table))
-        resources.append(
-            Resource(**fields, uri=table.uri, mime_type=table.mime_type, file=table.file, can_subscribe=table.subscribe)
-        )
+        resources.append(Resource(**fields, table=table))
     return tuple(resources)
 
 
@@ -176,12 +175,11 @@ def _check_file(context: ResolveContext, file: str, at: tuple[str | int, ...], p
 
 
 def _message(table: MessageTable) -> Message:
-    return Message(
-        role=table.role,
+    return copied(
+        Message,
+        table,
         text=table.text.strip(),
-        image=table.image,
         mime_type=IMAGE_TYPES.get(PurePosixPath(table.image).suffix.lower(), ""),
-        resource=table.resource,
         at=(*table.at, "text"),
     )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.prefixes import parse_prefix
 from toolmason_runtime.shared.specs.program import CONFIRM_PLACEHOLDER
 from toolmason_runtime.shared.styles import STYLES
@@ -183,7 +183,7 @@ def _check_meta_tool_names(context: ResolveContext, callable_names: _Owners) -> 
     for reserved in meta_tool_names(context.tables.discovery):
         if reserved in callable_names:
             owner, at = callable_names[reserved]
-            is_built_in = reserved == FETCH_CHUNK
+            is_built_in = reserved in BUILT_IN
             message = f"{owner} has the name of {'the built-in tool' if is_built_in else 'a meta-tool'}"
             hint = "choose another name" if is_built_in else "choose another name, or set a prefix"
             context.error("TM317", message, at, hint=hint, value=False)

@@ -208,7 +208,7 @@ def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
             table=table,
             title=table.title or table.summary,
             description=table.description or table.summary,
-            steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in table.steps),
+            steps=tuple(Step(table=step, text=step.text.strip()) for step in table.steps),
             call_hint=_call_hint(context, [step.tool for step in table.steps if step.tool]),
             allow=allowed(table.allow),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.styles import STYLES
 
 from toolmason.clients import CLAUDE_CODE
@@ -32,8 +32,8 @@ def tool_name_problem(tool: str, server: str) -> str:
 
 
 def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
-    """Return the names that a server reserves: `fetch_chunk`, and the meta-tools of every style that a flag can set."""
+    """Return the reserved names: the built-in tools, and the meta-tools of every style that a flag can set."""
     prefix = discovery.prefix or ""
     names = dict.fromkeys(name for style in STYLES.values() for name in style.metas)
     search_call = STYLES["search-call"].metas
-    return (*(f"{prefix}{name}" if name in search_call else name for name in names), FETCH_CHUNK)
+    return (*(f"{prefix}{name}" if name in search_call else name for name in names), *BUILT_IN)

@@ -199,11 +199,6 @@ def _examples(name: str, table: ToolTable, sent: Projection) -> tuple[Example, .
     sent_names = {own: shown for shown, own in sent.renamed.items()}
     examples = [(example, renamed(example.arguments, sent.schema, sent_names)) for example in table.examples]
     return tuple(
-        Example(
-            description=example.description,
-            arguments=arguments,
-            invocation=invocation(name, arguments),
-            expected_output=example.expected_output,
-        )
+        Example(table=example, arguments=arguments, invocation=invocation(name, arguments))
         for example, arguments in examples
     )

@@ -16,8 +16,9 @@ class NotInstalledError(ToolError):
     """A tool needs a package of an extra that is not installed; only the user can install it."""
 
     def __init__(self, package: str, extra: str) -> None:
-        message = f"the package `{package}` is not installed: pip install 'toolmason[{extra}]'"
-        super().__init__(message, code="NOT_INSTALLED")
+        # The wording of the runtime, whose function is not public.
+        remedy = f"pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+        super().__init__(f"the package `{package}` needs an extra: {remedy}", code="NOT_INSTALLED")
 
 
 def require(package: str, *, extra: str = "workbench") -> ModuleSpec:

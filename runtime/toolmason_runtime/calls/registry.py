@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, DeprecationEntry, ToolEntry
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.placeholders import placeholders_of
 
 
@@ -54,7 +54,7 @@ class ToolMetadata:
 def get_tool_metadata(catalogue: Catalogue, name: str) -> ToolMetadata | None:
     """Return the metadata of the tool with this name or alias, built-in or not; None if there is none."""
     entries = catalogue["tools"]
-    entry = FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else entries.get(name)
+    entry = BUILT_IN.get(name) or entries.get(name)
     if entry is None:
         entry = next((entry for entry in entries.values() if name in entry.get("aliases", ())), None)
     return None if entry is None else metadata_of(placeholders_of(catalogue).fill_entry(entry))

@@ -9,6 +9,7 @@ from toolmason_runtime.calls.binding import Binding
 from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.calls.model import Model
 from toolmason_runtime.chunks.store import ChunkStore
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.wire.content import Reply
 from toolmason_runtime.wire.results import compact_json
 
@@ -30,4 +31,4 @@ async def fetch_chunk(params: FetchChunkParams, call: ToolCall) -> Reply:
     return Reply(compact_json(result), structure=result)
 
 
-BINDING: Final = Binding(FetchChunkParams, fetch_chunk)
+BINDINGS: Final = {FETCH_CHUNK: Binding(FetchChunkParams, fetch_chunk)}

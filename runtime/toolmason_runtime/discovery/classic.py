@@ -8,8 +8,8 @@ from typing import Any
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.meta_tools import Run, StyleContext, unknown_tool_text
 from toolmason_runtime.discovery.results import error_result
+from toolmason_runtime.shared.built_in import BUILT_IN, requested
 from toolmason_runtime.shared.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.wire.results import WireResult
@@ -34,10 +34,13 @@ class Classic:
     def listed(self) -> list[WireTool]:
         """Return every visible tool, in the order of the manifest, with its keywords as a search hint."""
         discovery = self._context.catalogue["discovery"]
-        is_listed = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
-        built_in = [FETCH_CHUNK_ENTRY] if is_listed else []
-        entries = (*map(self._context.with_names, self.index.tools.values()), *built_in)
-        return [_with_search_hint(entry) | {"name": self._context.shown(entry["tool"]["name"])} for entry in entries]
+        pinned = {name: entry for name, entry in BUILT_IN.items() if name in discovery["pinned"]}
+        entries = map(self._context.with_names, self.index.tools.values())
+        built_in = {**requested(discovery), **pinned}.values()
+        return [
+            _with_search_hint(entry) | {"name": self._context.shown(entry["tool"]["name"])}
+            for entry in (*entries, *built_in)
+        ]
 
     @property
     def placeholders(self) -> Placeholders:

@@ -17,9 +17,9 @@ from toolmason_runtime.server.flags import LEAN, SERVE, make_parser, option_attr
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.options import OptionError, OptionSpec, OptionValues, option_values
 from toolmason_runtime.server.startup_check import schedule_startup_check
+from toolmason_runtime.shared.built_in import requested
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.selection import Selection, visible_tools
 from toolmason_runtime.shared.styles import CLASSIC
 from toolmason_runtime.transports.shutdown import Shutdown
@@ -256,9 +256,7 @@ class Command:
     def _tools(self, selection: Selection, programs: ProgramSettings | None) -> Mapping[str, ToolEntry]:
         """Return the tools that a client can reach."""
         tools = visible_tools(programs.allowed(self.catalogue) if programs else self.catalogue, selection)
-        if self.catalogue["discovery"].get("list_fetch_chunk"):
-            return {**tools, FETCH_CHUNK: FETCH_CHUNK_ENTRY}
-        return tools
+        return {**tools, **requested(self.catalogue["discovery"])}
 
     def _dispatcher(
         self,

@@ -25,6 +25,7 @@ from toolmason_runtime.programs.settings import ProgramSettings, load_program_se
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.lifespan import Lifespan
 from toolmason_runtime.server.preparation import Preparation
+from toolmason_runtime.shared.built_in import BUILT_IN, bindings_module, is_built_in
 from toolmason_runtime.shared.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool, has_programs
 from toolmason_runtime.shared.current_client import current_client, enter_client, leave_client
 from toolmason_runtime.shared.errors import (
@@ -35,7 +36,7 @@ from toolmason_runtime.shared.errors import (
     MethodError,
     ToolError,
 )
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.rankers import lazy_ranker
 from toolmason_runtime.shared.selection import Selection, is_enabled
 from toolmason_runtime.shared.shown_names import ShownNames, bare_name, is_prefixed, meta_name
@@ -157,7 +158,7 @@ class Dispatcher:
     def _bare_names(self) -> frozenset[str]:
         """The names of all tools, their aliases and the meta-tools."""
         metas = STYLES[self._selection.style].metas
-        own = {FETCH_CHUNK, *self._catalogue["tools"], *self._aliases}
+        own = {*BUILT_IN, *self._catalogue["tools"], *self._aliases}
         return frozenset({*own, *(meta_name(meta, own, self._prefix) for meta in metas)})
 
     def _bare_name(self, name: str) -> str:
@@ -264,11 +265,10 @@ class Dispatcher:
         return call_json(*self._style.call_of(entry, arguments))
 
     def _entry(self, name: str) -> ToolEntry:
-        return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._catalogue["tools"][self._aliases.get(name, name)]
+        return BUILT_IN.get(name) or self._catalogue["tools"][self._aliases.get(name, name)]
 
     def _has_json_errors(self, entry: ToolEntry) -> bool:
-        is_built_in = entry is FETCH_CHUNK_ENTRY
-        return is_built_in or self._catalogue["categories"][entry["category"]].get("errors") == "json"
+        return is_built_in(entry) or self._catalogue["categories"][entry["category"]].get("errors") == "json"
 
     def _resolve_direct_name(self, name: str) -> str:
         """Return the name of the tool that a client calls directly; it may be disabled.
@@ -277,7 +277,7 @@ class Dispatcher:
             MethodError: the style does not allow a direct call of it, or it does not exist.
         """
         resolved = self._aliases.get(name, name)
-        if resolved == FETCH_CHUNK or self._style.allows_direct_call(resolved):
+        if resolved in BUILT_IN or self._style.allows_direct_call(resolved):
             return resolved
         index = self._style.index
         events.note_failure("NOT_LISTED" if index.get(name) else "UNKNOWN_TOOL")
@@ -366,14 +366,7 @@ class Dispatcher:
         tool.binding.prepare()
 
     def _binding(self, name: str, entry: ToolEntry) -> Binding:
-        if name == FETCH_CHUNK:
-            from toolmason_runtime.chunks.fetch import BINDING
-
-            return BINDING
-        module = self._catalogue["categories"][entry["category"]]["module"]
-        bindings: Mapping[str, Binding] = importlib.import_module(
-            f"{self.server['package']}.{module}.bindings"
-        ).BINDINGS
+        bindings: Mapping[str, Binding] = importlib.import_module(bindings_module(self._catalogue, entry)).BINDINGS
         return bindings[name]
 
 
@@ -431,7 +424,7 @@ def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
 
 def _kind(entry: ToolEntry) -> str:
     """Return the kind of a tool's implementation, for the audit log."""
-    if entry is FETCH_CHUNK_ENTRY:
+    if is_built_in(entry):
         return "built-in"
     kinds = {"cli": "program", "api": "http", "upstream": "upstream"}
     return next((kind for key, kind in kinds.items() if key in entry), entry.get("kind", "handler"))

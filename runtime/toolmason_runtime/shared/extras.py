@@ -25,16 +25,21 @@ def contained_in(extras: Iterable[str]) -> frozenset[str]:
     return frozenset(CONTAINED[extra] for extra in extras if extra in CONTAINED)
 
 
-def missing_extra(feature: str, extra: str) -> str:
-    """Return an error line if a package of `extra` is not installed; empty otherwise.
+def needs_extra(subject: str, extra: str) -> str:
+    """Return the line for a missing package of `extra`, the same in servers, tools of databases and Workbench.
 
     Example: `--http needs an extra: pip install 'toolmason[http]'; a project requires it in pyproject.toml`.
     """
+    return f"{subject} needs an extra: pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+
+
+def missing_extra(feature: str, extra: str) -> str:
+    """Return an error line if a package of `extra` is not installed; empty otherwise."""
     from importlib.util import find_spec
 
     if all(find_spec(module) for module in MODULES[extra]):
         return ""
-    return f"{feature} needs an extra: pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+    return needs_extra(feature, extra)
 
 
 def require_extra(feature: str, extra: str) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from toolmason_runtime.programs.argv import NOT_SET_UP
 from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.extras import needs_extra
 from toolmason_runtime.shared.specs.database import Dialect
 
 EXTRAS: Final[Mapping[Dialect, str]] = {
@@ -22,6 +23,4 @@ def missing_package(dialect: Dialect, module: str) -> ToolError:
     """Return the error of a module that is not installed."""
     top = module.partition(".")[0]
     name = f"the module `{top}`" if top.isidentifier() else f"the module {module}"
-    extra = EXTRAS[dialect]
-    message = f'This tool is not set up: {name} is not installed; run: python3 -m pip install "toolmason[{extra}]"'
-    return ToolError(message, code=NOT_SET_UP)
+    return ToolError(f"This tool is not set up: {needs_extra(name, EXTRAS[dialect])}", code=NOT_SET_UP)

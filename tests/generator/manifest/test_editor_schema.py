@@ -1,12 +1,16 @@
 import json
+import runpy
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft7Validator
+from toolmason_runtime.shared.styles import CLASSIC, STYLES, StyleFacts
+from toolmason_runtime.shared.toml.tables import keys_of
 
+from toolmason.manifest import tables
 from toolmason.manifest.editor_schema import manifest_schema
 
 ROOT = Path(__file__).parents[3]
@@ -294,3 +298,27 @@ def test_the_sample_manifest_of_the_schema_is_valid(tmp_path: Path) -> None:
     assert document is not None
     assert validate(document, diagnostics=diagnostics) is not None
     assert list(diagnostics) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "has_pins"),
+    [(StyleFacts("ask_first", call="ask_{}"), True), (StyleFacts("everything"), False)],
+    ids=["a style with meta-tools", "a style that lists all tools"],
+)
+def test_pins_have_a_key_for_each_style_with_meta_tools(
+    monkeypatch: pytest.MonkeyPatch, facts: StyleFacts, has_pins: bool
+) -> None:
+    monkeypatch.setitem(cast("dict[str, StyleFacts]", STYLES), "further-style", facts)
+
+    pins = runpy.run_path(tables.__file__)["PinsTable"]
+
+    styles = {style for style in STYLES if style not in (CLASSIC, "further-style")}
+    assert set(keys_of(pins)) == styles | ({"further-style"} if has_pins else set())
+
+
+def test_the_keys_of_pins_are_described_by_their_style() -> None:
+    properties = manifest_schema()["definitions"]["PinsTable"]["properties"]
+
+    assert {key: each["description"] for key, each in properties.items()} == {
+        style: f"In the style `{style}`." for style, facts in STYLES.items() if facts.call
+    }

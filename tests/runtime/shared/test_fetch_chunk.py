@@ -10,12 +10,15 @@ import pytest
 from quiet_context import QuietContext
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import load_index
+from toolmason_runtime.calls.registry import get_tool_metadata
 from toolmason_runtime.calls.text_store import KeptText
 from toolmason_runtime.chunks.fetch import FetchChunkParams
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.server.dispatch import Dispatcher
-from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.built_in import BUILT_IN, bindings_module
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.styles import STYLES
 
@@ -133,3 +136,17 @@ def test_the_sent_schema_agrees_with_the_checked_model() -> None:
     for name, schema in sent.items():
         rules = {keyword: value for keyword, value in schema.items() if keyword != "description"}
         assert rules.items() <= checked[name].items()
+
+
+async def test_a_further_built_in_tool_needs_a_row_of_the_table_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    further: ToolEntry = {**FETCH_CHUNK_ENTRY, "tool": {**FETCH_CHUNK_ENTRY["tool"], "name": "further"}}
+    monkeypatch.setitem(cast("dict[str, ToolEntry]", BUILT_IN), "further", further)
+
+    search_data: Any = load_index
+    index = ToolIndex(CATALOGUE, CATALOGUE["tools"], search_data)
+    metadata = get_tool_metadata(CATALOGUE, "further")
+
+    assert index.get("further") is further
+    assert metadata is not None
+    assert metadata.name == "further"
+    assert bindings_module(CATALOGUE, further) == bindings_module(CATALOGUE, FETCH_CHUNK_ENTRY)

@@ -40,7 +40,7 @@ async def test_a_missing_variable_is_named(open_shop: Callable[[Database], Any])
         ("secret-text", "the variable SHOP_URL must be a URL such as postgresql://"),
         ("sqlite:///shop.db", "the variable SHOP_URL is the URL of a sqlite database, not of postgresql"),
         ("postgresql://ada:hidden-word@host:port/x", "the URL of the database `shop` is invalid"),
-        ("postgresql+nosuch://ada:hidden-word@host/x", "the module of its driver is not installed"),
+        ("postgresql+nosuch://ada:hidden-word@host/x", "the module of its driver needs an extra"),
     ],
 )
 async def test_an_invalid_url_is_described_without_it(
@@ -99,7 +99,9 @@ async def test_a_missing_package_is_one_line(
     monkeypatch.delitem(sys.modules, "toolmason_runtime.sql.connections", raising=False)
     error = await failure(open_shop(database(dialect, url=f"{dialect}:///:memory:")))
     assert f"the module `{module}" in error.message
-    assert error.message.endswith(f'is not installed; run: python3 -m pip install "toolmason[{extra}]"')
+    assert error.message.endswith(
+        f" needs an extra: pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+    )
 
 
 def test_secrets_of_a_url_are_its_passwords() -> None:

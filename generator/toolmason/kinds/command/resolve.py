@@ -20,6 +20,7 @@ from toolmason.kinds.command.risk import base_risk, check_risk, format_risk, pos
 from toolmason.kinds.command.tables import CliParamTable, CliTable, CommandKeys, CommandTables
 from toolmason.kinds.command.values import check_examples, check_values
 from toolmason.manifest.tables import ParamTable, ToolTable, ValueTable
+from toolmason.model.from_table import copied
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints, hints_of
 from toolmason.model.type_expression import format_type
@@ -49,15 +50,11 @@ def _program(context: ResolveContext, name: str, table: CliTable) -> Program:
         _flag_placement(param, tables[param.name].flag, default_env=tables[param.name].default_env) for param in params
     ]
     _check_flags(context, [(placement, (*table.at, "params", placement.name)) for placement in placements])
-    program = Program(
+    program = copied(
+        Program,
+        table,
         name=name,
-        command=table.command,
-        env=dict(table.env),
-        pass_env=table.pass_env,
-        working_dir=table.working_dir,
         timeout_s=table.timeout,
-        memory_mb=table.memory_mb,
-        ends_options=table.ends_options,
         permissions=_permissions(table),
         placements=tuple(placements),
     )
@@ -69,12 +66,7 @@ def _permissions(table: CliTable) -> Permissions | None:
     """Return the permissions of a program, None if its table declares none."""
     if all(key is None for key in (table.reads, table.writes, table.executes, table.network)):
         return None
-    return Permissions(
-        reads=table.reads or (),
-        writes=table.writes or (),
-        executes=table.executes or (),
-        network=table.open_world if table.network is None else table.network,
-    )
+    return copied(Permissions, table, network=table.open_world if table.network is None else table.network)
 
 
 def _as_value(table: CliParamTable) -> ValueTable:

@@ -16,6 +16,7 @@ from toolmason.kinds.http.select_programs import select_errors
 from toolmason.kinds.http.tables import ApiTable, HttpKeys, HttpTables
 from toolmason.manifest.checks import RISKS
 from toolmason.manifest.tables import ToolTable
+from toolmason.model.from_table import copied
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.model.types import JsonSchema, Property
@@ -46,18 +47,8 @@ def resolve_apis(context: ResolveContext) -> ResolvedApis:
 
 
 def _api(name: str, table: ApiTable) -> Api:
-    auth = table.auth
-    return Api(
-        name=name,
-        base_url=table.base_url,
-        headers=dict(table.headers),
-        auth=None
-        if auth is None
-        else Auth(bearer=auth.bearer, basic=auth.basic, header=auth.header, query=auth.query, value=auth.value),
-        timeout_s=table.timeout,
-        retries=table.retries,
-        allow_hosts=table.allow_hosts,
-    )
+    auth = None if table.auth is None else copied(Auth, table.auth)
+    return copied(Api, table, name=name, auth=auth, timeout_s=table.timeout)
 
 
 def http_apis(context: ResolveContext) -> tuple[HttpApi, ...]:
@@ -106,7 +97,6 @@ def http_request(
     is_valid_select = _check_select(context, table, resolved.select_errors)
     if problems or not is_valid_select:
         return None
-    page = own.paginate
     tool = HttpTool(
         name=name,
         api=api,
@@ -114,16 +104,7 @@ def http_request(
         path=path,
         placements=placements,
         body=own.body,
-        pagination=None
-        if page is None
-        else Pagination(
-            next=page.next,
-            cursor=page.cursor,
-            param=page.param,
-            page=page.page,
-            items=page.items,
-            max_pages=page.max_pages,
-        ),
+        pagination=None if own.paginate is None else copied(Pagination, own.paginate),
         select=own.select.strip(),
         returns_list=list_type(table) is not None,
         timeout_s=table.timeout,

@@ -23,6 +23,7 @@ from toolmason.kinds.sql.statement_checks import (
 from toolmason.kinds.sql.tables import DatabaseTable, SqlKeys, SqlTables
 from toolmason.manifest.checks import RISKS
 from toolmason.manifest.input_files import read_input
+from toolmason.model.from_table import copied
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.model.types import ArrayType, PrimitiveType, Property
@@ -52,16 +53,7 @@ def _database(name: str, table: DatabaseTable) -> Database | None:
     dialect = table.dialect or dialect_of(table.url)
     if not dialect:
         return None  # reported by its check
-    return Database(
-        name=name,
-        dialect=dialect,
-        url=table.url,
-        url_env=table.url_env,
-        read_only=table.read_only,
-        timeout_s=table.timeout,
-        max_rows=table.max_rows,
-        max_bytes=table.max_bytes,
-    )
+    return copied(Database, table, name=name, dialect=dialect, timeout_s=table.timeout)
 
 
 def _schema(context: ResolveContext, table: DatabaseTable) -> SqliteSchema | None:

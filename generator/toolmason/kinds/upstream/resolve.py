@@ -16,6 +16,7 @@ from toolmason.kinds.upstream.implementation import UpstreamImplementation, Upst
 from toolmason.kinds.upstream.tables import UpstreamKeys, UpstreamTable, UpstreamTables
 from toolmason.manifest.tables import ToolTable
 from toolmason.model import implementation
+from toolmason.model.from_table import copied
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.model.types import JsonSchema
@@ -41,20 +42,13 @@ def upstreams(context: ResolveContext) -> dict[str, Upstream]:
 
 
 def _upstream(context: ResolveContext, name: str, table: UpstreamTable) -> Upstream:
-    return Upstream(
+    return copied(
+        Upstream,
+        table,
         name=name,
-        command=table.command,
-        url=table.url,
-        env=dict(table.env),
-        pass_env=table.pass_env,
-        working_dir=table.working_dir,
-        headers=dict(table.headers),
-        allow=table.allow,
         timeout_s=table.timeout,
-        memory_mb=table.memory_mb,
-        permissions=Permissions(reads=table.reads, writes=table.writes, executes=table.executes, network=table.network),
+        permissions=copied(Permissions, table),
         pins=_pins(context, name),
-        unused_tools=table.unused_tools,
     )
 
 

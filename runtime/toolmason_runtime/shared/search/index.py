@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import compress, islice
 from typing import Final, Literal, NamedTuple, overload
 
+from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
-from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
@@ -38,7 +38,7 @@ MIN_LITERAL_LENGTH = 3
 """Minimum characters of a query that is searched literally."""
 
 Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
-_FETCH_CHUNK_WORDS: Final = set(words(FETCH_CHUNK))
+_BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
 
 
 class Hit(NamedTuple):
@@ -135,10 +135,15 @@ class ToolIndex:
         if not query.strip():
             return [Hit(name, entry, "browse") for name, entry in candidates.items()]
         hits = self._rank(query, candidates)
-        if candidates is not self._tools or not set(words(query)) >= _FETCH_CHUNK_WORDS:
+        if candidates is not self._tools:
             return hits
-        built_in = Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name")
-        return [built_in, *hits] if normalize_name(query).endswith(normalize_name(FETCH_CHUNK)) else [*hits, built_in]
+        wanted, end = set(words(query)), normalize_name(query)
+        named = [name for name, parts in _BUILT_IN_WORDS.items() if wanted >= parts]
+        if not named:
+            return hits
+        first = [Hit(name, BUILT_IN[name], "name") for name in named if end.endswith(normalize_name(name))]
+        last = [Hit(name, BUILT_IN[name], "name") for name in named if not end.endswith(normalize_name(name))]
+        return [*first, *hits, *last]
 
     def _candidates(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
         if not (category.strip() or cli.strip()):
@@ -161,7 +166,7 @@ class ToolIndex:
 
     def get(self, name: str) -> ToolEntry | None:
         """Return the visible or built-in tool with this name or alias; None if there is none."""
-        return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._tools.get(self._aliases.get(name, name))
+        return BUILT_IN.get(name) or self._tools.get(self._aliases.get(name, name))
 
     def nearest(self, name: str, count: int = 3) -> list[str]:
         """Return the `count` tools with the most similar names, the most similar first."""

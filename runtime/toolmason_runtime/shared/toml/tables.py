@@ -82,9 +82,14 @@ class ExtensibleTable(PartialTable):
         return own
 
 
-def key(*rules: dict[str, Any], default: Any = MISSING, name: str = "") -> Any:
-    """Declare one key with its rules. `name` is its spelling in TOML if that differs from the field."""
+def key(*rules: dict[str, Any], default: Any = MISSING, name: str = "", text: str = "") -> Any:
+    """Declare one key with its rules.
+
+    `name` is its spelling in TOML if that differs from the field. `text` is the documentation of a field that is
+    computed, and so has no docstring.
+    """
     metadata: dict[str, Any] = {"toml": name} if name else {}
+    metadata |= {"text": text} if text else {}
     for rule in rules:
         metadata |= rule
     if default is MISSING:
