@@ -6,6 +6,10 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from workbench_research.model_backends.question import Usage
+
+__all__ = ["Backend", "End", "Event", "Options", "Part", "Progress", "Text", "Usage"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
@@ -30,21 +34,6 @@ class Options:
     timeout_s: float
     max_output: int = 0
     temperature: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens of one attempt, as the provider counts them.
-
-    `sent` includes `cached`, the tokens that were read from a cache, and `cached_now`, those that were written to one.
-    `cost` is in US dollars; None if the price is not known.
-    """
-
-    sent: int = 0
-    cached: int = 0
-    cached_now: int = 0
-    written: int = 0
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

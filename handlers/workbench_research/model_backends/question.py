@@ -30,13 +30,28 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one attempt, as the provider counts them.
+
+    `sent` includes `cached`, the tokens that were read from a cache, and `cached_now`, those that were written to one.
+    `cost` is in US dollars; None if the price is not known.
+    """
+
+    sent: int = 0
+    cached: int = 0
+    cached_now: int = 0
+    written: int = 0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The model's answer and its cost.
 
     `model` is the program's name for it. `files` are the files that the model read, relative to the question's
     directory with forward slashes, each once, in order. `refused` are the files that it was denied, and `ignored` those
     among them that files such as `.gitignore` exclude. `web_searches` counts successful searches, `attempts` started
-    programs. `is_cut`: the answer exceeded the limit.
+    programs. `is_cut`: the answer exceeded the limit. `usage` is that of the last attempt, and empty for a program.
     """
 
     text: str = field(repr=False)
@@ -50,6 +65,7 @@ class Answer:
     latency_ms: int = 0
     attempts: int = 1
     is_cut: bool = False
+    usage: Usage = Usage()
     warnings: tuple[str, ...] = ()
 
 
