@@ -11,6 +11,7 @@ import pytest
 from fake_cli import Fake, answered
 from served import environment, serve
 
+from workbench_research.backends.models import providers
 from workbench_research.packages import PACKAGES
 from workbench_server.research.bindings import BINDINGS
 
@@ -58,8 +59,20 @@ def test_a_handler_in_a_log_has_the_name_of_its_tool() -> None:
 
 
 def test_the_extra_has_the_packages_that_are_checked_before_a_question() -> None:
-    assert [re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS["research"]] == list(PACKAGES)
+    for name in (name for name in EXTRAS if name.startswith("research-")):
+        packages = [re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS[name]]
+        assert set(PACKAGES) < set(packages)
 
 
-def test_an_installation_of_workbench_includes_research() -> None:
-    assert set(EXTRAS["research"]) < set(EXTRAS["workbench"])
+def test_the_extra_of_each_provider_has_its_library() -> None:
+    for provider in providers().values():
+        packages = [re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS[provider.extra]]
+        assert provider.library.replace(".", "-") in packages
+    assert set(re.findall(r"research-\w+", EXTRAS["research"][0])) == {
+        f"research-{name}" for name in ("anthropic", "gemini", "openai")
+    }
+
+
+def test_an_installation_of_workbench_can_ask_the_gemini_cli() -> None:
+    packages = {re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS["workbench"]}
+    assert set(PACKAGES) < packages

@@ -72,6 +72,7 @@ class Provider:
     source: str
     hosts: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    shared_keys: tuple[str, ...] = ()
     url_keys: tuple[str, ...] = ()
     url_example: str = ""
     key_page: str = ""

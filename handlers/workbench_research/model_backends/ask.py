@@ -44,7 +44,7 @@ Slot = Callable[[], AbstractAsyncContextManager[None]]
 _LAUNCH_ERRORS: Final = {"NOT_INSTALLED", "NOT_EXECUTABLE"}
 """Codes of the runtime for a program that cannot be started."""
 _SKIP_REASONS: Final = {
-    Kind.QUOTA: ("its quota is exceeded", "Gemini API quota exceeded."),
+    Kind.QUOTA: ("its quota is exceeded", "{api} quota exceeded."),
     Kind.MODEL: ("it is not available", "The model is not available."),
     Kind.TRANSIENT: ("it has no capacity now", "The model has no capacity now."),
 }
@@ -145,6 +145,7 @@ class _FallbackState:
         why, news = _SKIP_REASONS[failure.kind]
         self._warnings.append(f"{model} was skipped: {why} ({failure.reason})")
         self._log(logging.WARNING, "falling back to another model", skipped=model, reason=failure.reason)
+        news = news.format(api=failure.error.source or "Gemini API")
         await self._send_report(f"{news} Retrying with fallback model {self._model_name()}...")
 
     async def report_retry(self, error: Exception, wait_s: float) -> None:

@@ -227,7 +227,7 @@ ERROR_CODES: Final = dict.fromkeys(Kind, "GEMINI_CLI_ERROR") | {
     Kind.AUTH: "AUTH_MISSING",
 }
 _MESSAGES: Final = {
-    Kind.QUOTA: "Gemini API quota exceeded for {models}: {wait}, or use another plan",
+    Kind.QUOTA: "{api} quota exceeded for {models}: {wait}, or use another plan",
     Kind.AUTH: "{cli} cannot use this account: {hint}",
     Kind.IGNORED: "{cli} could not access requested files (likely blocked by .gitignore)",
     Kind.NOT_FOUND: "File not found: {path}",
@@ -255,7 +255,8 @@ class AttemptError(Exception):
     """One run of the program returned no answer.
 
     `status` is an HTTP status, `error_type` the name of the error in the API or the program, such as
-    `RESOURCE_EXHAUSTED`. `text` is bounded and has no secrets. `retry_after_s` is the requested wait, if any.
+    `RESOURCE_EXHAUSTED`. `text` is bounded and has no secrets. `retry_after_s` is the requested wait, if any. An API's
+    library states `decided`, so that no text is searched, and `source`, the name of the API.
     """
 
     text: str = ""
@@ -264,6 +265,8 @@ class AttemptError(Exception):
     error_type: str = field(default="", kw_only=True)
     timed_out: bool = field(default=False, kw_only=True)
     retry_after_s: float | None = field(default=None, kw_only=True)
+    decided: FailureClass | None = field(default=None, kw_only=True)
+    source: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         return self.text
@@ -291,9 +294,20 @@ def classify(error: AttemptError) -> Failure:
         error=error,
         is_retryable=row.is_retryable,
         try_next_model=row.try_next_model,
-        retry_after_s=retry_after(error.text) if error.retry_after_s is None else error.retry_after_s,
+        retry_after_s=_wait_of(error),
         hint=row.hint,
     )
+
+
+def class_of_status(status: int) -> FailureClass | None:
+    """Return the row of an HTTP status; None if it is in none."""
+    return _BY_STATUS.get(status)
+
+
+def _wait_of(error: AttemptError) -> float | None:
+    if error.retry_after_s is not None or error.decided is not None:
+        return error.retry_after_s
+    return retry_after(error.text)
 
 
 _Evidence = tuple[FailureClass, str]
@@ -303,6 +317,8 @@ _Evidence = tuple[FailureClass, str]
 def _find(error: AttemptError) -> _Evidence:
     if error.timed_out:
         return _TIMEOUT, "timeout"
+    if error.decided is not None:
+        return error.decided, error.error_type or f"HTTP {error.status}"
     if error.error_type == NOT_READ_ONLY:
         return _WROTE, "used a tool that can write"
     text = plain(f"{error.error_type or 'error'}:\n{error.text}")
@@ -377,7 +393,8 @@ def tool_error(
         "troubleshooting": _GITIGNORE_HINT if failure.kind is Kind.IGNORED else "",
     }
     message = _MESSAGES[failure.kind].format(
-        cli="Gemini CLI",
+        cli=error.source or "Gemini CLI",
+        api=error.source or "Gemini API",
         models=", ".join(model or "the automatic choice" for model in dict.fromkeys(models)) or "the model",
         auto="" if "" in models else ", or leave the choice to the program",
         reason=failure.reason,

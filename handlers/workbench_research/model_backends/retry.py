@@ -226,8 +226,8 @@ def _is_wait_allowed(config: RetryConfig, error: BaseException) -> bool:
 
 
 def _stated_wait(error: BaseException | None) -> float | None:
-    if isinstance(error, AttemptError) and error.retry_after_s is not None:
-        return error.retry_after_s
+    if isinstance(error, AttemptError):
+        return classify(error).retry_after_s
     return retry_after(str(error))
 
 
