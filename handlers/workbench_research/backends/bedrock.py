@@ -93,6 +93,7 @@ class BedrockBackend(Connection):
             session.set_credentials(access, key.value, token)
             signature = None
         else:
+            session.set_credentials("unused", "unused")  # otherwise botocore looks for some in the network
             session.register_component("token_provider", _Token(FrozenAuthToken(key.value)))
             signature = "bearer"
         config = Config(

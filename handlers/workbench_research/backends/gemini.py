@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import anyio.to_thread
+
 from workbench_research.backends.connection import COUNT_TIMEOUT_S, Connection
 from workbench_research.backends.failures import BROKEN, blocked, broken
 from workbench_research.backends.gemini_caches import TTL_S, Cached, GeminiCaches
@@ -99,15 +101,15 @@ class GeminiBackend(Connection):
         genai = await self.library()
         httpx = await self.library("httpx")
         async with httpx.AsyncClient(**self.http_options) as http:
-            yield genai.Client(
-                api_key=self.endpoint.key.value,
-                vertexai=False,
-                http_options={
-                    "base_url": self.endpoint.url,
-                    "httpx_async_client": http,
-                    "timeout": max(1, round(timeout_s * 1_000)),
-                    "retry_options": {"attempts": 1},
-                },
+            options = {
+                "base_url": self.endpoint.url,
+                "httpx_async_client": http,
+                "timeout": max(1, round(timeout_s * 1_000)),
+                "retry_options": {"attempts": 1},
+            }
+            # In a thread, because it reads certificates for clients that are not used.
+            yield await anyio.to_thread.run_sync(
+                lambda: genai.Client(api_key=self.endpoint.key.value, vertexai=False, http_options=options)
             )
 
     def _config(self, options: Options, cached: Cached) -> dict[str, Any]:
