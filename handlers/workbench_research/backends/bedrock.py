@@ -87,13 +87,14 @@ class BedrockBackend(Connection):
 
         session = botocore.session.Session()
         region = next((value for name in REGIONS if (value := self.environ.get(name))), DEFAULT_REGION)
-        key = self.endpoint.key
-        if key.variable == "AWS_SECRET_ACCESS_KEY":
-            access, token = self.environ.get("AWS_ACCESS_KEY_ID", ""), self.environ.get("AWS_SESSION_TOKEN") or None
+        key, url = self.endpoint.key, self.endpoint.url
+        signature = None
+        if key.variable == "AWS_SECRET_ACCESS_KEY" or url.startswith("http:"):
+            # A server on this machine without encryption gets a signature: botocore sends it no token.
+            access, token = self.environ.get("AWS_ACCESS_KEY_ID", "none"), self.environ.get("AWS_SESSION_TOKEN") or None
             session.set_credentials(access, key.value, token)
-            signature = None
         else:
-            session.set_credentials("unused", "unused")  # otherwise botocore looks for some in the network
+            session.set_credentials("none", "none")  # otherwise botocore looks for some in the network
             session.register_component("token_provider", _Token(FrozenAuthToken(key.value)))
             signature = "bearer"
         config = Config(
@@ -101,11 +102,11 @@ class BedrockBackend(Connection):
             connect_timeout=CONNECT_TIMEOUT_S,
             read_timeout=max(timeout_s, 0.1),
             ignore_configured_endpoint_urls=True,
-            proxies={} if is_loopback(self.endpoint.url) else None,
+            proxies={} if is_loopback(url) else None,
             signature_version=signature,
         )
         return session.create_client(
-            "bedrock-runtime", region_name=region, endpoint_url=self.endpoint.url or None, config=config
+            "bedrock-runtime", region_name=region, endpoint_url=url or None, config=config
         )
 
     def _request(self, question: str, texts: list[str], marks: tuple[int, ...], options: Options) -> dict[str, Any]:

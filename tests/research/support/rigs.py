@@ -47,7 +47,7 @@ class Rig:
     backend: Backend
     environ: dict[str, str]
     retry: RetryConfig = field(default_factory=lambda: RetryConfig(jitter=False))
-    timeout_s: float = 20.0
+    timeout_s: float = 240.0  # a first import is slow on a busy machine
     max_output: int = 0
     temperature: float | None = None
     waits: list[float] = field(default_factory=list)
