@@ -105,9 +105,7 @@ class BedrockBackend(Connection):
             proxies={} if is_loopback(url) else None,
             signature_version=signature,
         )
-        return session.create_client(
-            "bedrock-runtime", region_name=region, endpoint_url=url or None, config=config
-        )
+        return session.create_client("bedrock-runtime", region_name=region, endpoint_url=url or None, config=config)
 
     def _request(self, question: str, texts: list[str], marks: tuple[int, ...], options: Options) -> dict[str, Any]:
         blocks: list[dict[str, Any]] = []
