@@ -85,7 +85,8 @@ class BedrockBackend(Connection):
         from botocore.config import Config
         from botocore.tokens import FrozenAuthToken
 
-        session = botocore.session.Session()
+        # Without AWS_PROFILE, whose settings may name other credentials.
+        session = botocore.session.Session(session_vars={"profile": (None, [], None, None)})
         region = next((value for name in REGIONS if (value := self.environ.get(name))), DEFAULT_REGION)
         key, url = self.endpoint.key, self.endpoint.url
         signature = None

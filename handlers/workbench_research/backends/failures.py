@@ -161,6 +161,8 @@ def attempt_error(error: BaseException, *, source: str, key: Key, environ: Envir
         name, decided = "connection lost", BROKEN
     if decided is None and classes & _UNPARSED:
         name, decided = "an answer that cannot be read", _UNREADABLE
+    if decided is None and classes & _IN_STREAM:
+        name, decided = "an error within the answer", BROKEN
     if decided is None:
         raise error
     if decided.kind is Kind.AUTH:
@@ -186,8 +188,9 @@ _LOST: Final = {
     "InvalidHeadersLength",
     "ChecksumMismatch",
 }
+_IN_STREAM: Final = {"APIError", "InStreamError"}
+"""Errors without a status, in place of a piece of an answer."""
 _UNPARSED: Final = {
-    "APIError",
     "APIResponseValidationError",
     "UnknownApiResponseError",
     "JSONDecodeError",

@@ -45,7 +45,7 @@ class OpenAIBackend(Connection):
             async with await client.chat.completions.create(**self._request(question, parts, options)) as chunks:
                 async for chunk in chunks:
                     if error := getattr(chunk, "error", None):
-                        raise _StreamError(error)
+                        raise InStreamError(error)
                     model = chunk.model or model
                     usage = chunk.usage or usage
                     for choice in chunk.choices or ():
@@ -119,7 +119,7 @@ class OpenAIBackend(Connection):
         return self.provider.local and 0 < usage.sent < _SUSPICIOUS * self.estimate(question, parts)
 
 
-class _StreamError(Exception):
+class InStreamError(Exception):
     """An error object in place of a chunk."""
 
     def __init__(self, error: Any) -> None:

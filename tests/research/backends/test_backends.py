@@ -182,6 +182,13 @@ def test_an_answer_that_breaks_off_is_asked_again(rig: Rig, step: Break | EndEar
     assert (answer.text, answer.attempts) == ("Done.", 2)
 
 
+@pytest.mark.parametrize("rig", ["openai"], indirect=True)
+def test_an_error_without_a_status_within_an_answer_is_asked_again(rig: Rig) -> None:
+    rig.api.will(Say("Becau"), FailInStream(0))
+
+    assert rig.answer().attempts == 2
+
+
 def test_an_answer_that_never_ends_is_a_timeout(rig: Rig) -> None:
     rig.timeout_s = 0.5
     rig.api.always(Say("Becau"), Pause(1.5))

@@ -18,6 +18,7 @@ import json
 import re
 import socket
 import struct
+import sys
 import threading
 import time
 from collections import deque
@@ -29,7 +30,7 @@ from typing import Any, ClassVar, Final, Self
 from urllib.parse import unquote
 from zlib import crc32
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 BYTES_PER_TOKEN: Final = 4
 TOKENS_WRITTEN: Final = 7
@@ -522,7 +523,8 @@ class BedrockApi(ModelApi):
         from botocore.session import Session
         from botocore.validate import ParamValidator
 
-        shape = Session().get_service_model("bedrock-runtime").operation_model("ConverseStream").input_shape
+        session = Session(session_vars={"profile": (None, [], None, None)})
+        shape = session.get_service_model("bedrock-runtime").operation_model("ConverseStream").input_shape
         params = {"modelId": self._model(request), **request.body}
         report = ParamValidator().validate(params, shape)
         assert not report.has_errors(), report.generate_report()
@@ -588,8 +590,11 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.api = api
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore it: a client that stops waiting hangs up."""
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  the base class has them
+        """Note a mistake of the stub. A client that stops waiting hangs up, which is none."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            self.api.problems.append(f"the stub failed: {error!r}")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -694,7 +699,7 @@ def _read(value: Any) -> None:
     if isinstance(value, Mapping):
         for item in value.values():
             _read(item)
-    elif isinstance(value, Iterable) and not isinstance(value, str | bytes) and not hasattr(value, "model_fields"):
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes | BaseModel):
         for item in value:
             _read(item)
 
