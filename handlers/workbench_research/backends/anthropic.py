@@ -23,7 +23,10 @@ _UNKNOWN_OUTPUT: Final = 8_192
 
 @dataclass(kw_only=True)
 class AnthropicBackend(Connection):
-    """Messages with streaming: each file is a block, and up to four of them end a cached prefix."""
+    """Messages with streaming: each file is a block, and up to four of them end a cached prefix.
+
+    The library has no temperature, which current models refuse.
+    """
 
     breakpoints: Breakpoints = field(default_factory=Breakpoints, repr=False)
 
@@ -43,8 +46,6 @@ class AnthropicBackend(Connection):
             "max_tokens": options.max_output or min(model.output or _UNKNOWN_OUTPUT, _MAX_OUTPUT),
             "stream": True,
         }
-        if (temperature := self.temperature(options)) is not None:
-            request["temperature"] = temperature
         counts: dict[str, int] = {}
         answered, finish, is_complete = "", "", False
         async with self._client(await self.library(), options.timeout_s) as client, self.failures():

@@ -56,7 +56,7 @@ def test_limits_of_an_attempt_are_sent(rig: Rig) -> None:
     numbers = {**body, **body.get("generationConfig", {}), **body.get("inferenceConfig", {})}
     names = ("maxOutputTokens", "max_tokens", "max_completion_tokens", "maxTokens")
     assert [numbers[name] for name in names if name in numbers] == [99]
-    assert numbers.get("temperature") == (0.5 if rig.name in ("gemini", "anthropic") else None)
+    assert numbers.get("temperature") == (0.5 if rig.name == "gemini" else None)
 
 
 def test_an_answer_at_the_limit_is_marked(rig: Rig) -> None:
