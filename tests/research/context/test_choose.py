@@ -155,7 +155,7 @@ def test_references_outside_the_project_are_refused(root: Root, reference: str) 
 def test_missing_paths_and_references_are_errors_with_a_suggestion(root: Root) -> None:
     for arguments in ({"paths": ["src/ap.py"]}, {"question": "@src/ap.py"}):
         with pytest.raises(ToolError) as error:
-            choose(root, Scan(), **arguments)  # type: ignore[arg-type]
+            choose(root, Scan(), **arguments)
         assert error.value.code == "INVALID_ARGUMENT"
         assert "src/app.py" in error.value.message
 
