@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -100,20 +100,33 @@ def _read(located: Located, path: str, limit: int) -> tuple[TextFile | str, int]
     return TextFile(path, text, status.st_mtime_ns, encoding.note), len(data)
 
 
-def number_lines(path: str, lines: Iterable[str], *, first_line: int = 1, is_cut: bool = False) -> Part:
-    r"""Return a part with the lines of a file, each as `12|text`.
+def number_lines(
+    path: str, lines: Iterable[str], *, first_line: int = 1, only: Collection[int] | None = None, is_cut: bool = False
+) -> Part:
+    r"""Return a part with the lines of a file, each as `12|text`; `only` are the numbers of the lines to take.
 
     Characters that are invisible, reorder a text or end a line become escapes, so that each line of a part begins with
     its number: a line of a file cannot look like the end of the file.
     """
     numbered = []
+    first = 0
     for number, line in enumerate(lines, first_line):
+        if only is not None and number not in only:
+            is_cut = True
+            continue
+        first = first or number
         if len(line) > MAX_LINE_CHARS:
             line = f"{line[:MAX_LINE_CHARS]}[... {len(line) - MAX_LINE_CHARS:,} characters cut]"  # noqa: PLW2901
             is_cut = True
         numbered.append(f"{number}|{escape_invisible(line, keep=_TAB)}\n")
     text = "".join(numbered)
-    return Part(path=path, text=text, digest=digest(text), first_line=first_line, is_cut=is_cut)
+    return Part(path=path, text=text, digest=digest(text), first_line=first or first_line, is_cut=is_cut)
+
+
+def numbered_lines(part: Part) -> dict[int, str]:
+    """Return the lines of a part by their numbers."""
+    rows = (line.split("|", 1) for line in part.text.split("\n") if line)
+    return {int(number): text for number, text in rows}
 
 
 _TAB: Final = "\t"
