@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 from typing import Final
 
-from bench.research.questions import QUESTIONS, Question
 from toolmason_runtime import estimate_tokens
+
+from bench.research.questions import QUESTIONS, Question
 from workbench_handlers.workspace.roots import Root
 from workbench_handlers.workspace.scan import Scan
 from workbench_research.context import bm25, repo_map
 from workbench_research.context.choose import choose
 from workbench_research.context.number import TextFile, number_lines, numbered_lines, read_files
 from workbench_research.context.pack import pack
+from workbench_research.context.rank import Ranking, rank_files
 from workbench_research.context.tags import TagCache, Tags, is_supported
 from workbench_research.context.words import question_words
 
-WINDOWS: Final = (8_000, 16_000, 32_000, 64_000, 128_000)
+WINDOWS: Final = (8_000, 32_000, 128_000)
 """Tokens of the files of a question: of local models up to common ones."""
 SHORT_WINDOWS: Final = (32_000,)
-METHODS: Final = ("packing", "map", "bm25", "bm25 of chunks", "names")
-"""Ours, and the others: a map as aider's, BM25 of files, BM25 of chunks of 40 lines, and files in name order."""
+METHODS: Final = ("packing", "map", "bm25", "names")
+"""Ours, and the others: whole files by a map as aider's, by plain BM25, and in the order of their names."""
 _EXCLUDED: Final = {"toolmason": ("bench/**",)}
 """What is left out of a tree: the questions themselves."""
 
@@ -46,7 +49,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class ResearchFindings:
-    """All recalls, the sizes of the trees (files, characters), and processor seconds of packing per question."""
+    """All recalls, the sizes of the trees (files, characters), and most processor seconds of a ranking."""
 
     recalls: tuple[Recall, ...]
     trees: Mapping[str, tuple[int, int]]
@@ -68,14 +71,12 @@ def measure_research(*, is_short: bool, questions: Sequence[Question] = QUESTION
             wanted = tree.line_of(question)
             for window in windows:
                 for method in METHODS:
-                    start = process_time()
                     sent = tree.send(method, question.text, window)
-                    if method == METHODS[0]:
-                        seconds[name] = max(seconds.get(name, 0.0), process_time() - start)
                     lines = sent.get(question.path, frozenset())
                     hits.setdefault((method, window, question.is_tuning), []).append((bool(lines), wanted in lines))
                     if method == METHODS[0] and wanted not in lines:
                         missed.append((window, question.text))
+        seconds[name] = tree.seconds
     recalls = tuple(
         Recall(method, window, is_tuning, *(sum(column) / len(found) for column in zip(*found, strict=True)))
         for (method, window, is_tuning), found in hits.items()
@@ -102,6 +103,9 @@ class _Tree:
         self._cache = TagCache(20_000)
         self._tags: dict[str, Tags] = {}
         self._costs: dict[str, list[int]] = {}
+        self._rankings: dict[str, Ranking] = {}
+        self.seconds = 0.0
+        self._vocabulary: dict[str, Counter[str]] = {}
         self._ranked: dict[tuple[str, str], Sequence[str]] = {}
 
     def line_of(self, question: Question) -> int:
@@ -119,10 +123,12 @@ class _Tree:
     def send(self, method: str, question: str, window: int) -> Sent:
         """Return what a method sends."""
         if method == "packing":
-            packed = pack(self.files, question, window, cache=self._cache)
+            if question not in self._rankings:
+                start = process_time()
+                self._rankings[question] = rank_files(self.files, question, cache=self._cache)
+                self.seconds = max(self.seconds, process_time() - start)
+            packed = pack(self.files, question, window, ranking=self._rankings[question])
             return {part.path: frozenset(numbered_lines(part)) for part in packed.parts}
-        if method == "bm25 of chunks":
-            return self._send_chunks(question, window)
         if (method, question) not in self._ranked:
             ranks: Mapping[str, Callable[[str], Sequence[str]]] = {
                 "map": self._rank_by_map,
@@ -142,20 +148,6 @@ class _Tree:
                 break
         return sent
 
-    def _send_chunks(self, question: str, window: int) -> Sent:
-        scores = bm25.score(self.files, question_words(question, synonyms=False))
-        chunks = [(value, path, chunk) for path, found in scores.chunks.items() for chunk, value in found.items()]
-        sent: dict[str, frozenset[int]] = {}
-        for _, path, chunk in sorted(chunks, key=lambda row: (-row[0], row[1:])):
-            costs = self._costs_of(path)
-            numbers = range(chunk * bm25.CHUNK_LINES + 1, min(len(costs), (chunk + 1) * bm25.CHUNK_LINES) + 1)
-            cost = sum(costs[number - 1] for number in numbers)
-            if cost > window:
-                break
-            window -= cost
-            sent[path] = sent.get(path, frozenset()) | frozenset(numbers)
-        return sent
-
     def _costs_of(self, path: str) -> list[int]:
         """Return the tokens of each numbered line."""
         if path not in self._costs:
@@ -168,11 +160,14 @@ class _Tree:
 
     def _rank_by_words(self, question: str) -> Sequence[str]:
         """Rank by BM25 of whole files, without synonyms, priors, paths and chunks."""
-        words = question_words(question, synonyms=False)
-        stems = [term.stem for term in words.terms]
+        stems = [term.stem for term in question_words(question, synonyms=False).terms]
+        if not self._vocabulary:
+            self._vocabulary = {file.path: Counter(re.findall(r"[^\W_]+", file.text.lower())) for file in self.files}
+        known = {word for counter in self._vocabulary.values() for word in counter}
+        forms = [[word for word in known if word.startswith(stem)] for stem in stems]
         counts = {
-            file.path: [len(re.findall(rf"\b{re.escape(stem)}", file.text, re.IGNORECASE)) for stem in stems]
-            for file in self.files
+            path: [sum(counter[word] for word in words if word in counter) for words in forms]
+            for path, counter in self._vocabulary.items()
         }
         average = sum(len(file.text) for file in self.files) / len(self.files)
         weights = [bm25.idf(sum(row[index] > 0 for row in counts.values()), len(counts)) for index in range(len(stems))]

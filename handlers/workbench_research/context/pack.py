@@ -31,7 +31,7 @@ EXCERPT_SHARE: Final = 0.6
 """Share of the window for excerpts of many files."""
 MIN_EXCERPT_TOKENS: Final = 500
 MAX_EXCERPT_TOKENS: Final = 4_000
-EXCERPT_OF_WINDOW: Final = 0.05
+EXCERPT_OF_WINDOW: Final = 0.03
 """Tokens of an excerpt, as a share of the window, between both limits."""
 MAX_SHARE_OF_FILE: Final = 0.35
 """Maximum share of the window for one file; larger ones are cut."""
@@ -75,20 +75,22 @@ def pack(
     sent_before: Sequence[str] = (),
     scan: Scan | None = None,
     cache: TagCache | None = None,
+    ranking: Ranking | None = None,
 ) -> Packed:
     """Pack files into `window` tokens. It blocks.
 
     `count` returns the tokens of a text; `sent_before` are the digests of the parts of an earlier question in their
-    order: see `stable_order`.
+    order: see `stable_order`. `ranking` is that of the question, if it is known.
 
     Raises:
         NotInstalledError: the package of the secrets is missing, or that of the map if not all files fit.
         ScanStoppedError: the call was cancelled.
     """
     packer = _Packer(window, allow, count, {file.path: file for file in files})
-    ranking = None
-    if not packer.add_all(files):
-        ranking = rank_files(files, question, scan=scan, cache=cache)
+    if packer.add_all(files):
+        ranking = None
+    else:
+        ranking = ranking or rank_files(files, question, scan=scan, cache=cache)
         packer.add_best(ranking, scan)
     changed = {file.path: file.changed_ns for file in files}
     parts = stable_order(packer.parts.values(), changed, sent_before)
