@@ -29,20 +29,26 @@ QUESTIONS: Final = (
         "toolmason",
         True,
         (
-            "When a person approves a suggested edit, which code finally writes the new content to disk, and what "
-            "happens if the file was changed in the meantime?",
+            (
+                "When a person approves a suggested edit, which code finally writes the new content to disk, and what "
+                "happens if the file was changed in the meantime?"
+            ),
             "handlers/workbench_handlers/editing/reviews/settle.py",
             "def settle(",
         ),
         (
-            "How are invisible or direction-changing characters made visible before text from strangers reaches the "
-            "model?",
+            (
+                "How are invisible or direction-changing characters made visible before text from strangers reaches "
+                "the model?"
+            ),
             "runtime/toolmason_runtime/shared/visible_text.py",
             "def visible(",
         ),
         (
-            "How does the server make sure that a symbolic link which is swapped in at the last moment is not followed "
-            "when a file is opened?",
+            (
+                "How does the server make sure that a symbolic link which is swapped in at the last moment is not "
+                "followed when a file is opened?"
+            ),
             "handlers/workbench_handlers/workspace/open.py",
             "def _open_beneath(",
         ),
@@ -61,8 +67,10 @@ QUESTIONS: Final = (
         "toolmason",
         False,
         (
-            "Where is the secret that clients have to send to the web endpoint created, and how does it survive a "
-            "restart?",
+            (
+                "Where is the secret that clients have to send to the web endpoint created, and how does it survive a "
+                "restart?"
+            ),
             "runtime/toolmason_runtime/transports/bearer_token.py",
             "def own_token(",
         ),

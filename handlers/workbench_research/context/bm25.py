@@ -1,8 +1,8 @@
 """BM25 over chunks of files, for the words of one question.
 
-There is no index: only the words of the question are looked for, with the search of `str`, which is faster than splitting
-all files into words once. A word matches at the beginning of a word or of a part of a name: `cach` in `tool_cache` and
-`ToolCache`, not in `attache`.
+There is no index: only the words of the question are looked for, with the search of `str`, which is faster than
+splitting all files into words once. A word matches at the beginning of a word or of a part of a name:
+`cach` in `tool_cache` and `ToolCache`, not in `attache`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Check each `path:line` of an answer against the lines that were sent.
 
-A citation is right if its lines were sent and, where the answer quotes text beside it, contain that text. Text is quoted in
-backticks or in a block of code, in the same sentence or on the line below. A citation whose quoted text is elsewhere is
+A citation is right if its lines were sent and, where the answer quotes text beside it, contain that text. Text is
+quoted in backticks or in a block of code, on the same line or below it. A citation whose quoted text is elsewhere is
 corrected if the place is certain: the only one in the cited file, or else the only one in all files. Others are marked.
 """
 
@@ -44,7 +44,7 @@ Status = Literal["right", "corrected", "not sent", "no such text"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A citation of an answer. `path`, `first` and `last` are those after a correction; `cited` is the original text."""
+    """A citation of an answer. `path`, `first` and `last` are corrected; `cited` is the original text."""
 
     cited: str
     path: str

@@ -1,8 +1,8 @@
 """Pack the files of a question into the window of a model: all of them, or the best ones for the question.
 
-What fits is sent whole. Otherwise the files are ranked, see `rank`: first excerpts of many files, then whole files as far
-as the window has room, the best first. An excerpt has the first lines of the file, the lines that fit the question, and the
-first lines of definitions.
+What fits is sent whole. Otherwise the files are ranked, see `rank`: first excerpts of many files, then whole files as
+far as the window has room, the best first. An excerpt has the first lines of the file, the lines that fit the question,
+and the first lines of definitions.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def stable_order(
     """Return the parts in an order that keeps the longest possible beginning equal to an earlier question.
 
     Parts that were sent before come first, in that order: a provider has them in its cache up to the first one that is
-    missing. Others follow by the time of their last change, the oldest first, since what was edited last is likely to be
-    edited next; at equal times by path.
+    missing. Others follow by the time of their last change, the oldest first, since what was edited last is likely to
+    be edited next; at equal times by path.
     """
     position = {digest: index for index, digest in enumerate(sent_before)}
     changed_ns = changed_ns or {}

@@ -1,7 +1,7 @@
 """A map of a repository: files and definitions, ranked by the question and by the references between files.
 
-It follows the map of aider: files are nodes, a reference to a name is an edge from its file to each file that defines the
-name, and PageRank starts from the files that fit the question.
+It follows the map of aider: files are nodes, a reference to a name is an edge from its file to each file that defines
+the name, and PageRank starts from the files that fit the question.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ MAX_DEFINING: Final = 5
 MIN_LONG_NAME: Final = 8
 MAX_EDGES_OF_NAME: Final = 2_000
 """Maximum edges of one name; a name that is defined and used everywhere says nothing."""
-MAX_NAMED_DEFINITIONS: Final = 12
-"""Maximum definitions of one file in the map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +96,12 @@ def _page_rank(
     for _ in range(MAX_ITERATIONS):
         lost = DAMPING * sum(ranks[node] for node in ends)
         following = [(1 - DAMPING + lost) * value for value in start]
-        for user, targets in outgoing:
-            share = DAMPING * ranks[user]
-            for target, weight in targets:
-                following[target] += share * weight
+        for source, shares in outgoing:
+            passed = DAMPING * ranks[source]
+            for target, share in shares:
+                following[target] += passed * share
         change = sum(abs(first - second) for first, second in zip(ranks, following, strict=True))
         ranks = following
         if change < TOLERANCE:
             break
     return dict(zip(nodes, ranks, strict=True))
-
-
-def map_text(
-    paths: Sequence[str], tags: Mapping[str, Tags], ranks: RepoMap, lines_of: Mapping[str, Sequence[str]]
-) -> dict[str, list[int]]:
-    """Return the 1-based lines of the best definitions of each file, for an overview of files that are not sent."""
-    result = {}
-    for path in paths:
-        found = tags.get(path, Tags())
-        count = len(lines_of[path])
-        best = sorted(
-            (definition for definition in found.definitions if definition.first <= count),
-            key=lambda definition: (-ranks.definitions.get((path, definition.name), 0.0), definition.first),
-        )
-        result[path] = sorted({definition.first for definition in best[:MAX_NAMED_DEFINITIONS]})
-    return result

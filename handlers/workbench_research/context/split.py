@@ -1,9 +1,10 @@
-"""Split files into several questions, for trees that are larger than the window, and plan how their answers are merged."""
+"""Split files into several questions, for trees larger than the window, and plan how their answers are merged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from workbench_research.context.number import TextFile
@@ -27,8 +28,8 @@ class Piece:
 class Plan:
     """The questions in order, each with its pieces, and the merges.
 
-    `merges` are levels; each merge of a level has the indexes of the answers that it joins: of the questions in the first
-    level, of the merges of the level before in others. The last level has one merge. There are none for one question.
+    `merges` are levels; each merge of a level has the indexes of the answers that it joins: of the questions in the
+    first level, of the merges of the level before in others. The last level has one merge. One question has none.
     """
 
     questions: tuple[tuple[Piece, ...], ...] = field(repr=False)
@@ -50,9 +51,9 @@ def split(
 ) -> Plan:
     """Split files into questions of at most `window` tokens, in the order of their paths.
 
-    A directory stays together where it fits. A file that is larger than the window is split between lines. `count` returns
-    the tokens of a text, `overhead` are those of the delimiters of a file, and `answer_tokens` those of each answer, by
-    which answers are merged.
+    A directory stays together where it fits. A file that is larger than the window is split between lines. `count`
+    returns the tokens of a text, `overhead` are those of the delimiters of a file, and `answer_tokens` those of each
+    answer, by which answers are merged.
 
     Raises:
         ValueError: the window has no room for a line, or for two answers.
@@ -71,7 +72,7 @@ def merge_levels(answers: int, fan_in: int) -> tuple[tuple[tuple[int, ...], ...]
         merges = -(-answers // fan_in)
         size, larger = divmod(answers, merges)  # even sizes, so that no part of a tree counts more than another
         bounds = [index * size + min(index, larger) for index in range(merges + 1)]
-        levels.append(tuple(tuple(range(first, last)) for first, last in zip(bounds, bounds[1:], strict=False)))
+        levels.append(tuple(tuple(range(first, last)) for first, last in pairwise(bounds)))
         answers = merges
     return tuple(levels)
 

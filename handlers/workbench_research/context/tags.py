@@ -108,9 +108,9 @@ def _matches(query: Any, root: Any) -> Iterable[tuple[str, str, Any]]:
     for _, captures in QueryCursor(query).matches(root):
         if not (names := captures.get("name")):
             continue
-        name = names[0].text.decode("utf-8", "replace")
+        name = (names[0].text or b"").decode("utf-8", "replace")
         for kind, nodes in captures.items():
-            if kind != "name" and kind != "doc":
+            if kind not in {"name", "doc"}:
                 yield name, kind, nodes[0]
 
 

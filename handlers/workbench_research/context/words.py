@@ -11,17 +11,20 @@ MAX_TERMS: Final = 40
 MIN_CHARS: Final = 2
 
 STOP_WORDS: Final = frozenset(
-    """
+    re.findall(
+        r"\S+",
+        """
     a about after again all also am an and any are as at be because been before being between both but by can cannot
     could did do does doing done each either else ever every few find first for from further get gets getting give given
     go goes had happen happens has have having he her here his how i if in instead into is it its itself just know let
-    like made make makes making many may me mean means meantime might more most much must my need needs no nor not now of
-    off on once one only or other our out over own part per please put really same see several shall she should show so
+    like made make makes making many may me mean means meantime might more most much must my need needs no nor not now
+    of off on once one only or other our out over own part per please put really same see several shall she should show so
     some such sure take than that the their them then there these they thing things this those through to together too
     under until up us use used uses using very want was way we well were what when where which while who whom whose why
     will with within without work works would yet you your
     code file files function functions implementation implement implemented explain describe tell exactly finally
-    """.split()
+    """,
+    )
 )
 """Words that are in every question, and the usual ones for code."""
 

@@ -21,11 +21,7 @@ from workbench_research.context.secrets import Allow, find_secrets, load_allow, 
 
 RANDOM = "q7Zt2Lw9XkB4vN8sRj3Yf6Hd"
 BASE64 = f"{RANDOM}Pm5Gc1Aa0UeQoT+/"
-JWT = (
-    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
-    + "eyJzdWIiOiIxMjM0NTY3ODkwIn0."
-    + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
-)
+JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 SECRETS = [
