@@ -178,9 +178,9 @@ _RESEARCH = """\
 
 Thirty questions in words, without identifiers, whose answers are at known lines of three trees. They were written
 before anything was measured; half of them was used to tune the ranking, the others are kept apart. Each method fills a
-window of so many tokens. *Files*: the share of questions of whose right file something is sent; *lines*: the line with the answer
-is sent. *packing* is ours, which sends excerpts of many files; the others send whole files in their order: *map*, the
-ranking of aider's map; *bm25*, plain BM25 of whole files; *names*, the order of names.
+window of so many tokens. *Files*: the share of questions of whose right file something is sent; *lines*: the line with
+the answer is sent. *packing* is ours, which sends excerpts of many files; the others send whole files in their order:
+*map*, the ranking of aider's map; *bm25*, plain BM25 of whole files; *names*, the order of names.
 
 {trees}
 """
@@ -625,7 +625,7 @@ def _file_tools(tasks: Sequence[FileTask]) -> str:
 
 def _research_trees(found: ResearchFindings) -> str:
     return "\n".join(
-        f"- {name}: {files:,} files, {characters / 1e6:.1f} MB; ranked in at most {found.seconds[name]:.1f} s of CPU time"
+        f"- {name}: {files:,} files, {characters / 1e6:.1f} MB; at most {found.seconds[name]:.1f} s of CPU to rank"
         for name, (files, characters) in found.trees.items()
     )
 
