@@ -19,7 +19,8 @@ STOP_WORDS: Final = frozenset(
     go goes had happen happens has have having he her here his how i if in instead into is it its itself just know let
     like made make makes making many may me mean means meantime might more most much must my need needs no nor not now
     of off on once one only or other our out over own part per please put really same see several shall she should show
-    so some such sure take than that the their them then there these they thing things this those through to together too
+    so some such sure take than that the their them then there these they thing things this those through to together
+    too
     under until up us use used uses using very want was way we well were what when where which while who whom whose why
     will with within without work works would yet you your
     code file files function functions implementation implement implemented explain describe tell exactly finally
