@@ -23,6 +23,7 @@ from bench.idle import IDLE_S
 from bench.plots import Plot, make_plots
 from bench.promises import Findings, rows
 from bench.requests import Requests
+from bench.research.measure import ResearchFindings
 from bench.rivals import TYPESCRIPT_SDK
 from bench.rounds import Cost, typical
 from bench.scaling import PAGE_SIZE, Scale
@@ -172,6 +173,18 @@ Clients convert the schemas that a server advertises, and the server cannot choo
 pair is the original schema, the second the result of `advertise`.
 """
 
+_RESEARCH = """\
+## Files for a question
+
+Thirty questions in words, without identifiers, whose answers are at known lines of three trees. They were written
+before anything was measured; half of them was used to tune the ranking, the others are kept apart. Each method fills a
+window of so many tokens. *Files*: the share of questions of whose right file something is sent; *lines*: the line with
+the answer is sent. *packing* is ours, which sends excerpts of many files; the others send whole files in their order:
+*map*, the ranking of aider's map; *bm25*, plain BM25 of whole files; *names*, the order of names.
+
+{trees}
+"""
+
 _EDITING = """\
 ## Editing
 
@@ -266,6 +279,9 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield from _shown(plots, "scale")
         yield _scale(findings.scale)
         yield _LINEAR
+    if findings.research is not None:
+        yield _RESEARCH.format(trees=_research_trees(findings.research))
+        yield _research(findings.research)
     if findings.imports:
         yield _IMPORTS
         yield _table(
@@ -603,6 +619,33 @@ def _file_tools(tasks: Sequence[FileTask]) -> str:
                 "-" if task.growth_mib is None else f"{task.growth_mib:+.1f}",
             )
             for task in tasks
+        ),
+    )
+
+
+def _research_trees(found: ResearchFindings) -> str:
+    return "\n".join(
+        f"- {name}: {files:,} files, {characters / 1e6:.1f} MB; at most {found.seconds[name]:.1f} s of CPU to rank"
+        for name, (files, characters) in found.trees.items()
+    )
+
+
+def _research(found: ResearchFindings) -> str:
+    return _table(
+        ("window", "method", "files, tuning", "files, apart", "lines, tuning", "lines, apart"),
+        (
+            (
+                f"{window:,}",
+                method,
+                *(
+                    f"{getattr(recall, kind):.2f}"
+                    for kind in ("files", "lines")
+                    for is_tuning in (True, False)
+                    for recall in found.recalls
+                    if (recall.method, recall.window, recall.is_tuning) == (method, window, is_tuning)
+                ),
+            )
+            for window, method in dict.fromkeys((recall.window, recall.method) for recall in found.recalls)
         ),
     )
 

@@ -25,6 +25,7 @@ from bench.file_tools import FileTask
 from bench.generating import CHECK, CHECK_EMPTY, CHECK_RESTORED, FULL, NOTHING, SCHEMA, TEXT, Generation
 from bench.listing import Listing
 from bench.requests import Requests
+from bench.research.measure import ResearchFindings
 from bench.rounds import Cost, typical
 from bench.scaling import Scale
 from bench.schemas.comparison import OURS as OUR_CONVERTER
@@ -63,6 +64,7 @@ class Findings:
     first_calls: tuple[FirstCall, ...] = ()
     http_calls: tuple[HttpCalls, ...] = ()
     scale: Scale | None = None
+    research: ResearchFindings | None = None
 
     @property
     def is_short(self) -> bool:

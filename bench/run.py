@@ -23,6 +23,7 @@ from bench.importing import measure_imports
 from bench.listing import LISTED, measure_listing
 from bench.promises import Findings
 from bench.requests import REQUEST_SIZES, SHORT_REQUEST_SIZES, measure_requests
+from bench.research.measure import measure_research
 from bench.scaling import SCALE, SHORT_SCALE, measure_scale
 from bench.schemas.comparison import compare_converters
 from bench.schemas.corpus import load_corpus
@@ -140,6 +141,10 @@ class Run:
         sizes = self._options.sizes or (SHORT_SCALE if self._options.short else SCALE)
         return {"scale": measure_scale(self._workspace, sizes, self._few_rounds)}
 
+    def research(self) -> Fields:
+        """Files that are chosen for a question to a model."""
+        return {"research": measure_research(is_short=self._options.short)}
+
     @cached_property
     def _contestants(self) -> Sequence[Contestants]:
         return [make_contestants(self._workspace, size) for size in self._sizes]
@@ -167,5 +172,6 @@ MEASURES: Final[dict[str, Callable[[Run], Fields]]] = {
     "upstreams": Run.upstreams,
     "files": Run.files,
     "scale": Run.scale,
+    "research": Run.research,
 }
 """The parts, in their order."""

@@ -1,0 +1,1 @@
+"""The files of a question: which ones, in which form, and what is left out."""
