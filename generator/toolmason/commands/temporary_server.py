@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
@@ -42,9 +43,10 @@ _INSTALL: Final = "install.json"
 def temporary_directory() -> Iterator[Path]:
     """Yield a directory that only this user can read, and that is removed with this process at the latest."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    directory = Path(tempfile.mkdtemp(prefix="toolmason-run-")).resolve()
+    directory = Path(tempfile.gettempdir()).resolve() / f"toolmason-run-{token_hex(8)}"
     _remove_at_exit(directory)
     try:
+        # The remover is started first, so that a kill at any moment leaves no directory.
         with subprocess.Popen(  # noqa: S603  this interpreter, with our own code
             [sys.executable, "-I", "-S", "-c", _REMOVER, str(directory)],
             stdin=subprocess.PIPE,
@@ -53,6 +55,7 @@ def temporary_directory() -> Iterator[Path]:
             cwd=os.path.abspath(os.sep),  # noqa: PTH100  the root of the drive
             start_new_session=True,
         ):
+            directory.mkdir(mode=0o700)
             yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)

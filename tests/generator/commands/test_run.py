@@ -229,5 +229,6 @@ def test_a_client_starts_the_file_that_install_was_called_with(project: Path) ->
     with start(project, "calc.yaml", "install", "cursor", "--scope", "project", "--dry-run") as server:
         stdout, stderr = server.communicate(timeout=WAIT_S)
 
-    assert str(project / "calc.yaml") in stdout, stderr
+    assert '"calc.yaml"' in stdout, stderr
+    assert str(project) not in stdout.partition("@@")[2]
     assert "toolmason-run-" not in stdout
