@@ -18,7 +18,7 @@ from toolmason.model.checksum import add_checksum
 from toolmason.pipeline import read
 from toolmason.project import Project
 from toolmason.render.renderer import render
-from toolmason.write.cache import fingerprint, load_run, record_path, schema_files, store_run
+from toolmason.write.cache import fingerprint, input_keys, load_run, named_files, record_path, store_run
 
 
 @pytest.fixture
@@ -176,8 +176,8 @@ def test_a_file_that_a_resource_needs_is_missed_and_its_content_does_not_count(
 
 def test_schemas_are_those_that_tools_give_by_file_name() -> None:
     manifest = b'[tools.a]\ninput_schema = "a.json"\n[tools.b]\ninput_schema = { type = "object" }\n[tools.c]\n'
-    assert schema_files(manifest, Path()) == ["a.json"]
-    assert schema_files(b"", Path()) == []
+    assert named_files(manifest, Path(), input_keys()) == ["a.json"]
+    assert named_files(b"", Path(), input_keys()) == []
 
 
 def test_schemas_that_a_schema_file_refers_to_are_inputs(tmp_path: Path) -> None:
@@ -185,7 +185,8 @@ def test_schemas_that_a_schema_file_refers_to_are_inputs(tmp_path: Path) -> None
     write_json(tmp_path / "schemas" / "a.json", {"$ref": "../b%20c.json#/$defs/x", "not": {"$ref": "#/x"}})
     write_json(tmp_path / "b c.json", {"allOf": [{"$ref": "schemas/a.json"}, {"$ref": "https://example.org/d.json"}]})
 
-    assert schema_files(b'[tools.a]\ninput_schema = "schemas/a.json"\n', tmp_path) == ["schemas/a.json", "b c.json"]
+    manifest = b'[tools.a]\ninput_schema = "schemas/a.json"\n'
+    assert named_files(manifest, tmp_path, input_keys()) == ["schemas/a.json", "b c.json"]
 
 
 def write_json(path: Path, value: object) -> None:
