@@ -86,7 +86,7 @@ def test_one_question_shows_all_diffs_and_its_approval_writes_all_files(
 
     (question,) = user.asked
     message = question["message"]
-    assert message.startswith("The model proposes to change 3 files together:\n- change ")
+    assert message.startswith("toolmason proposes to change 3 files together:\n- change ")
     assert f"\n- create {place.project / 'sub/b.txt'}\n" in message
     assert all(text in message for text in ("\n-two\n+2\n", "\n+new\n", "\n-x\n+X\n", "\n-y\n+Y\n"))
     assert (result["user_action"], result["message"]) == ("COMMITTED", "Written.")
