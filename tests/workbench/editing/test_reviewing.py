@@ -547,6 +547,17 @@ def test_every_client_sees_what_the_user_changed_within_its_longest_answer(
     assert 2 * len(json.dumps(result)) <= client_profile(name).answer_size
 
 
+def test_a_list_of_reviews_fits_the_answer_of_the_client_and_counts_all(place: Place) -> None:
+    with place.server(LEGACY, name="unknown") as client:
+        for number in range(12):
+            session = client.propose(f"{'long' * 50}/{number}.txt", "", "x\n")["session_path"]
+        listed, with_one = client.call("review_status"), client.call("review_status", session_path=session)
+
+    for overview in (listed, with_one):
+        assert 1 <= len(overview["pending"]) < overview["pending_count"] == 12
+        assert 2 * len(json.dumps(overview)) <= client_profile("unknown").answer_size
+
+
 def test_a_question_and_a_status_count_the_reviews_that_wait(place: Place, user: Person) -> None:
     user.reply = {"action": "decline"}
     with place.server(LEGACY, person=user) as client:

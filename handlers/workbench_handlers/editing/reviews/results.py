@@ -78,11 +78,15 @@ def elapsed(seconds: float) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min" if whole < 3_600 else f"{whole // 3_600} h"
 
 
-def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingReview]:
-    """Return the first `MAX_LISTED` of `reviews`, with their ages."""
+def pending_reviews(
+    store: ReviewStore, reviews: list[Review], result: ReviewResult | None = None
+) -> list[PendingReview]:
+    """Return the first `MAX_LISTED` of `reviews` that fit beside `result`, with their ages."""
     now = store.now()
-    return [
-        PendingReview(
+    room = _budget() - _KEYS_SIZE - (_size(result) if result else 0)
+    listed: list[PendingReview] = []
+    for review in reviews[:MAX_LISTED]:
+        entry = PendingReview(
             session_path=review.id,
             path=review.path,
             files=[file.path for file in review.files] if review.more else None,
@@ -90,8 +94,15 @@ def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingRe
             age_s=round(now - review.created_at),
             expires_in_s=round(review.expires_at - now),
         )
-        for review in reviews[:MAX_LISTED]
-    ]
+        room -= _size(entry)
+        if room < 0:
+            break
+        listed.append(entry)
+    return listed
+
+
+def _size(entry: PendingReview | ReviewResult) -> int:
+    return size_of(entry.model_dump_json(exclude_none=True))
 
 
 _ASK: Final = "Ask the user how to proceed; do not send the same change again unless asked to."
