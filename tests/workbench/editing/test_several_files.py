@@ -180,6 +180,22 @@ def test_undo_is_refused_for_all_files_if_one_has_changed_and_possible_afterward
     assert contents(place) == OLD
 
 
+@pytest.mark.parametrize("later", [None, b"by hand\n"])
+def test_a_second_undo_changes_no_file(place: Place, later: bytes | None) -> None:
+    review = proposed(place)
+    assert place.store.decide(review, Decision("approve", "a test"))
+    settle(place.store, review)
+    undo(place.store, review.id)
+    if later is not None:
+        place.write("c.txt", later)
+    before = contents(place)
+
+    with pytest.raises(ToolError, match="No file was changed"):
+        undo(place.store, review.id)
+
+    assert contents(place) == before
+
+
 def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,10 +168,11 @@ def _left_out(store: ReviewStore, review: Review) -> str:
 
 def _pending_message(review: Review, *, is_open: bool) -> str:
     expires = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(review.expires_at))
+    waits = f"{quoted(review)} {'wait' if review.more else 'waits'}"
     where = "in the client or editor, or with" if is_open else "with"
     return (
         f"No decision yet; nothing was written. The review is stored until {expires}. Tell the user that "
-        f"{quoted(review)} waits for a review, {where} `toolmason-workbench review` in a terminal, or "
+        f"{waits} for a review, {where} `toolmason-workbench review` in a terminal, or "
         "`toolmason-workbench review --web` in a browser. Then send the same call again: it joins this review and "
         f'returns the decision. Or call review_status(session_path="{review.id}"). Do not propose the change in '
         "another way."
