@@ -86,7 +86,7 @@ def test_one_question_shows_all_diffs_and_its_approval_writes_all_files(
 
     (question,) = user.asked
     message = question["message"]
-    assert message.startswith("The model proposes to change 3 files together:\n- change ")
+    assert message.startswith("toolmason proposes to change 3 files together:\n- change ")
     assert f"\n- create {place.project / 'sub/b.txt'}\n" in message
     assert all(text in message for text in ("\n-two\n+2\n", "\n+new\n", "\n-x\n+X\n", "\n-y\n+Y\n"))
     assert (result["user_action"], result["message"]) == ("COMMITTED", "Written.")
@@ -178,6 +178,22 @@ def test_undo_is_refused_for_all_files_if_one_has_changed_and_possible_afterward
 
     assert refused == {**NEW, "c.txt": b"by hand\n"}
     assert contents(place) == OLD
+
+
+@pytest.mark.parametrize("later", [None, b"by hand\n"])
+def test_a_second_undo_changes_no_file(place: Place, later: bytes | None) -> None:
+    review = proposed(place)
+    assert place.store.decide(review, Decision("approve", "a test"))
+    settle(place.store, review)
+    undo(place.store, review.id)
+    if later is not None:
+        place.write("c.txt", later)
+    before = contents(place)
+
+    with pytest.raises(ToolError, match="No file was changed"):
+        undo(place.store, review.id)
+
+    assert contents(place) == before
 
 
 def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(
