@@ -15,7 +15,7 @@ from toolmason_runtime.shared.client_profiles import UNKNOWN_ANSWER_SIZE, client
         ("claude-ai (via mcp-remote 0.1.29)", "claude-desktop"),
         ("cursor-vscode (via mcp-remote 0.1.29)", "cursor"),
         ("codex-mcp-client", "codex"),
-        ("github-copilot-developer", "github-copilot-cli"),
+        ("github-copilot-developer", "copilot-cli"),
         ("Cline", "cline"),
         ("continue-cli-client", "continue"),
         ("qwen-code-mcp-client", "qwen-code"),
