@@ -138,7 +138,10 @@ def _golden(session: nox.Session) -> None:
 
 
 def _tests(session: nox.Session) -> None:
-    session.run("pytest", *PARALLEL, "--cov", "--cov-append", "--cov-report=term:skip-covered", *COVERED)
+    # Measuring makes a test twice as slow. Property tests repeat branches that others reach.
+    measured = ("--cov", "--cov-append", "--cov-report=term:skip-covered", "-m", "not hypothesis")
+    session.run("pytest", *PARALLEL, *measured, *COVERED)
+    session.run("pytest", *PARALLEL, "-m", "hypothesis", *COVERED)
     rest = (f"--ignore={path}" for path in (GOLDEN, *COVERED))
     session.run("pytest", *PARALLEL, *OTHER_SESSIONS, *rest)
 
