@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 from toolmason_runtime import server_files
-from toolmason_runtime.install import start
 from toolmason_runtime.install.changes import masked_yaml
 from toolmason_runtime.install.clients import load_facts
 from toolmason_runtime.install.command import main
@@ -185,19 +184,6 @@ def data(path: Path) -> Any:
 def servers(client: str, path: Path) -> dict[str, Any]:
     value = data(path).get(ROWS[client].servers, {})
     return {entry["name"]: entry for entry in value} if isinstance(value, list) else dict(value)
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Command lines of servers that `install` would start."""
-    commands: list[list[str]] = []
-
-    def list_tools(command: list[str], _environ: object, _directory: Path) -> list[str]:
-        commands.append(command)
-        return ["search", "call"]
-
-    monkeypatch.setattr(start, "list_tools", list_tools)
-    return commands
 
 
 def test_each_client_has_a_row() -> None:
