@@ -160,7 +160,7 @@ def _print(options: argparse.Namespace, facts: InstallFacts, arguments: Sequence
     """Print the configuration with the entry: that of the client, or the form that most others read."""
     command = _command(options, facts, arguments, project_directory(options.project))
     client = facts.clients.get(options.client, _ANY_CLIENT)
-    name, text = new_configuration(client, facts.server, command)
+    name, text = new_configuration(client, facts.server, command, options.scope)
     print(f"{client.title}: {name}" if options.client else "Most clients read this form:", file=sys.stderr)
     print(text, end="")
     return DONE

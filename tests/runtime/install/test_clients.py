@@ -262,6 +262,25 @@ def test_the_entry_is_printed_for_any_client(home: Path, client: str, capsys: py
     assert [file for file in home.rglob("*") if file.is_file()] == []
 
 
+@pytest.mark.parametrize(
+    ("client", "user", "project"),
+    [
+        ("claude-code", "~/.claude.json", ".mcp.json"),
+        ("copilot-cli", "~/.copilot/mcp-config.json", ".github/mcp.json"),
+        ("cline-cli", "~/.cline/data/settings/cline_mcp_settings.json", "cline_mcp_settings.json"),
+        ("continue", "~/.continue/config.yaml", "config.yaml"),
+        ("codex", "~/.codex/config.toml", ".codex/config.toml"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_the_file_of_a_printed_entry_is_that_of_its_scope(
+    client: str, user: str, project: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for scope, path in (("user", user), ("project", project)):
+        assert main([client, "--print", "--scope", scope], package=PACKAGE) == 0
+        assert capsys.readouterr().err == f"{FACTS.clients[client].title}: {path}\n"
+
+
 def test_the_printed_entry_of_a_project_has_no_path_of_this_machine(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
