@@ -28,7 +28,7 @@ from toolmason_runtime.install.clients import (
     own_variables,
     project_directory,
 )
-from toolmason_runtime.install.command_styles import in_style, load_catalogue_of, style_of
+from toolmason_runtime.install.command_styles import in_style, load_catalogue_of, prefix_of, skills_with_names, style_of
 from toolmason_runtime.install.commands import (
     NO_COMMAND_PROMPTS,
     OURS,
@@ -50,6 +50,7 @@ from toolmason_runtime.install.configuration import (
 )
 from toolmason_runtime.install.errors import CannotEditError, InstallError
 from toolmason_runtime.install.launch import is_ours, launch_command, shared_arguments
+from toolmason_runtime.shared.client_profiles import makes_names_different
 from toolmason_runtime.shared.suggestions import closest_match
 
 DONE: Final = 0
@@ -159,7 +160,7 @@ def _print(options: argparse.Namespace, facts: InstallFacts, arguments: Sequence
     """Print the configuration with the entry: that of the client, or the form that most others read."""
     command = _command(options, facts, arguments, project_directory(options.project))
     client = facts.clients.get(options.client, _ANY_CLIENT)
-    name, text = new_configuration(client, facts.server, command)
+    name, text = new_configuration(client, facts.server, command, options.scope)
     print(f"{client.title}: {name}" if options.client else "Most clients read this form:", file=sys.stderr)
     print(text, end="")
     return DONE
@@ -217,7 +218,9 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str],
             raise
         _, text = new_configuration(client, facts.server, command)
         raise InstallError(f"{error}\nThis is the entry:\n{text.rstrip()}") from error
-    directories = [directory for directory in (commands, _skills(options, facts, server_files, project)) if directory]
+    directories = [
+        directory for directory in (commands, _skills(options, facts, arguments, server_files, project)) if directory
+    ]
     if edit is None:
         print(f"{facts.server} is not in {path}")
         _change_commands(directories, options)
@@ -314,18 +317,29 @@ def _commands(
 
 
 def _skills(
-    options: argparse.Namespace, facts: InstallFacts, server_files: Path | None, project: Path
+    options: argparse.Namespace,
+    facts: InstallFacts,
+    arguments: Sequence[str],
+    server_files: Path | None,
+    project: Path,
 ) -> CommandDirectory | None:
     """Return the directory for the skills, of a client without prompts; None to leave it alone.
 
-    Skills that another client uses, too, are not removed.
+    They have the names of tools that the client sees with the server's `arguments`. Skills that another client uses,
+    too, are not removed.
     """
     client = facts.clients[options.client]
     if server_files is None or (options.no_skills and not options.uninstall):
         return None
     directory = skill_directory(client, server_files / "skills", options.scope, project, os.environ)
-    if directory is None or not options.uninstall:
-        return directory
+    if directory is None:
+        return None
+    if not options.uninstall:
+        catalogue, style = load_catalogue_of(facts.package), style_of(arguments)
+        prefix = "" if makes_names_different(options.client) else prefix_of(arguments, catalogue)
+        if not (style or prefix):
+            return directory
+        return replace(directory, commands=skills_with_names(directory.commands, catalogue, style, prefix))
     others = (other for key, other in facts.clients.items() if key != options.client and other.skills)
     for other in others:
         with suppress(InstallError):

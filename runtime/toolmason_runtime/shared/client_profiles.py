@@ -70,3 +70,8 @@ def client_profile(client_name: str) -> ClientProfile:
         # A name that ends with a dash is followed by the name of the server.
         name = next((known for known in CLIENTS if known.endswith("-") and name.startswith(known)), "")
     return ClientProfile(**CLIENTS.get(name, {}))
+
+
+def makes_names_different(key: str) -> bool:
+    """Return whether the client with this key in `clients.toml` shows the bare names of a server's tools."""
+    return any(facts["key"] == key and facts.get("prefixes", False) for facts in CLIENTS.values())
