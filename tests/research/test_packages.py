@@ -40,7 +40,7 @@ async def test_without_the_extra_a_server_starts_and_only_questions_fail(
     command = [sys.executable, "-c", code, "--root", str(project), "--classic", "--all"]
 
     async with serve(command, environment(tmp_path / "home", cli), project, overheard=overheard) as server:
-        listed = {tool.name for tool in (await server.client.list_tools()).tools}
+        listed = {tool.name.removeprefix("workbench_") for tool in (await server.client.list_tools()).tools}
         content = await server.call("read_files", files=[{"path": "a.txt"}])
         refused = await server.call("quick_query", prompt="Why?")
 
