@@ -50,7 +50,7 @@ def new_configuration(client: Client, server: str, launch: list[str], scope: str
     """
     paths = client.user.get(sys.platform, client.user.get("", ()))
     name = client.project if scope == PROJECT else next(reversed(paths), "")
-    name = name or next(iter(client.user.values()))[-1].rpartition("/")[2]
+    name = name or client.project or next(iter(client.user.values()))[-1].rpartition("/")[2]
     return name, _editor(client, name).merge("", {**client.top, client.servers: {server: client.entry_of(launch)}})
 
 
