@@ -88,6 +88,11 @@ def is_valid(schema: Any, value: Any) -> bool:
         return validator(schema).is_valid(value)
     except Exception:  # noqa: BLE001  of the library
         return False
+    except BaseException as error:
+        # Its Rust part panics where a circle of references exceeds the recursion limit.
+        if type(error).__name__ != "PanicException":
+            raise
+        return False
 
 
 @MANY
