@@ -26,7 +26,7 @@ def test_a_question_without_its_package_names_the_extra_to_install(room: Any, mo
     assert answer.is_error
     assert (
         "the package `tenacity` needs an extra: pip install 'toolmason[research]'; "
-        "a project requires it in pyproject.toml" in answer.text
+        "in a project, add it to pyproject.toml" in answer.text
     )
 
 
@@ -48,7 +48,7 @@ async def test_without_the_extra_a_server_starts_and_only_questions_fail(
     assert "first" in content.text
     assert refused.error["message"] == (
         "the package `tenacity` needs an extra: pip install 'toolmason[research]'; "
-        "a project requires it in pyproject.toml"
+        "in a project, add it to pyproject.toml"
     )
     assert cli.runs == []
 

@@ -152,7 +152,7 @@ def test_without_the_toolkit_the_command_names_the_missing_extra(environment: Ca
 
 
 ENGINE = ("--engine", "sdk")
-NEEDS_HTTP = "needs an extra: pip install 'toolmason[http]'; a project requires it in pyproject.toml"
+NEEDS_HTTP = "needs an extra: pip install 'toolmason[http]'; in a project, add it to pyproject.toml"
 NEEDS_APIS = NEEDS_HTTP.replace("[http]", "[apis]")
 
 

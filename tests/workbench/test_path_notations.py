@@ -64,7 +64,7 @@ def test_a_path_in_another_notation_gets_the_path_to_send(room: Room, form: str,
         *("file:../proj-evil/secret.txt", "a/../../proj-evil/secret.txt:1", "@link/secret.txt", "/nothing.txt", "@"),
     ],
 )
-def test_a_proposal_never_names_what_is_outside(room: Room, path: str) -> None:
+def test_a_proposal_never_names_a_path_outside(room: Room, path: str) -> None:
     (room.project / "link").symlink_to(room.outside)
 
     answer = room.call("read_files", files=[{"path": path}])

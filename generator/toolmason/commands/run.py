@@ -22,15 +22,15 @@ _RISKS: Final = ("read", "destructive")
     type=click.Choice(_RISKS),
     default="destructive",
     show_default=True,
-    help="Risk of the tools of a CLImax file without one. CLImax uses `read`.",
+    help="Risk of tools of a CLImax file that state none. CLImax itself uses `read`.",
 )
 @click.argument("arguments", metavar="[FILE] [SERVER ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def run(arguments: tuple[str, ...], unstated_risk: str) -> None:
     """Run a server without installing it.
 
-    FILE is a manifest, or a YAML file of CLImax (or several). If its project has no generated/, the server is made in
-    memory and in a temporary directory, and nothing is written to the project. Without FILE, the project is that of the
-    working directory.
+    FILE is a manifest, or one or more YAML files of CLImax. If its project has no generated/, the server is generated
+    in a temporary directory, and nothing is written to the project. Without FILE, the project is that of the working
+    directory.
 
     This runs the project's code in generated/ and handlers/: use it only for projects you trust. With generated/, run
     `toolmason generate` after changes of the manifest.

@@ -62,7 +62,7 @@ def temporary_directory() -> Iterator[Path]:
 
 
 def _remove_at_exit(directory: Path) -> None:
-    """Remove the directory when this process calls `os._exit`, as servers do: the other process is a moment later."""
+    """Remove the directory when this process calls `os._exit`, as servers do; the other process removes it too late."""
     leave, process = os._exit, os.getpid()
 
     def remove_and_leave(status: int) -> NoReturn:

@@ -71,7 +71,7 @@ def _requests(params: ProposeAndReviewParams) -> list[tuple[str, EditRequest]]:
     single = ("path", "edits", "match_text", "new_string", "encoding")
     filled = [name for name in single if getattr(params, name)]
     if filled:
-        message = f"{' and '.join(filled)} beside files: put each into the entry of its file in files"
+        message = f"{' and '.join(filled)} cannot be combined with files: put each into the entry of its file in files"
         raise ToolError(message, code="INVALID_ARGUMENT")
     requests, problems = [], []
     for number, file in enumerate(params.files, 1):

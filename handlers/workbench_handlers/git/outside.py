@@ -1,4 +1,4 @@
-"""Decide whether git may read a repository whose directories are partly outside the roots, and what of it.
+"""Decide whether git may read a repository that is partly outside the roots, and which part of it.
 
 The opened folder chooses its repository: git looks for `.git` upwards from it. A `.git` directory above the folder was
 there before the folder was opened, so it may be read, restricted to the opened folder. A `.git` file or link inside

@@ -33,7 +33,7 @@ class GitAccess:
 async def check_repository(
     program: Program, directory: str, roots: Sequence[Root], access: GitAccess, *, runs_filters: bool = False
 ) -> Reach:
-    """Check that the repository around a directory may be read and is safe for git; return what of it.
+    """Check that the repository around a directory may be read and is safe for git; return the part to show.
 
     In a sandbox its settings need no check, unless git may run filters there (`runs_filters`).
 

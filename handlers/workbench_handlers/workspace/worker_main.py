@@ -226,8 +226,8 @@ def _compile_query(program: str) -> Any:
             pointer = " " * (int(match[3]) - 1) + "^"
             text = f"{match[1]}, line {line}, column {match[3]}:\n    {lines[line - 1]}\n    {pointer}"
             raise RefusedError(f"{text}\njq: 1 compile error")
-    message = f"a bracket is missing or left over, or the end is missing:\n    {lines[-1]}\njq: 1 compile error"
-    raise RefusedError(f"jq: error: {message}")
+    message = "a bracket is missing or superfluous, or the end of the expression is missing"
+    raise RefusedError(f"jq: error: {message}:\n    {lines[-1]}\njq: 1 compile error")
 
 
 class _IntegerCheck:
@@ -263,8 +263,8 @@ class _IntegerCheck:
         for match in _LONG_INTEGER.finditer(other if is_same else result):
             if _is_large(match) and not self._is_written(match["digits"], in_strings=is_same):
                 raise RefusedError(
-                    f"it computes {match['digits']}, and jq calculates with floats, which are exact up to 2^53 = "
-                    f"{MAX_SAFE_INTEGER:,}: select the values without arithmetic; integers of the file stay exact"
+                    f"the expression computes {match['digits']}, but jq calculates with floats, which are exact up to "
+                    f"2^53 ({MAX_SAFE_INTEGER:,}): select values without arithmetic; integers of the file stay exact"
                 )
 
     def _is_written(self, digits: str, *, in_strings: bool) -> bool:

@@ -106,7 +106,7 @@ def _options(facts: InstallFacts, argv: Sequence[str]) -> argparse.Namespace:
     if options.print and not options.all:
         return options
     if options.print or (options.all and name):
-        parser.error("use one of CLIENT, --all and --print")
+        parser.error("use CLIENT, --all, or --print with or without CLIENT")
     if not options.all and options.client is None:
         guess = closest_match(name or "", aliases)
         problem = f"unknown client `{name}`" if name else "name a client"
@@ -118,14 +118,14 @@ def _options(facts: InstallFacts, argv: Sequence[str]) -> argparse.Namespace:
 def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{facts.command} install",
-        usage="%(prog)s (CLIENT | --all | --print) [options] [-- SERVER ARGUMENTS]",
+        usage="%(prog)s (CLIENT | --all | --print [CLIENT]) [options] [-- SERVER ARGUMENTS]",
         description=f"Add the server `{facts.server}` to the configuration of an MCP client, and start it as the client"
         " does. Comments and other entries remain; a backup is made.",
         epilog="Exit codes: 0 done, 1 the server does not start, 2 wrong usage, 4 refused, nothing was written.",
         allow_abbrev=False,
     )
     parser.add_argument("client", nargs="?", metavar="CLIENT", help=", ".join(facts.clients))
-    parser.add_argument("--all", action="store_true", help="all of these clients that are found on this machine")
+    parser.add_argument("--all", action="store_true", help="all of these clients that are installed on this machine")
     parser.add_argument(
         "--print", action="store_true", help="print the entry, for CLIENT or any other client, and write nothing"
     )
@@ -151,7 +151,9 @@ def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
         help="do not write the server's skills, which replace slash commands in a client without prompts",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
-    parser.add_argument("--uninstall", action="store_true", help="remove the entry, and unedited command files")
+    parser.add_argument(
+        "--uninstall", action="store_true", help="remove the entry, and unedited command files and skills"
+    )
     parser.add_argument("--force", action="store_true", help="replace or remove an entry of another server")
     return parser
 
@@ -188,7 +190,7 @@ def _run_all(options: argparse.Namespace, facts: InstallFacts, arguments: list[s
         if client.is_found(os.environ) and (client.project or not is_project)
     }
     if not found:
-        raise InstallError("none of the known clients is found on this machine; name one, or use --print")
+        raise InstallError("no known client is installed on this machine; name one, or use --print")
     statuses = {}
     for key, client in found.items():
         print(f"{client.title}:")

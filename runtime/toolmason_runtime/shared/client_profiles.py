@@ -44,7 +44,7 @@ class ClientProfile:
         self.prefixes = prefixes
         """Whether it makes the names of tools of several servers different, so that it needs no prefix."""
         self.always_load = always_load
-        """Key of `_meta` or of its configuration against the deferral of tools; empty without one."""
+        """Key of `_meta` or of its configuration that makes it load a tool at once; empty without one."""
         self.elicitation = elicitation
         """The modes in which it asks its user."""
         self.prompts = prompts

@@ -127,8 +127,8 @@ class Placeholders:
     def fill(self, text: str, values: Mapping[str, str] | None = None) -> str:
         """Return `text` with the texts of its placeholders, without the sentences whose placeholder has none.
 
-        `values` are those of further placeholders, such as the arguments of a prompt. They win over the own ones, and
-        are not searched for placeholders.
+        `values` are those of further placeholders, such as the arguments of a prompt. They have precedence, and are
+        not searched for placeholders.
         """
         if "{" not in text:
             return text

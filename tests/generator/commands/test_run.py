@@ -200,7 +200,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "text", "error"), WRONG.values(), ids=WRONG)
-def test_an_error_has_its_place_in_the_file(project: Path, name: str, text: str, error: str) -> None:
+def test_an_error_has_its_position_in_the_file(project: Path, name: str, text: str, error: str) -> None:
     (project / name).write_text(text, encoding="utf-8")
     before = files_of(project)
     with start(project, name) as server:

@@ -463,7 +463,7 @@ def test_without_pyyaml_the_file_stays_and_the_entry_is_printed(
     monkeypatch.setitem(sys.modules, "yaml", None)
     (home / ".continue").mkdir()
     assert main(["continue"], package=PACKAGE) == 4
-    assert "PyYAML, which finds the entries in YAML, is not installed\nThis is the entry:\n" in capsys.readouterr().err
+    assert "PyYAML is not installed; without it YAML cannot be edited\nThis is the entry:\n" in capsys.readouterr().err
     assert not list((home / ".continue").iterdir())
 
 

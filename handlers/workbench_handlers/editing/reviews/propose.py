@@ -192,7 +192,7 @@ def _apply(
             proposals.append(replace(proposal, notes=tuple(notes)))
     if errors and is_several:
         message = "\n".join(error.message for error in errors)
-        raise ToolError(f"{message}\nNo file was changed, and no review was made", code=errors[0].code)
+        raise ToolError(f"{message}\nNo file was changed, and no review was created", code=errors[0].code)
     if errors:
         raise errors[0]
     return proposals
