@@ -59,9 +59,8 @@ def shares_a_stem(text: str) -> bool:
     return not set().union(*own).isdisjoint(terms(text))
 
 
-def load_index() -> dict[str, Any]:
-    index: dict[str, Any] = json.loads(files("workbench_server").joinpath("search_index.json").read_text("utf-8"))
-    return index
+def load_index() -> Any:
+    return json.loads(files("workbench_server").joinpath("search_index.json").read_text("utf-8"))
 
 
 def search(query: str, *, all_tools: bool = True) -> list[str]:

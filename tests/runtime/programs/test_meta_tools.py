@@ -483,7 +483,8 @@ async def test_sc_004_output_that_is_too_long_is_cut_the_same_both_ways(sample: 
     through = await sample.call(sample.dispatcher(), "call", tool_name="pour", args={"lines": 5000})
 
     def without_id(result: dict[str, Any]) -> str:
-        told, _, shown = result["content"][0]["text"].partition("\n")
+        text: str = result["content"][0]["text"]
+        told, _, shown = text.partition("\n")
         assert told.startswith("[cut: ")
         return shown
 
