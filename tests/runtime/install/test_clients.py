@@ -293,8 +293,8 @@ def test_the_printed_entry_of_a_project_has_no_path_of_this_machine(
 WRONG = {
     "windsurff": "unknown client `windsurff` (did you mean `windsurf`?): claude-code, ",
     "": "name a client: claude-code, ",
-    "zed --all": "use one of CLIENT, --all and --print",
-    "--all --print": "use one of CLIENT, --all and --print",
+    "zed --all": "use CLIENT, --all, or --print with or without CLIENT",
+    "--all --print": "use CLIENT, --all, or --print with or without CLIENT",
 }
 
 
@@ -347,7 +347,7 @@ def test_all_in_a_project_writes_the_files_of_clients_that_have_one(home: Path) 
 @pytest.mark.usefixtures("home")
 def test_all_without_a_client_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--all"], package=PACKAGE) == 4
-    assert "none of the known clients is found" in capsys.readouterr().err
+    assert "no known client is installed" in capsys.readouterr().err
 
 
 SKILLS = {
