@@ -13,11 +13,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -74,10 +74,11 @@ def _remove_at_exit(directory: Path) -> None:
     os._exit = remove_and_leave
 
 
-def write_server(project: Project, directory: Path, *, manifest: Path) -> Path:
+def write_server(project: Project, directory: Path, *, manifest: Path, run_arguments: Sequence[str] = ()) -> Path:
     """Render the package of a project to `directory`; return the directory to import it from.
 
-    Errors are printed, and end the process. `manifest` is the file that `install` writes to configurations.
+    Errors are printed, and end the process. `manifest` is the file that `install` writes to configurations, with
+    the `run_arguments` after it.
     """
     from toolmason.diagnostics import Diagnostics
     from toolmason.pipeline import render_package
@@ -96,16 +97,16 @@ def write_server(project: Project, directory: Path, *, manifest: Path) -> Path:
     # `install` finds the manifest from here: it is two directories above the package, or absolute.
     target = directory / "generated"
     for file in files:
-        _write(target, file, manifest)
+        _write(target, file, {"manifest": str(manifest), "run_arguments": list(run_arguments)})
     return target
 
 
-def _write(target: Path, file: RenderedFile, manifest: Path) -> None:
+def _write(target: Path, file: RenderedFile, facts: Mapping[str, Any]) -> None:
     path = target / file.path
     path.parent.mkdir(parents=True, exist_ok=True)
     text = file.text
     if file.path.name == _INSTALL:
-        text = json.dumps({**json.loads(text), "manifest": str(manifest)}, ensure_ascii=False)
+        text = json.dumps({**json.loads(text), **facts}, ensure_ascii=False)
     path.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -232,3 +232,27 @@ def test_a_client_starts_the_file_that_install_was_called_with(project: Path) ->
     assert '"calc.yaml"' in stdout, stderr
     assert str(project) not in stdout.partition("@@")[2]
     assert "toolmason-run-" not in stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "written"),
+    [
+        (["calc.yaml", "more.yml"], [], ["calc.yaml", "{project}/more.yml"]),
+        (["calc.yaml", "--unstated-risk", "read"], [], ["calc.yaml", "--unstated-risk=read"]),
+        (["--unstated-risk=read", "calc.yaml"], [], ["calc.yaml", "--unstated-risk=read"]),
+        (["calc.yaml"], ["--", "--unstated-risk", "read"], ["calc.yaml", "--unstated-risk=read"]),
+        (["calc.yaml", "--policy", "policy.yaml"], [], ["calc.yaml", "--policy={project}/policy.yaml"]),
+        (["calc.yaml"], ["--", "--policy=policy.yaml"], ["calc.yaml", "--policy={project}/policy.yaml"]),
+    ],
+)
+def test_a_client_starts_all_files_with_the_options_of_run(
+    project: Path, before: list[str], after: list[str], written: list[str]
+) -> None:
+    with start(project, *before, "install", "--print", "cursor", *after) as server:
+        stdout, stderr = server.communicate(timeout=WAIT_S)
+
+    assert server.returncode == 0, stderr
+    (entry,) = json.loads(stdout[stdout.index("{") :])["mcpServers"].values()
+    arguments = entry["args"][entry["args"].index("run") + 1 :]
+    assert arguments[0].endswith(written[0])
+    assert arguments[1:] == [text.format(project=project) for text in written[1:]]
