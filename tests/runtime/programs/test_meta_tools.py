@@ -164,7 +164,9 @@ async def test_fr_006_a_tool_is_run_by_its_name_and_no_other(
 ) -> None:
     assert text_of(await sample.run(tool, args)) == text
 
-    for other in (tool.upper(), tool.replace("_", "-"), f"climax_{tool}", tool[:-1]):
+    prefixed = await sample.call(sample.dispatcher(), "call", tool_name=f"climax_{tool}", args=args)
+    assert text_of(prefixed) == text
+    for other in (tool.upper(), tool.replace("_", "-"), f"other_{tool}", tool[:-1]):
         result = await sample.call(sample.dispatcher(), "call", tool_name=other, args=args)
         assert text_of(result).startswith(f"Unknown tool `{other}`")
 
