@@ -35,13 +35,14 @@ MAX_SAFE_INTEGER = 2**53
 MAX_DEPTH = 300
 """Maximum nesting."""
 
-_STRING = r'"(?:[^"\\]|\\.)*+"'
-_COMMENT = re.compile(rf"(?P<text>{_STRING})|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/", re.DOTALL)
+# A string or comment without an end reaches to the end of the text: otherwise each quotation mark begins a new search.
+_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
+_COMMENT = re.compile(rf"(?P<text>{_STRING})|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"(?P<text>{_STRING}|[\[{{:,]\s*+,)|,(?P<space>\s*+)(?=[\]}}])", re.DOTALL)
 _NOT_BREAK = re.compile(r"[^\n\r]")
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _MARK = re.compile(r"(\d{16,})\.0(?!\d)")
-_LONG_INTEGER = re.compile(rf"{_STRING}|(?<![\d.eE+])-?(?P<digits>\d{{16,}})(?![\d.eE])", re.DOTALL)
+_LONG_INTEGER = re.compile(rf"{_STRING}|(?<![\d.eE+])-?(?P<digits>\d{{16,}}+)(?![\d.eE])", re.DOTALL)
 
 
 class RefusedError(Exception):

@@ -34,7 +34,9 @@ _ARGUMENTS: Final = "{arguments}"
 _ALLOWED: Final = re.compile(r"^allowed-tools: .*$", re.MULTILINE)
 """The line of a command of Claude Code with the tools that run without a question."""
 _CODE: Final = re.compile(r"`([^`\n]{1,100})`")
-_OTHER_CALLS: Final = re.compile(r"(Call unlisted tools with `([^`\n]+)`), but [^.\n]* with `\2`\.")
+_OTHER_CALLS: Final = re.compile(
+    r"(Call unlisted tools with `([^`\n]{1,200})`), but (?:(?!Call unlisted tools)[^.\n])*? with `\2`\."
+)
 """The exception of `{calling:...}` in a style that calls all tools in the same way."""
 
 
