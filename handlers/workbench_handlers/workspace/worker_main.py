@@ -35,9 +35,10 @@ MAX_SAFE_INTEGER = 2**53
 MAX_DEPTH = 300
 """Maximum nesting."""
 
-# A string or comment without an end reaches to the end of the text: otherwise each quotation mark begins a new search.
+# A string or comment without an end is text up to the end: otherwise each quotation mark begins a new search.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
-_COMMENT = re.compile(rf"(?P<text>{_STRING})|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
+_OPEN_COMMENT = r"/\*(?:[^*]|\*(?!/))*+"
+_COMMENT = re.compile(rf"(?P<text>{_STRING}|{_OPEN_COMMENT}\Z)|//[^\n\r]*+|{_OPEN_COMMENT}\*/", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"(?P<text>{_STRING}|[\[{{:,]\s*+,)|,(?P<space>\s*+)(?=[\]}}])", re.DOTALL)
 _NOT_BREAK = re.compile(r"[^\n\r]")
 _STRINGS = re.compile(_STRING, re.DOTALL)
