@@ -423,8 +423,13 @@ def call_every_tool(environment: Environment, converse: Converse, directory: Pat
         options=["--classic", "--all"],
         path=basic_path(directory.with_name(f"{directory.name}-programs")),
     )
-    assert listed.split() == list(CALLS)
+    assert listed.split() == [f"workbench_{name}" for name in CALLS]
     return dict(zip(CALLS, answers, strict=True))
+
+
+def needs_extra(package: str, extra: str) -> str:
+    remedy = f"pip install 'toolmason[{extra}]'; in a project, add it to pyproject.toml"
+    return f"the package `{package}` needs an extra: {remedy}"
 
 
 def test_every_shipped_tool_works_from_the_wheel(
@@ -443,7 +448,7 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
 
     for tool, (_, part, package) in CALLS.items():
         extra = "research" if package == "tenacity" else "workbench"
-        missing = f"the package `{package}` is not installed: pip install 'toolmason[{extra}]'"
+        missing = needs_extra(package, extra)
         assert (missing in answers[tool]) if package else contains(part, answers[tool]), (tool, answers[tool])
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
@@ -451,7 +456,7 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
 def test_without_extras_health_check_names_the_missing_package(
     environment: Callable[[str], Environment], converse: Converse
 ) -> None:
-    missing = "research tools cannot answer: the package `tenacity` is not installed: pip install 'toolmason[research]'"
+    missing = f"research tools cannot answer: {needs_extra('tenacity', 'research')}"
     _, health, diagnostics = converse(
         environment(""),
         ("health_check", {}),

@@ -42,7 +42,7 @@ _COMMENT = re.compile(rf"(?P<text>{_STRING}|{_OPEN_COMMENT}\Z)|//[^\n\r]*+|{_OPE
 _TRAILING_COMMA = re.compile(rf"(?P<text>{_STRING}|[\[{{:,]\s*+,)|,(?P<space>\s*+)(?=[\]}}])", re.DOTALL)
 _NOT_BREAK = re.compile(r"[^\n\r]")
 _STRINGS = re.compile(_STRING, re.DOTALL)
-_MARK = re.compile(r"(\d{16,})\.0(?!\d)")
+_MARK = re.compile(r"(?<!\d)(\d{16,}+)\.0(?!\d)")
 _LONG_INTEGER = re.compile(rf"{_STRING}|(?<![\d.eE+])-?(?P<digits>\d{{16,}}+)(?![\d.eE])", re.DOTALL)
 
 
@@ -222,7 +222,7 @@ def _compile_query(program: str) -> Any:
         except ValueError as error:
             raise RefusedError(str(error)) from None
     lines = program.split("\n")
-    if match := re.search(r"(.*) at <top-level>, line (\d+), column (\d+)", message):
+    if match := re.search(r"(?m)^(.*) at <top-level>, line (\d+), column (\d+)", message):
         line = int(match[2]) - 1
         if line <= len(lines):
             pointer = " " * (int(match[3]) - 1) + "^"
