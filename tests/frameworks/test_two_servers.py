@@ -72,9 +72,7 @@ async def strands(commands: Commands) -> tuple[list[str], str]:
     from strands.tools.mcp import MCPClient
 
     def client(args: list[str]) -> Any:
-        return MCPClient(
-            lambda: stdio_client(StdioServerParameters(command=PYTHON, args=args)), startup_timeout=120
-        )
+        return MCPClient(lambda: stdio_client(StdioServerParameters(command=PYTHON, args=args)), startup_timeout=120)
 
     def ask() -> tuple[list[str], str]:
         clients = [client(args) for args in commands]
