@@ -43,7 +43,7 @@ _LIBRARIES = tuple(
     f"{name}-"
     for name in (
         *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "snowballstemmer", "tomli_w"),
-        *("jsonschema", "jsonschema_specifications", "referencing", "regex", "sqlglot"),
+        *("jsonschema", "jsonschema_specifications", "packaging", "referencing", "regex", "sqlglot"),
     )
 )
 """Prefixes of the metadata directories of libraries that affect the output or its checks: `jinja2-3.1.6.dist-info`."""
