@@ -93,7 +93,8 @@ class Kind(Protocol):
     input_keys: tuple[str, ...] = ()
     """Keys of its tools, and of the tables of its section, whose values are paths of input files in the project.
 
-    A change of such a file starts a run of `generate --watch`, and ends the validity of the record of the last run.
+    A value may be a list of paths. A change of such a file starts a run of `generate --watch`, and ends the validity of
+    the record of the last run.
     """
     takes_schema: bool = True
     """Whether tools may have `input_schema`."""

@@ -43,7 +43,7 @@ _LIBRARIES = tuple(
     f"{name}-"
     for name in (
         *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "snowballstemmer", "tomli_w"),
-        *("jsonschema", "jsonschema_specifications", "referencing", "regex", "sqlglot"),
+        *("jsonschema", "jsonschema_specifications", "packaging", "referencing", "regex", "sqlglot"),
     )
 )
 """Prefixes of the metadata directories of libraries that affect the output or its checks: `jinja2-3.1.6.dist-info`."""
@@ -119,7 +119,7 @@ def fingerprint(project: Project, keys: Mapping[str, Collection[str]] | None = N
     for name, path, root in _inputs(project, input_keys() if keys is None else keys):
         try:
             size, digest = hash_input(path, root)
-        except (UnsafeInputError, FileNotFoundError):
+        except (UnsafeInputError, FileNotFoundError, ValueError):  # ValueError: a null character in its name
             # The stages cannot read it either; some ignore a missing file, and report one that is unusable.
             size, digest = 0, "unusable" if os.path.lexists(path) else "none"
         total += size
@@ -176,7 +176,8 @@ def named_files(manifest: bytes, root: Path, keys: Mapping[str, Collection[str]]
     values = [
         table.get(name) for top, names in keys.items() for table in tables.get(top, {}).values() for name in names
     ]
-    files = [value for value in values if isinstance(value, str)]
+    listed = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    files = [item for item in listed if isinstance(item, str)]
     for name in files:  # It grows.
         with suppress(OSError, ValueError):
             others = _FILE_REFERENCE.findall(read_input(root / name, root).decode())
