@@ -20,7 +20,7 @@ EVERYTHING = "-e.[http,toolkit,workbench]"
 TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
 PARALLEL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
 """One worker more than cores: many tests wait for a process."""
-OTHER_SESSIONS = tuple(f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "site"))
+OTHER_SESSIONS = tuple(f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "frameworks", "site"))
 """Tests of other sessions, which need the package registries, the built wheel, converters of clients or the site."""
 GOLDEN = "tests/test_golden.py"
 COVERED = ("tests/generator", "tests/schema")
@@ -138,7 +138,10 @@ def _golden(session: nox.Session) -> None:
 
 
 def _tests(session: nox.Session) -> None:
-    session.run("pytest", *PARALLEL, "--cov", "--cov-append", "--cov-report=term:skip-covered", *COVERED)
+    # Measuring makes a test twice as slow. Property tests repeat branches that others reach.
+    measured = ("--cov", "--cov-append", "--cov-report=term:skip-covered", "-m", "not hypothesis")
+    session.run("pytest", *PARALLEL, *measured, *COVERED)
+    session.run("pytest", *PARALLEL, "-m", "hypothesis", *COVERED)
     rest = (f"--ignore={path}" for path in (GOLDEN, *COVERED))
     session.run("pytest", *PARALLEL, *OTHER_SESSIONS, *rest)
 
@@ -199,13 +202,23 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def converters(session: nox.Session) -> None:
-    """Run our schemas through the converters of real clients, in Python and JavaScript; import a server of FastMCP.
-
-    Two servers in one agent: the OpenAI Agents SDK, Pydantic AI and Strands.
-    """
+    """Run our schemas through the converters of real clients, in Python and JavaScript; import a server of FastMCP."""
     session.install(EVERYTHING, *_group("converters"))
     _install_npm_packages(session, ROOT / "tests" / "converters")
     session.run("pytest", "tests/converters", *session.posargs)
+
+
+@nox.session
+def frameworks(session: nox.Session) -> None:
+    """Give two servers to one agent of the OpenAI Agents SDK, Pydantic AI and Strands."""
+    session.install(*_group("frameworks"))
+    # The servers have their own environment, since a framework needs an older mcp than ours.
+    servers = Path(session.virtualenv.location).resolve() / "servers"
+    session.run("python", "-m", "venv", "--clear", str(servers), silent=True)
+    python = str(servers / "bin" / "python")
+    session.run(python, "-m", "pip", "install", "--quiet", "-e.[toolkit]", external=True)
+    tests = ("--confcutdir=tests/frameworks", "tests/frameworks")
+    session.run("pytest", *tests, *session.posargs, env={"TOOLMASON_PYTHON": python})
 
 
 @nox.session

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp import Client
+from mcp.types import Implementation
 from toolmason_runtime.programs import ProgramSettings
 from toolmason_runtime.shared.selection import Selection
 
@@ -63,7 +64,8 @@ async def call_all(work: Mapping[str, Any], sampler: Sampler, api: Api) -> dict[
     build_server = importlib.import_module(f"{manifest['server']['package']}.server").build_server
     server = build_server(Selection(style="classic"), commands=ProgramSettings(headless_approve=True))
     answers: dict[str, str] = {}
-    async with Client(server) as client:
+    # The server shows this client names without a prefix.
+    async with Client(server, client_info=Implementation(name="toolmason", version="1")) as client:
         listed = await _listed(client)
         for method, path, operation, parameters in sampler.operations():
             key = f"{method} {path}"

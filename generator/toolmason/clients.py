@@ -199,7 +199,7 @@ class Session:
     prefixes: bool = False
     """Whether the client itself makes the names of tools of several servers different."""
     always_load: str = ""
-    """Key of `_meta` or of its configuration against the deferral of tools."""
+    """Key of `_meta` or of its configuration that makes it load a tool at once."""
     elicitation: tuple[str, ...] | None = None
     """The modes in which it asks its user."""
     prompts: bool | None = None

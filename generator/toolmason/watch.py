@@ -11,7 +11,7 @@ from watchfiles import Change, watch
 
 from toolmason.manifest.include import includes, read_files
 from toolmason.project import Project
-from toolmason.write.cache import schema_files
+from toolmason.write.cache import input_keys, named_files
 
 _DEBOUNCE_MS = 400
 """Maximum time in which the changes of one save are collected."""
@@ -38,16 +38,19 @@ def is_input(path: Path, project: Project) -> bool:
 
 
 def _is_part_of_manifest(path: Path, project: Project) -> bool:
-    """Return whether the manifest includes `path` or names it as a schema.
+    """Return whether the manifest includes `path` or names it as an input file.
 
-    A TOML file may have been deleted, so the patterns decide. Schemas of an invalid manifest are ignored, since its fix
-    starts a run.
+    A TOML file may have been deleted, so the patterns decide. Such files of an invalid manifest are ignored, since its
+    fix starts a run.
     """
     with suppress(OSError, ValueError, AttributeError, RecursionError):
+        keys = input_keys()
         for file, text in read_files(project.manifest, project.root):
             if file == project.manifest and path.suffix == ".toml" and includes(project.manifest, text, path):
                 return True
-            if any(path == Path(os.path.normpath(project.root / name)) for name in schema_files(text, project.root)):
+            if any(
+                path == Path(os.path.normpath(project.root / name)) for name in named_files(text, project.root, keys)
+            ):
                 return True
     return False
 

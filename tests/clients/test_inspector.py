@@ -61,17 +61,17 @@ def inspector(request: pytest.FixtureRequest, tmp_path: Path) -> Inspector:
 def test_the_list_is_the_meta_tools_and_the_pinned_ones(inspector: Inspector) -> None:
     listed = [tool["name"] for tool in inspector.result("tools/list")["tools"]]
 
-    assert listed == ["search", "call", "call_read"]
+    assert listed == ["workbench_search", "workbench_call", "workbench_call_read"]
 
 
 def test_a_tool_is_found_and_called_on_the_files_of_this_repository(inspector: Inspector) -> None:
-    answer = inspector.call("search", query="the first lines of a file")
+    answer = inspector.call("workbench_search", query="the first lines of a file")
     found = json.loads(answer["content"][0]["text"])["results"][0]
     assert found["tool_name"] == "read_files"
     assert found["signature"].startswith("(files:{path:str")
 
     request = {"files": [{"path": "pyproject.toml", "head": 1}]}
-    read = inspector.call("call_read", tool_name=found["tool_name"], args=request)
+    read = inspector.call("workbench_call_read", tool_name=found["tool_name"], args=request)
 
     first_line = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8").splitlines()[0]
     assert first_line in "".join(block["text"] for block in read["content"])

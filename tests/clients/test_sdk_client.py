@@ -53,14 +53,14 @@ def text_of(result: CallToolResult) -> str:
 def test_the_client_lists_searches_and_calls_a_found_tool(converse: Callable[[Talk], None]) -> None:
     async def talk(client: Client) -> None:
         listed = [tool.name for tool in (await client.list_tools()).tools]
-        assert listed == ["search", "call", "call_read"]
+        assert listed == ["workbench_search", "workbench_call", "workbench_call_read"]
 
-        answer = await client.call_tool("search", {"query": "lines that match a regular expression"})
+        answer = await client.call_tool("workbench_search", {"query": "lines that match a regular expression"})
         assert answer.structured_content is None
         assert json.loads(text_of(answer))["results"][0]["tool_name"] == "grep_content"
 
         arguments = {"pattern": "^build-backend", "search_path": "pyproject.toml"}
-        found = await client.call_tool("call_read", {"tool_name": "grep_content", "args": arguments})
+        found = await client.call_tool("workbench_call_read", {"tool_name": "grep_content", "args": arguments})
         assert not found.is_error, text_of(found)
         lines = text_of(found).splitlines()
         assert 'build-backend = "hatchling.build"' in "\n".join(lines)

@@ -98,7 +98,9 @@ def test_the_classes_and_the_message_are_those_of_the_page(server: Server, monke
     with pytest.raises(ToolError) as refused:
         ArgumentValidator(tool_entry(tool), params).validate({"number": 1, "changes": [{"kind": "remark"}]})
     (message,) = re.findall(r"`(Argument 'changes.*?)`", PAGE.words)
-    assert refused.value.message == message
+    problem, _, example = refused.value.message.partition("\n")
+    assert problem == message
+    assert example.startswith("Example: change_issue {")
 
 
 def test_the_refusal_of_a_recursive_type_is_that_of_the_page(tmp_path: Path) -> None:

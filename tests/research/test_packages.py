@@ -27,7 +27,7 @@ def test_a_question_without_its_package_names_the_extra_to_install(room: Any, mo
     assert answer.is_error
     assert (
         "the package `tenacity` needs an extra: pip install 'toolmason[research]'; "
-        "a project requires it in pyproject.toml" in answer.text
+        "in a project, add it to pyproject.toml" in answer.text
     )
 
 
@@ -41,7 +41,7 @@ async def test_without_the_extra_a_server_starts_and_only_questions_fail(
     command = [sys.executable, "-c", code, "--root", str(project), "--classic", "--all"]
 
     async with serve(command, environment(tmp_path / "home", cli), project, overheard=overheard) as server:
-        listed = {tool.name for tool in (await server.client.list_tools()).tools}
+        listed = {tool.name.removeprefix("workbench_") for tool in (await server.client.list_tools()).tools}
         content = await server.call("read_files", files=[{"path": "a.txt"}])
         refused = await server.call("quick_query", prompt="Why?")
 
@@ -49,7 +49,7 @@ async def test_without_the_extra_a_server_starts_and_only_questions_fail(
     assert "first" in content.text
     assert refused.error["message"] == (
         "the package `tenacity` needs an extra: pip install 'toolmason[research]'; "
-        "a project requires it in pyproject.toml"
+        "in a project, add it to pyproject.toml"
     )
     assert cli.runs == []
 

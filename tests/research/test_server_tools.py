@@ -109,7 +109,7 @@ async def test_every_tool_returns_the_result_of_its_contract(
     environ = environment(tmp_path / "home", fake("gemini", *scripts))
 
     async with served(environ, app, overheard=overheard, mode=mode) as server:
-        listed = {tool.name for tool in (await server.client.list_tools()).tools}
+        listed = {tool.name.removeprefix("workbench_") for tool in (await server.client.list_tools()).tools}
         quick = (await server.call("quick_query", prompt="What?", focus="architecture", responseStyle="concise")).data
         deep = (await server.call("deep_research", prompt="Which?", focus="security", citationMode="paths_only")).data
         key = deep["chunks"]["cacheKey"]
@@ -139,11 +139,11 @@ async def test_every_tool_returns_the_result_of_its_contract(
 
     assert deep.keys() == common | {"citationMode", "chunks"}
     assert (deep["tool"], deep["focus"], deep["citationMode"]) == ("deep_research", "security", "paths_only")
-    assert deep["chunks"] == {"cacheKey": key, "current": 1, "total": 3}
+    assert deep["chunks"] == {"cacheKey": key, "current": 1, "total": 4}
 
     assert chunk.keys() == {"tool", "cacheKey", "chunk", "meta"}
     assert (chunk["tool"], chunk["cacheKey"]) == ("fetch_chunk", key)
-    assert (chunk["chunk"]["index"], chunk["chunk"]["total"]) == (2, 3)
+    assert (chunk["chunk"]["index"], chunk["chunk"]["total"]) == (2, 4)
     assert long.startswith(deep["answer"] + chunk["chunk"]["content"])
     expires = datetime.fromisoformat(chunk["meta"]["expiresAt"])
     assert 3500 < (expires - datetime.now(UTC)).total_seconds() <= 3600

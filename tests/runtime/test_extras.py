@@ -14,7 +14,7 @@ from toolmason_runtime.shared.extras import APIS, HTTP, MODULES, missing_extra, 
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-LINE = "--http needs an extra: pip install 'toolmason[http]'; a project requires it in pyproject.toml"
+LINE = "--http needs an extra: pip install 'toolmason[http]'; in a project, add it to pyproject.toml"
 
 
 @pytest.mark.parametrize("extra", MODULES)

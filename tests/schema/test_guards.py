@@ -513,7 +513,7 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
     return only
 
 
-ITEM_OF_FILES = {"path", "head", "tail", "start_line", "end_line", "read_to_next_pattern"}
+ITEM_OF_FILES = {"path", "head", "tail", "start_line", "end_line", "read_to_next_pattern", "encoding"}
 
 
 def test_read_files_items_stay_objects() -> None:

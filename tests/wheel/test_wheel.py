@@ -139,7 +139,7 @@ def test_a_server_starts_from_the_bare_install(environment: Callable[[str], Envi
 
     listed, hits = converse(bare, ("search", {"query": "read files"}))
 
-    assert listed.startswith("search call")
+    assert listed.startswith("workbench_search workbench_call")
     assert "read_files" in hits
 
 
@@ -152,7 +152,7 @@ def test_without_the_toolkit_the_command_names_the_missing_extra(environment: Ca
 
 
 ENGINE = ("--engine", "sdk")
-NEEDS_HTTP = "needs an extra: pip install 'toolmason[http]'; a project requires it in pyproject.toml"
+NEEDS_HTTP = "needs an extra: pip install 'toolmason[http]'; in a project, add it to pyproject.toml"
 NEEDS_APIS = NEEDS_HTTP.replace("[http]", "[apis]")
 
 
@@ -295,7 +295,7 @@ def test_with_the_extra_a_tool_that_needs_it_answers(
 def test_with_the_extra_the_sdk_serves_stdio(environment: Callable[[str], Environment], converse: Converse) -> None:
     listed, hits = converse(environment("http"), ("search", {"query": "read files"}), options=ENGINE)
 
-    assert listed.startswith("search call")
+    assert listed.startswith("workbench_search workbench_call")
     assert "read_files" in hits
 
 
@@ -314,7 +314,7 @@ def test_with_the_extra_a_server_serves_http(environment: Callable[[str], Enviro
                 async with Client(address[0]) as client:
                     return [tool.name for tool in (await client.list_tools()).tools]
 
-            assert asyncio.run(listed())[:2] == ["search", "call"]
+            assert asyncio.run(listed())[:2] == ["workbench_search", "workbench_call"]
         finally:
             process.terminate()
 
@@ -423,8 +423,13 @@ def call_every_tool(environment: Environment, converse: Converse, directory: Pat
         options=["--classic", "--all"],
         path=basic_path(directory.with_name(f"{directory.name}-programs")),
     )
-    assert listed.split() == list(CALLS)
+    assert listed.split() == [f"workbench_{name}" for name in CALLS]
     return dict(zip(CALLS, answers, strict=True))
+
+
+def needs_extra(package: str, extra: str) -> str:
+    remedy = f"pip install 'toolmason[{extra}]'; in a project, add it to pyproject.toml"
+    return f"the package `{package}` needs an extra: {remedy}"
 
 
 def test_every_shipped_tool_works_from_the_wheel(
@@ -443,7 +448,7 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
 
     for tool, (_, part, package) in CALLS.items():
         extra = "research" if package == "tenacity" else "workbench"
-        missing = f"the package `{package}` is not installed: pip install 'toolmason[{extra}]'"
+        missing = needs_extra(package, extra)
         assert (missing in answers[tool]) if package else contains(part, answers[tool]), (tool, answers[tool])
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
@@ -451,7 +456,7 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
 def test_without_extras_health_check_names_the_missing_package(
     environment: Callable[[str], Environment], converse: Converse
 ) -> None:
-    missing = "research tools cannot answer: the package `tenacity` is not installed: pip install 'toolmason[research]'"
+    missing = f"research tools cannot answer: {needs_extra('tenacity', 'research')}"
     _, health, diagnostics = converse(
         environment(""),
         ("health_check", {}),
@@ -558,7 +563,7 @@ def test_the_wheel_of_a_new_project_serves_elsewhere_without_its_checkout(
             return listed, result.structured_content
 
     assert asyncio.run(count_words()) == (
-        ["search", "call", "count_words"],
+        ["notes_search", "notes_call", "notes_count_words"],
         {"words": 6, "lines": 1, "characters": 18},
     )
 
@@ -594,7 +599,7 @@ def test_the_bundle_starts_where_its_requirement_is_installed(
     values = {"${user_config.root}": str(tmp_path)}
     command = [installed.program("python"), *(values.get(argument, argument) for argument in arguments[3:])]
 
-    assert listed_tools(overheard, command, bundle)[:2] == ["search", "call"]
+    assert listed_tools(overheard, command, bundle)[:2] == ["workbench_search", "workbench_call"]
 
 
 def follow_dockerfile(text: str, context: Path, image: Path) -> tuple[str, list[str | Path]]:
@@ -643,7 +648,7 @@ def test_the_steps_of_the_dockerfile_install_a_server_that_starts(wheel: Path, o
     user, command = follow_dockerfile(text, context, tmp_path / "image")
 
     assert user != "root"
-    assert listed_tools(overheard, command, tmp_path)[:2] == ["search", "call"]
+    assert listed_tools(overheard, command, tmp_path)[:2] == ["workbench_search", "workbench_call"]
 
 
 @pytest.fixture(scope="session")
@@ -697,7 +702,7 @@ def test_the_bundle_of_a_release_serves_without_an_index_that_has_it(
     arguments = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))["server"]["mcp_config"]["args"]
     command = [UV, *(argument.replace("${__dirname}", str(bundle)) for argument in arguments)]
 
-    assert listed_tools(overheard, command, tmp_path) == ["search", "call", "count_words"]
+    assert listed_tools(overheard, command, tmp_path) == ["notes_search", "notes_call", "notes_count_words"]
 
 
 def test_the_image_of_a_release_starts_with_the_wheels_in_dist(
@@ -709,7 +714,7 @@ def test_the_image_of_a_release_starts_with_the_wheels_in_dist(
 
     _, command = follow_dockerfile(text, context, tmp_path / "image")
 
-    assert listed_tools(overheard, command, tmp_path) == ["search", "call", "count_words"]
+    assert listed_tools(overheard, command, tmp_path) == ["notes_search", "notes_call", "notes_count_words"]
 
 
 def test_the_typed_marker_and_the_index_are_in_the_wheel(environment: Callable[[str], Environment]) -> None:

@@ -126,8 +126,8 @@ def test_a_note_is_before_text_and_after_json(room: Any) -> None:
     def blocks(tool: str, **arguments: Any) -> list[str]:
         return list(room.call(tool, **arguments).texts)
 
-    text = blocks("grep_content", pattern="word", path="a.txt")
-    assert text[0] == "Note: unknown argument 'path' was ignored; did you mean 'search_path'?"
+    text = blocks("grep_content", pattern="word", search_pth="a.txt")
+    assert text[0] == "Note: unknown argument 'search_pth' was ignored; did you mean 'search_path'?"
     assert text[1].startswith("[1 matching line]\n")
     whole = blocks("query_json", file_path="a.json", jq_expression=".", surplus=1)
     assert whole[0] == "[1]"

@@ -26,7 +26,7 @@ LINES = [f'{number:5} a line of a file with a "quote", a\ttab and é\n' for numb
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_page_fits_the_client_and_says_how_to_continue_at_both_ends(room: Room, name: str) -> None:
+def test_each_page_fits_the_client_and_both_ends_show_how_to_continue(room: Room, name: str) -> None:
     room.write("long.txt", "".join(LINES))
     limit = min(client_profile(name).answer_size, DEFAULT_SIZE)
     start, read = 1, ""

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.index import MAX_MEANING_HITS, ToolIndex
 from toolmason_runtime.shared.search.text import terms
 from toolmason_runtime.shared.selection import Selection
 
@@ -59,9 +59,8 @@ def shares_a_stem(text: str) -> bool:
     return not set().union(*own).isdisjoint(terms(text))
 
 
-def load_index() -> dict[str, Any]:
-    index: dict[str, Any] = json.loads(files("workbench_server").joinpath("search_index.json").read_text("utf-8"))
-    return index
+def load_index() -> Any:
+    return json.loads(files("workbench_server").joinpath("search_index.json").read_text("utf-8"))
 
 
 def search(query: str, *, all_tools: bool = True) -> list[str]:
@@ -141,3 +140,25 @@ def test_analyze_codebase_finds_the_three_tools_of_appendix_d() -> None:
 
     assert found >= APPENDIX_D
     assert discovered >= APPENDIX_D
+
+
+@pytest.mark.parametrize("query", ["netflix", "taxi", "recipe for pasta", "quantum chromodynamics", "weather forecast"])
+def test_similar_meaning_alone_gives_few_tools_without_a_schema(query: str) -> None:
+    results = answer("search-call", "search", query)
+
+    assert 0 < len(results) <= MAX_MEANING_HITS
+    assert [(result["match"], "input_schema" in result) for result in results] == [("meaning", False)] * len(results)
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"), [("raed flie", "read_files"), ("serach fiels", "search_files"), ("brnach", "git_branch")]
+)
+def test_exchanged_letters_of_short_words_still_find_the_tool(query: str, tool: str) -> None:
+    assert tool in [result["tool_name"] for result in answer("search-call", "search", query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "word"), [("gti pizza", "git"), ("raed zzzqqqxx", "read"), ("zzzqqqxx dokcer", "docker")]
+)
+def test_exchanged_letters_give_the_nearest_word(query: str, word: str) -> None:
+    assert word in ToolIndex(CATALOGUE, TOOLS, load_index).nearest_words(query)

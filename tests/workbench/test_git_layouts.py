@@ -270,6 +270,49 @@ def test_no_tool_reads_a_git_directory_that_does_not_point_back(
 
 
 @pytest.mark.usefixtures("mode")
+@pytest.mark.parametrize("clone", ["--shared", "--reference", "work tree", "relative"])
+def test_a_repository_with_objects_elsewhere_names_that_directory_and_the_flag(
+    room: Room, main: Path, held: bool, clone: str
+) -> None:
+    room.project.rmdir()
+    if clone == "--reference":
+        git(main, "clone", "--quiet", "--reference", str(main), f"file://{main}", str(room.project))
+    else:
+        git(main, "clone", "--quiet", "--shared", str(main), str(room.project))
+    flags = f"--root {room.project} --root {main}/.git"
+    if clone == "relative":
+        line = os.path.relpath(main / ".git" / "objects", room.project / ".git" / "objects")
+        room.write(".git/objects/info/alternates", f"{line}\n")
+    if clone == "work tree":
+        shared = room.outside / "shared"
+        room.project.rename(shared)
+        room.project.mkdir()
+        work_tree(shared, room.project)
+
+    for tool in ("git_status", "git_show"):
+        answer = room.call(tool)
+        assert answer.is_error
+        assert (flags in answer.text) == held, answer.text
+
+    allowed = {"root": (str(room.project), f"{main}/.git")}
+    assert ("Go on" in room.call("git_log", options=allowed).text) == held
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("line", ["/etc", "/home/ada/.ssh", "~/objects/..", "a\x1b[2J/objects"])
+def test_no_other_path_in_the_list_of_alternates_is_repeated(room: Room, line: str) -> None:
+    room.write(".git/objects/info/alternates", f"{line}\n")
+
+    assert "--root" not in room.call("git_status").text
+
+
+@pytest.mark.usefixtures("mode")
+def test_a_pipe_as_the_list_of_alternates_blocks_nothing(room: Room, project: Path) -> None:
+    os.mkfifo(project / ".git" / "objects" / "info" / "alternates")
+
+    room.call("git_branch")
+
+
 def test_objects_are_not_borrowed_from_outside_by_a_repository_outside(room: Room, main: Path) -> None:
     private = room.outside / "private"
     git(room.outside, "clone", "--quiet", "--no-local", str(main), str(private))

@@ -48,7 +48,7 @@ def test_a_new_file_keeps_its_form(tmp_path: Path) -> None:
     assert located.path == tmp_path / "cafe\u0301" / "new.txt"
 
 
-def test_of_two_paths_that_look_the_same_each_is_itself(tmp_path: Path) -> None:
+def test_two_paths_that_look_the_same_are_distinguished(tmp_path: Path) -> None:
     for form in ("\u1e69", "s\u0323\u0307"):
         (tmp_path / form).write_text(form, encoding="utf-8")
 

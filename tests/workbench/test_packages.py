@@ -35,7 +35,7 @@ def test_a_tool_without_its_package_names_the_extra_to_install(
     assert answer.is_error
     assert (
         answer.text == f"the package `{package}` needs an extra: pip install 'toolmason[workbench]'; "
-        "a project requires it in pyproject.toml"
+        "in a project, add it to pyproject.toml"
     )
 
 

@@ -64,7 +64,7 @@ def test_a_path_in_another_notation_gets_the_path_to_send(room: Room, form: str,
         *("file:../proj-evil/secret.txt", "a/../../proj-evil/secret.txt:1", "@link/secret.txt", "/nothing.txt", "@"),
     ],
 )
-def test_a_proposal_never_names_what_is_outside(room: Room, path: str) -> None:
+def test_a_proposal_never_names_a_path_outside(room: Room, path: str) -> None:
     (room.project / "link").symlink_to(room.outside)
 
     answer = room.call("read_files", files=[{"path": path}])
@@ -107,3 +107,63 @@ def test_names_behind_a_link_that_leads_outside_are_not_found(room: Room) -> Non
 
     assert "outside the allowed directories" in answer.text
     assert SECRET not in answer.text
+
+
+NEW = "file://{project}/sub/new.txt"
+
+
+@pytest.mark.parametrize(
+    "path", [NEW, "FILE://{project}/sub/new.txt", "file:sub/new.txt", " file://localhost{project}/sub/new.txt"]
+)
+@pytest.mark.parametrize(
+    ("tool", "name", "rest"),
+    [
+        ("propose_and_review", "path", {"match_text": "", "new_string": "n\n"}),
+        ("write_file", "path", {"content": "n\n"}),
+        ("create_directory", "path", {}),
+        ("move_file", "destination", {"source": "a.txt"}),
+    ],
+)
+def test_no_file_has_a_uri_as_its_name(  # noqa: PLR0917  two dimensions of rows
+    room: Room, person: Any, path: str, tool: str, name: str, rest: dict[str, Any]
+) -> None:
+    room.write("a.txt", "a\n")
+    before = sorted(room.project.iterdir())
+
+    answer = room.run(tool, client=person, **{name: path.replace("{project}", str(room.project))}, **rest)
+
+    assert answer.is_error
+    assert '; did you mean "' in answer.text
+    assert 'sub/new.txt"? Send that instead of ' in answer.text
+    assert sorted(room.project.iterdir()) == before
+
+
+def test_a_uri_of_a_new_file_outside_has_no_proposal(room: Room, person: Any) -> None:
+    answer = room.run("write_file", client=person, path="file:///etc/new.txt", content="n\n")
+
+    assert answer.is_error
+    assert "did you mean" not in answer.text
+    assert not (room.project / "file:").exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["@sub/a.txt", "file://{project}/sub/a.txt", "sub/a.txt:12", "`sub/a.txt`", "sub/a.tx"]
+)
+@pytest.mark.parametrize(
+    ("tool", "name", "rest"),
+    [
+        ("propose_and_review", "path", {"match_text": "a", "new_string": "b"}),
+        ("append_text", "path", {"content": "b\n"}),
+        ("move_file", "source", {"destination": "b.txt"}),
+    ],
+)
+def test_a_tool_that_changes_files_gives_the_path_to_send(  # noqa: PLR0917  two dimensions of rows
+    room: Room, person: Any, path: str, tool: str, name: str, rest: dict[str, Any]
+) -> None:
+    room.write("sub/a.txt", "a\n")
+
+    answer = room.run(tool, client=person, **{name: path.replace("{project}", str(room.project))}, **rest)
+
+    assert answer.is_error
+    assert "did you mean" in answer.text
+    assert "sub/a.txt" in answer.text.partition("did you mean")[2]

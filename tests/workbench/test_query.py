@@ -390,7 +390,7 @@ def test_toml_is_queried_with_jq(room: Any, text: str, expression: str, expected
     assert room.call("query_toml", file_path="a.toml", jq_expression=expression).text == expected
 
 
-def test_toml_errors_have_their_place(room: Any) -> None:
+def test_toml_errors_have_their_position(room: Any) -> None:
     room.write("a.toml", "a = 1\nb = \n")
 
     answer = room.call("query_toml", file_path="a.toml", jq_expression=".")

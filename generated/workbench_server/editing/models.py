@@ -30,13 +30,13 @@ class FileEdits(Model):
     edits: Annotated[list[TextEdit] | None, Field(max_length=200)] = None
     """As in BATCH mode"""
     match_text: str | None = None
-    """As beside path"""
+    """As the parameter match_text"""
     new_string: str | None = None
-    """As beside path"""
+    """As the parameter new_string"""
     expected_replacements: Annotated[int | None, Field(ge=0)] = None
-    """As beside path"""
+    """As the parameter expected_replacements"""
     encoding: Annotated[str | None, Field(max_length=60)] = None
-    """As beside path"""
+    """As the parameter encoding"""
 
 
 class ReviewResult(Model):
@@ -94,9 +94,9 @@ class ProposeAndReviewParams(Model):
     path: str | None = None
     """Path of the file. Leave it out with files"""
     files: Annotated[list[FileEdits] | None, Field(max_length=50)] = None
-    """FILES: use it for a change of 2 or more files; then send no path, edits, match_text, new_string and encoding beside it"""
+    """FILES: use it for a change of 2 or more files; then leave out path, edits, match_text, new_string and encoding"""
     edits: Annotated[list[TextEdit] | None, Field(max_length=200)] = None
-    """BATCH: use it for ANY 2 or more changes of the file; then send no match_text and new_string beside it"""
+    """BATCH: use it for ANY 2 or more changes of the file; then leave out match_text and new_string"""
     match_text: str | None = None
     """SINGLE: text to replace, exactly as in the file, at most 2,000 characters. Special values: `APPEND_TO_FILE` adds new_string to the end, `OVERWRITE_FILE` replaces the whole file, empty creates a new file. Leave it out with edits"""
     new_string: str | None = None
@@ -110,7 +110,7 @@ class ProposeAndReviewParams(Model):
     session_path: str | None = None
     """Only after a REVIEW: its session_path, to change the text that the user saw or edited"""
     again: bool = False
-    """Make a change once more that the same call wrote in the last 10 minutes"""
+    """Make the change once more, although the same call wrote it in the last 10 minutes"""
 
 
 class CommitReviewParams(Model):
@@ -169,4 +169,4 @@ class MoveFileParams(Model):
     """Its new path, with its name"""
 
 
-# toolmason: sha256 6fde994d2064a2a6ca8361df14a8ad02
+# toolmason: sha256 c817e5274ae3e48c38ee8069786b297b

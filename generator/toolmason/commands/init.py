@@ -19,7 +19,7 @@ _CHOICES: Final = ("ci", "pre-commit", "docker", "registry", "bundle")
 """Words that answer the question for further files."""
 
 _SURFACES: Final = ("clients", "docs", "plugins", "schemas", "skills")
-"""Directories below `generated/` that a server does without unless its author asks for them."""
+"""Directories below `generated/` that are written only if the author selects them."""
 
 
 @click.command()

@@ -14,23 +14,25 @@ from toolmason.project import Project
 
 _YAML: Final = (".yaml", ".yml")
 _RISKS: Final = ("read", "destructive")
+_DEFAULT_RISK: Final = "destructive"
+_INSTALL: Final = "install"
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "--unstated-risk",
     type=click.Choice(_RISKS),
-    default="destructive",
+    default=_DEFAULT_RISK,
     show_default=True,
-    help="Risk of the tools of a CLImax file without one. CLImax uses `read`.",
+    help="Risk of tools of a CLImax file that state none. CLImax itself uses `read`.",
 )
 @click.argument("arguments", metavar="[FILE] [SERVER ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def run(arguments: tuple[str, ...], unstated_risk: str) -> None:
     """Run a server without installing it.
 
-    FILE is a manifest, or a YAML file of CLImax (or several). If its project has no generated/, the server is made in
-    memory and in a temporary directory, and nothing is written to the project. Without FILE, the project is that of the
-    working directory.
+    FILE is a manifest, or one or more YAML files of CLImax. If its project has no generated/, the server is generated
+    in a temporary directory, and nothing is written to the project. Without FILE, the project is that of the working
+    directory.
 
     This runs the project's code in generated/ and handlers/: use it only for projects you trust. With generated/, run
     `toolmason generate` after changes of the manifest.
@@ -84,10 +86,15 @@ def _serve_climax(files: list[Path], arguments: list[str], unstated_risk: str) -
         project, rules = convert_climax(
             files, directory, policy=Path(policy) if policy else None, unstated_risk=unstated_risk
         )
+        further = [str(file.absolute()) for file in files[1:]]
+        if unstated_risk != _DEFAULT_RISK:
+            further.append(f"--unstated-risk={unstated_risk}")
         if rules:
             _take(arguments, "--policy")
-            arguments = ["--policy", str(rules), *arguments]
-        generated = write_server(project, directory, manifest=files[0].absolute())
+            further.append(f"--policy={Path(policy).absolute()}")
+            if _INSTALL not in arguments[:1]:
+                arguments = ["--policy", str(rules), *arguments]
+        generated = write_server(project, directory, manifest=files[0].absolute(), run_arguments=further)
         return serve_package(project, generated, arguments)
 
 

@@ -13,10 +13,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -42,9 +43,10 @@ _INSTALL: Final = "install.json"
 def temporary_directory() -> Iterator[Path]:
     """Yield a directory that only this user can read, and that is removed with this process at the latest."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    directory = Path(tempfile.mkdtemp(prefix="toolmason-run-")).resolve()
+    directory = Path(tempfile.gettempdir()).resolve() / f"toolmason-run-{token_hex(8)}"
     _remove_at_exit(directory)
     try:
+        # The remover is started first, so that a kill at any moment leaves no directory.
         with subprocess.Popen(  # noqa: S603  this interpreter, with our own code
             [sys.executable, "-I", "-S", "-c", _REMOVER, str(directory)],
             stdin=subprocess.PIPE,
@@ -53,13 +55,14 @@ def temporary_directory() -> Iterator[Path]:
             cwd=os.path.abspath(os.sep),  # noqa: PTH100  the root of the drive
             start_new_session=True,
         ):
+            directory.mkdir(mode=0o700)
             yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def _remove_at_exit(directory: Path) -> None:
-    """Remove the directory when this process calls `os._exit`, as servers do: the other process is a moment later."""
+    """Remove the directory when this process calls `os._exit`, as servers do; the other process removes it too late."""
     leave, process = os._exit, os.getpid()
 
     def remove_and_leave(status: int) -> NoReturn:
@@ -71,10 +74,11 @@ def _remove_at_exit(directory: Path) -> None:
     os._exit = remove_and_leave
 
 
-def write_server(project: Project, directory: Path, *, manifest: Path) -> Path:
+def write_server(project: Project, directory: Path, *, manifest: Path, run_arguments: Sequence[str] = ()) -> Path:
     """Render the package of a project to `directory`; return the directory to import it from.
 
-    Errors are printed, and end the process. `manifest` is the file that `install` writes to configurations.
+    Errors are printed, and end the process. `manifest` is the file that `install` writes to configurations, with
+    the `run_arguments` after it.
     """
     from toolmason.diagnostics import Diagnostics
     from toolmason.pipeline import render_package
@@ -93,16 +97,16 @@ def write_server(project: Project, directory: Path, *, manifest: Path) -> Path:
     # `install` finds the manifest from here: it is two directories above the package, or absolute.
     target = directory / "generated"
     for file in files:
-        _write(target, file, manifest)
+        _write(target, file, {"manifest": str(manifest), "run_arguments": list(run_arguments)})
     return target
 
 
-def _write(target: Path, file: RenderedFile, manifest: Path) -> None:
+def _write(target: Path, file: RenderedFile, facts: Mapping[str, Any]) -> None:
     path = target / file.path
     path.parent.mkdir(parents=True, exist_ok=True)
     text = file.text
     if file.path.name == _INSTALL:
-        text = json.dumps({**json.loads(text), "manifest": str(manifest)}, ensure_ascii=False)
+        text = json.dumps({**json.loads(text), **facts}, ensure_ascii=False)
     path.write_text(text, encoding="utf-8", newline="\n")
 
 

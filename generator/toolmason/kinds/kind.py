@@ -90,6 +90,12 @@ class Kind(Protocol):
     """
     has_list_results: bool = False
     """Whether `returns` may be an array such as `Book[]`: the result has the field `items`."""
+    input_keys: tuple[str, ...] = ()
+    """Keys of its tools, and of the tables of its section, whose values are paths of input files in the project.
+
+    A value may be a list of paths. A change of such a file starts a run of `generate --watch`, and ends the validity of
+    the record of the last run.
+    """
     takes_schema: bool = True
     """Whether tools may have `input_schema`."""
     templates: str = ""

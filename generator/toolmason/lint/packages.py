@@ -13,6 +13,7 @@ from toolmason_runtime.shared.specs.upstream import Upstream
 
 from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.lint.finding import Finding, about_tool
+from toolmason.model.requirements import parse_requirement
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 
@@ -31,6 +32,12 @@ class Package:
     def is_exact(self) -> bool:
         """Whether the word means one version; a local path, or a variable, counts as one."""
         if "$" in self.spec or self.spec.startswith((".", "/", "~", "file:")):
+            return True
+        requirement = parse_requirement(self.spec) if self.kind == "python" else None
+        if requirement and any(
+            specifier.operator in {"==", "==="} and not specifier.version.endswith(".*")
+            for specifier in requirement.specifier
+        ):
             return True
         return any(pattern.search(self.spec) for pattern in _EXACT[self.kind])
 
@@ -59,7 +66,6 @@ _SEMVER: Final = re.compile(r"(?<!\A)@v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?\Z"
 _EXACT: Final[dict[Kind, tuple[re.Pattern[str], ...]]] = {
     "npm": (_SEMVER, _COMMIT),
     "python": (
-        re.compile(r"[=]==?\s*v?\d[0-9A-Za-z.!+]*\Z"),
         re.compile(r"\A[\w.\-]+(?:\[[^\]]*\])?@v?\d[0-9A-Za-z.!+]*\Z"),
         re.compile(r"#(?:[^#]*&)?sha256=[0-9a-f]{64}"),
         _COMMIT,
@@ -249,6 +255,9 @@ def _name(package: Package) -> str:
     """Return the part of a specification before its version."""
     spec = package.spec
     if package.kind == "python":
+        if requirement := parse_requirement(spec):
+            extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+            return f"{requirement.name}{extras}"
         return re.split("[=<>!~;@]", spec, maxsplit=1)[0].rstrip()
     if package.kind == "image":
         head, slash, last = spec.partition("@")[0].rpartition("/")

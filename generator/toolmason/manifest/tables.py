@@ -235,11 +235,11 @@ class OutputsTable(PartialTable):
     include: tuple[str, ...] | None = None
     """Further files and directories below `generated/`, such as `clients`, `skills` or `schemas/openai.json`.
 
-    Always written are the package, the documentation of tools, prompts and resources, `schemas/mcp.json`,
-    `schemas/manifest.schema.json`, commands, and the skills of workflows.
+    The package, the documentation of tools, prompts and resources, `schemas/mcp.json`, `schemas/manifest.schema.json`,
+    commands, and the skills of workflows need no entry.
     """
     omit: tuple[str, ...] = ()
-    """Files and directories that are not written, such as `clients/cursor`. Without `include`, all others are."""
+    """Files and directories that are left out, such as `clients/cursor`. Without `include`, all others are written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,8 +277,8 @@ class DiscoveryTable(PartialTable):
     style: StyleName = DEFAULT_STYLE
     """Set of meta-tools in `tools/list`."""
     prefix: str | None = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default=None)
-    """Prefix of the listed names of tools, in clients that add none themselves; empty for none. By default the words
-    of the server's name, as in `weather_` for `weather-mcp-server`.
+    """Prefix of the listed names of tools, in clients that add none themselves; empty for none. Default: the words of
+    the server's name, such as `weather_` for `weather-mcp-server`.
     """
     pinned: tuple[str, ...] = ()
     """Tools or aliases listed together with the meta-tools, in styles without an entry in `pins`."""
@@ -438,7 +438,8 @@ class ParamTable(ValueTable):
     claim: str = key(TEXT, default="")
     """Claim of the caller's access token that is the value, such as `sub`. Models neither see nor send it."""
     aliases: tuple[str, ...] = ()
-    """Other names under which models may send it, such as those of the same parameter in other tools. Unlisted."""
+    """Other names under which models may send it, such as those of the same parameter in other tools. They are not
+    listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,9 +11,6 @@ from typing import Any, Final
 from toolmason.manifest.input_files import read_input
 
 PYPROJECT: Final = "pyproject.toml"
-
-_REQUIREMENT: Final = re.compile(r"\s*toolmason\s*(?:\[([^]]*)\])?\s*(?![\w.-])", re.IGNORECASE)
-"""The requirement (PEP 508) of toolmason: its extras."""
 
 
 class PyprojectError(Exception):
@@ -62,6 +58,9 @@ def required_extras(dependencies: Iterable[object]) -> frozenset[str] | None:
 
     Example: `["toolmason[http, jq]>=0.1"]` gives `{"http", "jq"}`.
     """
-    found = [match for text in dependencies if isinstance(text, str) and (match := _REQUIREMENT.match(text))]
-    names = (name.strip().lower() for match in found for name in (match[1] or "").split(","))
-    return frozenset(filter(None, names)) if found else None
+    # Imported late: a run without changes needs only `PYPROJECT`.
+    from toolmason.model.requirements import normal_extras, normal_name, parse_requirement
+
+    parsed = [parse_requirement(text) for text in dependencies if isinstance(text, str)]
+    extras = [normal_extras(found) for found in parsed if found and normal_name(found.name) == "toolmason"]
+    return frozenset[str]().union(*extras) if extras else None

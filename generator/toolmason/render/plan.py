@@ -97,7 +97,7 @@ def _selected(server: Server) -> Iterator[PlannedFile]:
 
 
 def unselected_files(server: Server) -> tuple[PlannedFile, ...]:
-    """List the files of every server that are not written because `[outputs]` is silent about them."""
+    """List the files of every server that are not written because the manifest has neither `include` nor `omit`."""
     if server.outputs.include is not None or server.outputs.omit:
         return ()
     selected = {file.path for file in _selected(server)}

@@ -15,6 +15,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution,
 from pathlib import Path
 from typing import Final
 
+from toolmason.model.requirements import is_required_by, normal_extras, normal_name, parse_requirement
 from toolmason.project import Project
 from toolmason.render.environment import make_environment
 from toolmason.scaffold import install_source
@@ -70,9 +71,6 @@ EXTRAS: Final = (
     "workbench",
 )
 """Extras of toolmason."""
-
-_REQUIREMENT: Final = re.compile(r"([\w.-]+)\s*(?:\[([^]]*)\])?(?:[^;]*;.*\bextra\s*==\W*([\w.-]+))?")
-"""A requirement of a distribution (PEP 508): its name, its extras, and the extra with which alone it is required."""
 
 _IGNORED = frozenset({".git"})
 """Entries of a directory that counts as empty."""
@@ -166,7 +164,7 @@ def reserved_names() -> ReservedNames:
     modules = (
         module
         for module, owners in packages_distributions().items()
-        if not required.keys().isdisjoint(_normal(owner) for owner in owners)
+        if not required.keys().isdisjoint(map(normal_name, owners))
     )
     return ReservedNames(
         distributions=frozenset(required),
@@ -196,18 +194,10 @@ def _requirements() -> dict[str, Distribution | None]:
 
 def _dependencies(installed: Distribution, extra: str) -> Iterator[tuple[str, str]]:
     """Yield name and extra of each requirement of a distribution with an extra, for all systems."""
-    for requirement in installed.requires or ():
-        if (parts := _REQUIREMENT.match(requirement)) and (parts[3] or "") == extra:
-            yield _normal(parts[1]), ""
-            yield from ((_normal(parts[1]), name.strip()) for name in (parts[2] or "").split(",") if name)
-
-
-def _normal(name: str) -> str:
-    """Return the normalized name of a distribution.
-
-    https://packaging.python.org/en/latest/specifications/name-normalization/
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
+    for text in installed.requires or ():
+        if (requirement := parse_requirement(text)) and is_required_by(requirement, extra):
+            name = normal_name(requirement.name)
+            yield from ((name, selected) for selected in ("", *normal_extras(requirement)))
 
 
 def lay_out(names: ProjectNames, publishing: Publishing = NOTHING) -> dict[str, str]:

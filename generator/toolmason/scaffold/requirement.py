@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from toolmason_runtime.shared.extras import contained_in
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared, required_extras
-
-_NAME: Final = re.compile(r"((?<!\s)\s*+toolmason)\s*+(?:\[[^\[\]]*+\])?", re.IGNORECASE)
+from toolmason.model.requirements import with_extras
 
 
 def add_extra(root: Path, extra: str) -> str:
@@ -41,6 +39,5 @@ def _with_extra(text: str, extra: str) -> str:
     dependencies = document["project"]["dependencies"]
     for index, requirement in enumerate(dependencies):
         if (extras := required_extras([requirement])) is not None:
-            brackets = ",".join(sorted({*extras, extra}))
-            dependencies[index] = _NAME.sub(rf"\g<1>[{brackets}]", str(requirement), count=1)
+            dependencies[index] = with_extras(str(requirement), extras | {extra})
     return tomlkit.dumps(document)

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -29,7 +29,7 @@ from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, v
 
 import toolmason
 import toolmason_templates
-from toolmason.kinds import GROUP
+from toolmason.kinds import GROUP, kinds
 from toolmason.manifest.include import read_files
 from toolmason.manifest.input_files import UnsafeInputError, hash_input, is_inside, read_input
 from toolmason.model.checksum import parse_checksums
@@ -43,7 +43,7 @@ _LIBRARIES = tuple(
     f"{name}-"
     for name in (
         *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "snowballstemmer", "tomli_w"),
-        *("jsonschema", "jsonschema_specifications", "referencing", "regex", "sqlglot"),
+        *("jsonschema", "jsonschema_specifications", "packaging", "referencing", "regex", "sqlglot"),
     )
 )
 """Prefixes of the metadata directories of libraries that affect the output or its checks: `jinja2-3.1.6.dist-info`."""
@@ -63,7 +63,8 @@ def load_run(project: Project) -> tuple[RenderedFile, ...] | None:
         if path is None:
             return None
         record = json.loads(read_cached(path))
-        if record["inputs"] == fingerprint(project):
+        # The record has the keys, so that no kind of tools is loaded. They fit if the toolkit has not changed.
+        if record["inputs"] == fingerprint(project, record["keys"]):
             hashes = _load_listing(project.generated)
             files = [
                 _read_recorded_file(project.generated, name, digest, hashes) for name, digest in record["files"].items()
@@ -84,6 +85,7 @@ def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> N
             return
         record = {
             "inputs": before,
+            "keys": input_keys(),
             "files": {file.path.as_posix(): _digest(file.text.encode()) for file in files},
         }
         write_cached(path, json.dumps(record).encode())
@@ -106,18 +108,18 @@ def project_path(project: Project, kind: str, suffix: str = "") -> Path | None:
     return directory and directory / f"{kind}-{name}{suffix}"
 
 
-def fingerprint(project: Project) -> str:
-    """Return the hash of the contents of all inputs of a run. Times do not count.
+def fingerprint(project: Project, keys: Mapping[str, Collection[str]] | None = None) -> str:
+    """Return the hash of the contents of all inputs of a run. Times do not count. `keys` are the `input_keys`.
 
     Raises:
         OSError: an input cannot be read, or there are too many.
     """
     whole = sha256(f"{toolkit_fingerprint()} {project.shown_manifest!r}".encode())
     total = 0
-    for name, path, root in _inputs(project):
+    for name, path, root in _inputs(project, input_keys() if keys is None else keys):
         try:
             size, digest = hash_input(path, root)
-        except (UnsafeInputError, FileNotFoundError):
+        except (UnsafeInputError, FileNotFoundError, ValueError):  # ValueError: a null character in its name
             # The stages cannot read it either; some ignore a missing file, and report one that is unusable.
             size, digest = 0, "unusable" if os.path.lexists(path) else "none"
         total += size
@@ -153,21 +155,35 @@ def is_toolkit_unchanged() -> bool:
     return toolkit_fingerprint() == toolkit_fingerprint.__wrapped__()
 
 
-def schema_files(manifest: bytes, root: Path) -> list[str]:
-    """Return the files that a manifest names as `input_schema` and `schema`, and those that JSON files refer to."""
+def input_keys() -> dict[str, list[str]]:
+    """Return the keys whose values are paths of input files, by the top-level table whose tables have them.
+
+    The result is JSON.
+    """
+    keys = {"tools": {"input_schema"}}
+    for kind in kinds().values():
+        for table in ("tools", *([kind.section.name] if kind.section else ())):
+            keys.setdefault(table, set()).update(kind.input_keys)
+    return {table: sorted(names) for table, names in keys.items() if names}
+
+
+def named_files(manifest: bytes, root: Path, keys: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the files that a manifest names with `input_keys`, and those that JSON files among them refer to."""
     # Most manifests name none. Parsing a large one takes longer than the rest of a run without changes.
-    if b"schema" not in manifest:
+    if not any(name.encode() in manifest for names in keys.values() for name in names):
         return []
     tables = tomllib.loads(manifest.decode())
-    tools, databases = tables.get("tools", {}).values(), tables.get("databases", {}).values()
-    names = [table["schema"] for table in databases if isinstance(table.get("schema"), str)]
-    names += [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
-    for name in names:  # It grows.
+    values = [
+        table.get(name) for top, names in keys.items() for table in tables.get(top, {}).values() for name in names
+    ]
+    listed = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    files = [item for item in listed if isinstance(item, str)]
+    for name in files:  # It grows.
         with suppress(OSError, ValueError):
             others = _FILE_REFERENCE.findall(read_input(root / name, root).decode())
             paths = [normpath(join("/", dirname(name), unquote(other))).lstrip("/") for other in others]
-            names += [path for path in dict.fromkeys(paths) if path not in names]
-    return names
+            files += [path for path in dict.fromkeys(paths) if path not in files]
+    return files
 
 
 def _load_listing(directory: Path) -> Checksums:
@@ -220,7 +236,7 @@ _ENTRY_POINT = re.compile(r"(?m)^[^=\n]+=\s*([A-Za-z_]\w*)")
 """A row of `entry_points.txt` with the top package: `sql = toolmason_sql:KIND`."""
 
 
-def _inputs(project: Project) -> Iterator[tuple[str, Path, Path]]:
+def _inputs(project: Project, keys: Mapping[str, Collection[str]]) -> Iterator[tuple[str, Path, Path]]:
     """Yield the name and the path of each input in the project, and the directory that it must be in."""
     root = project.root
     yield "manifest", project.manifest, root
@@ -231,8 +247,8 @@ def _inputs(project: Project) -> Iterator[tuple[str, Path, Path]]:
         for file, text in read_files(project.manifest, root):
             if file != project.manifest:
                 yield f"manifest {file.relative_to(project.manifest.parent).as_posix()}", file, root
-            for name in schema_files(text, root):
-                yield f"schema {name}", root / name, root
+            for name in named_files(text, root, keys):
+                yield f"file {name}", root / name, root
     for directory, suffix in ((project.handlers, ".py"), (project.templates, "")):
         # A template may include any file of its directory.
         if directory is not None:

@@ -15,7 +15,7 @@ from workbench_handlers.editing.text.file_text import read_text
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.editorconfig import charset_of
 from workbench_handlers.workspace.move import check_move, locate_entry, move_path
-from workbench_handlers.workspace.open import similar
+from workbench_handlers.workspace.open import near
 from workbench_handlers.workspace.roots import Located, Root
 from workbench_handlers.workspace.write import (
     check_size,
@@ -65,8 +65,8 @@ async def append_text(params: AppendTextParams, call: ToolCall) -> str:
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
     await asyncio.to_thread(call.state(EditingState).store.check_apart, located)
     if current is None:
-        near = await asyncio.to_thread(similar, located)
-        raise ToolError(f"no such file: `{located.shown}`; write_file creates it{near}", code="NOT_FOUND")
+        meant = await asyncio.to_thread(near, located)
+        raise ToolError(f"no such file: `{located.shown}`; write_file creates it{meant}", code="NOT_FOUND")
     data, continues_line = await asyncio.to_thread(_append, current, params.content, located, params.encoding or "")
     check_size(located, len(data))
     added = len(data) - len(current)

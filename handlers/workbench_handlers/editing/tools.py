@@ -71,7 +71,7 @@ def _requests(params: ProposeAndReviewParams) -> list[tuple[str, EditRequest]]:
     single = ("path", "edits", "match_text", "new_string", "encoding")
     filled = [name for name in single if getattr(params, name)]
     if filled:
-        message = f"{' and '.join(filled)} beside files: put each into the entry of its file in files"
+        message = f"{' and '.join(filled)} cannot be combined with files: put each into the entry of its file in files"
         raise ToolError(message, code="INVALID_ARGUMENT")
     requests, problems = [], []
     for number, file in enumerate(params.files, 1):
@@ -147,7 +147,8 @@ async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOve
         await state.surfaces.wait(call, review, min(params.wait_s or 0, call.max_wait_s), needs_surface=False)
         result = await _deliver(state, review)
     waiting = await asyncio.to_thread(_waiting, state.store, roots)
-    return ReviewOverview(review=result, pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
+    pending = pending_reviews(state.store, waiting, result)
+    return ReviewOverview(review=result, pending=pending, pending_count=len(waiting))
 
 
 async def _reviews(call: ToolCall) -> tuple[EditingState, tuple[Root, ...]]:

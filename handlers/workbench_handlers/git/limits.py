@@ -76,7 +76,7 @@ class Limits:
         output = await self._git("rev-parse", *(f"{name}^{{commit}}" for name in hashes))
         if output.is_failure:
             message = (
-                f"`{revision}` is not a commit. Only the folder `{self.reach.limit}` of this repository is open: give "
+                f"`{revision}` is not a commit. Only the folder `{self.reach.limit}` of this repository is open: send "
                 "a commit, or REVISION:./PATH for a file in it"
             )
             raise RefusedPathError(message, reason="Object is not a commit")

@@ -1,4 +1,4 @@
-"""Decide whether git may read a repository whose directories are partly outside the roots, and what of it.
+"""Decide whether git may read a repository that is partly outside the roots, and which part of it.
 
 The opened folder chooses its repository: git looks for `.git` upwards from it. A `.git` directory above the folder was
 there before the folder was opened, so it may be read, restricted to the opened folder. A `.git` file or link inside
@@ -21,7 +21,7 @@ from workbench_handlers.workspace.probe import is_directory, is_file, is_link
 from workbench_handlers.workspace.roots import RefusedPathError, Root, real_path
 
 MAX_POINTER_BYTES: Final = 8192
-"""Maximum bytes of the file `gitdir` of a linked working tree, which contains one path."""
+"""Maximum bytes of the file `gitdir` of a linked working tree, which contains one path, and of `alternates`."""
 _FILES_OF_TOP: Final = (".git", ".mailmap", ".gitmodules")
 _FILES_OF_PARENTS: Final = (".gitignore", ".gitattributes")
 
@@ -92,6 +92,32 @@ def outside_error(directory: str, outside: Sequence[str], roots: Sequence[Root],
         f"server with `{flags}`"
     )
     return RefusedPathError(message, reason="Repository is outside project root", resolved=missing[0])
+
+
+def check_borrowed(repository: Repository, directory: str, roots: Sequence[Root]) -> None:
+    """Refuse a repository with objects of another one outside the roots, as `git clone --shared` creates.
+
+    Accesses the disk, so it may block.
+
+    Raises:
+        RefusedPathError: it has; the message names the directories of the others.
+    """
+    objects = Path(repository.common, "objects")
+    alternates = objects / "info" / "alternates"
+    try:
+        if is_link(alternates) or not is_file(alternates):
+            return
+        with alternates.open("rb") as file:
+            lines = os.fsdecode(file.read(MAX_POINTER_BYTES)).splitlines()
+    except OSError:
+        return
+    # Only directories of objects are named: any other path is the choice of the project's files.
+    others = [
+        path.parent for path in (Path(os.path.normpath(objects / line)) for line in lines) if path.name == "objects"
+    ]
+    outside = [str(path) for path in others if str(path).isprintable() and not is_inside(str(path), roots)]
+    if outside:
+        raise outside_error(directory, outside, roots, "where a part of its objects is (`git clone --shared`)")
 
 
 async def _belongs_to(program: Program, own: str, common: str, top: str, roots: Sequence[Root]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Program, isolation
 
-from workbench_handlers.git.outside import Reach, Repository, is_inside, outside_error, reach
+from workbench_handlers.git.outside import Reach, Repository, check_borrowed, is_inside, outside_error, reach
 from workbench_handlers.git.refusals import check_git_directories, check_index, check_settings
 from workbench_handlers.git.run_git import run_git
 from workbench_handlers.workspace.probe import exists, is_directory, is_file, is_link
@@ -33,7 +33,7 @@ class GitAccess:
 async def check_repository(
     program: Program, directory: str, roots: Sequence[Root], access: GitAccess, *, runs_filters: bool = False
 ) -> Reach:
-    """Check that the repository around a directory may be read and is safe for git; return what of it.
+    """Check that the repository around a directory may be read and is safe for git; return the part to show.
 
     In a sandbox its settings need no check, unless git may run filters there (`runs_filters`).
 
@@ -50,6 +50,8 @@ async def check_repository(
         if access.writes and reached.reads:
             outside = [path for path in repository.directories if not is_inside(path, roots)]
             raise outside_error(directory, outside, roots, "and this tool would write to it")
+        if how:  # in a sandbox, git fails for each of its reads
+            await asyncio.to_thread(check_borrowed, repository, directory, roots)
         top = repository.directory
         if access.commits:
             await _check_autostash(program, repository)
@@ -76,7 +78,11 @@ def _is_ordinary(directory: str, roots: Sequence[Root]) -> bool:
         if is_link(git_path) or is_file(git_path) or exists(ancestor / "HEAD"):
             return False
         if is_directory(git_path):
-            return not exists(git_path / "commondir") and b"worktree" not in _read_config(git_path / "config").lower()
+            special = ("commondir", "objects/info/alternates")
+            return (
+                not any(exists(git_path / name) for name in special)
+                and b"worktree" not in _read_config(git_path / "config").lower()
+            )
     return False
 
 

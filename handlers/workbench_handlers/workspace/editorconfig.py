@@ -12,9 +12,11 @@ from workbench_handlers.workspace.roots import Located
 
 MAX_BYTES: Final = 65_536
 """Maximum bytes of an `.editorconfig` that are read."""
+_MATCH_S: Final = 0.1
+"""Seconds for one section: a repository of others may have `[*a*a*a*a*b]`."""
 _SPECIAL: Final = re.compile(
     r"\\(?P<escaped>.)|(?P<any>\*\*)|(?P<part>\*)|(?P<one>\?)|\{(?P<first>-?\d+)\.\.(?P<last>-?\d+)\}"
-    r"|\[(?P<set>!?[^\]/]+)\]|(?P<open>\{(?=[^{}]*,[^{}]*\}))|(?P<close>\})|(?P<comma>,)"
+    r"|\[(?P<set>!?[^\]/]{1,200}+)\]|(?P<open>\{(?=[^{},]*+,[^{}]*+\}))|(?P<close>\})|(?P<comma>,)"
 )
 
 
@@ -58,10 +60,13 @@ def _charset(text: str, path: str) -> tuple[str, bool]:
 
 def _matches(glob: str, path: str) -> bool:
     """Return whether a section matches a path below its file; without a slash, it matches the name at any depth."""
+    import regex  # takes 50 ms; few projects have such a file
+
     anchored = "/" in glob
     try:
-        return re.fullmatch(_regex(glob.removeprefix("/")), path if anchored else path.rpartition("/")[2]) is not None
-    except re.error:
+        name = path if anchored else path.rpartition("/")[2]
+        return regex.fullmatch(_regex(glob.removeprefix("/")), name, timeout=_MATCH_S) is not None
+    except (regex.error, TimeoutError):
         return False
 
 

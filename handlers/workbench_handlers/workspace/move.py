@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from toolmason_runtime import ToolError
 
 from workbench_handlers.workspace.atomic import Entry, rename_new, sync_directory
-from workbench_handlers.workspace.open import CAN_WALK, similar
+from workbench_handlers.workspace.open import CAN_WALK, near
 from workbench_handlers.workspace.roots import Located, Root, candidates, locate
-from workbench_handlers.workspace.write import check_writable_path, is_directory, open_for_change
+from workbench_handlers.workspace.write import check_not_uri, check_writable_path, is_directory, open_for_change
 
 
 def locate_entry(path: str, roots: Sequence[Root]) -> Located:
@@ -25,6 +25,7 @@ def locate_entry(path: str, roots: Sequence[Root]) -> Located:
     directory, name = os.path.split(candidates(path, roots)[0].rstrip("/"))
     if located.parts and name not in {"", ".", ".."}:
         located = locate(directory, roots).child(name)
+    check_not_uri(path, located, roots)
     check_writable_path(path, located)
     return located
 
@@ -53,6 +54,8 @@ def move_path(source: Located, destination: Located, *, walk: bool = CAN_WALK) -
 @contextmanager
 def _open_move(source: Located, destination: Located, *, walk: bool = CAN_WALK) -> Iterator[tuple[int, int]]:
     """Open the directories of a valid move and yield their descriptors."""
+    if not os.path.lexists(source.path):
+        raise _missing_error(source)
     if not is_directory(destination.parent):
         message = f"no such directory: `{destination.parent.shown}`; create it with create_directory"
         raise ToolError(message, code="NOT_FOUND")
@@ -67,6 +70,10 @@ def _open_move(source: Located, destination: Located, *, walk: bool = CAN_WALK) 
         yield old, new
 
 
+def _missing_error(source: Located) -> ToolError:
+    return ToolError(f"no such file or directory: `{source.shown}`{near(source)}", code="NOT_FOUND")
+
+
 def _existing_error(destination: Located) -> ToolError:
     message = f"`{destination.shown}` exists and is not replaced: use another destination, with its file name"
     return ToolError(message, code="FILE_EXISTS")
@@ -74,7 +81,7 @@ def _existing_error(destination: Located) -> ToolError:
 
 def _check_movable(source: Located, status: os.stat_result | None) -> None:
     if status is None:
-        raise ToolError(f"no such file or directory: `{source.shown}`{similar(source)}", code="NOT_FOUND")
+        raise _missing_error(source)
     if stat.S_ISLNK(status.st_mode):
         message = f"`{source.shown}` is a symbolic link: send the path of its target, or ask the user to move the link"
         raise ToolError(message, code="NOT_A_FILE")

@@ -73,6 +73,11 @@ def found(located: Located, roots: Sequence[Root]) -> Located:
     return locate(str(step.path), roots)
 
 
+def near(located: Located) -> str:
+    """Return a question with the path that was meant by a missing one, in another notation or misspelled; or empty."""
+    return proposal("/".join(located.parts), (located.root,)) or similar(located)
+
+
 def similar(located: Located) -> str:
     """Return a question with paths similar to a missing one, relative to its root; empty without any."""
     if not located.parts or len(located.parts[-1]) > MAX_CHARS:

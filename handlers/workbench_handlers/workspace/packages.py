@@ -17,7 +17,7 @@ class NotInstalledError(ToolError):
 
     def __init__(self, package: str, extra: str) -> None:
         # The wording of the runtime, whose function is not public.
-        remedy = f"pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+        remedy = f"pip install 'toolmason[{extra}]'; in a project, add it to pyproject.toml"
         super().__init__(f"the package `{package}` needs an extra: {remedy}", code="NOT_INSTALLED")
 
 

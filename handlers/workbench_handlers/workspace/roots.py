@@ -19,6 +19,7 @@ from toolmason_runtime import ToolError
 
 MAX_SPELLED: Final = 20_000
 """Maximum names of a directory that are compared with a missing one after normalization."""
+FILE_SCHEME: Final = "file:"
 _LINE: Final = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)\Z")
 """The line in `app.py:12`, `app.py:12:5` and `app.py#L12-L20`."""
 _TOPS: Final = frozenset({"a", "b", "workspace", "workspaces", "repo", "project", "app", "work", "mnt", "."})
@@ -163,16 +164,31 @@ def proposal(path: str, roots: Sequence[Root]) -> str:
                 continue
             root = next((root for root in roots if resolved.is_relative_to(root.path)), None)
             if root and os.path.lexists(resolved):
-                shown = json.dumps(_located(root, resolved, roots).shown, ensure_ascii=False)
-                return f"; did you mean {shown}? Send that instead of {json.dumps(path, ensure_ascii=False)}"
+                return _question(_located(root, resolved, roots).shown, path)
     return ""
+
+
+def uri_proposal(path: str, roots: Sequence[Root]) -> str:
+    """Return the path in a `file:` URI, which may be missing, as `proposal` does; empty if it is outside of `roots`."""
+    for form in (root_of_uri(path.strip()), unquote(path.strip()[len(FILE_SCHEME) :])):
+        try:
+            located = locate(form or "", roots)
+        except ToolError:
+            continue
+        return _question(located.shown, path)
+    return ""
+
+
+def _question(shown: str, sent: str) -> str:
+    meant, given = (json.dumps(text, ensure_ascii=False) for text in (shown, sent))
+    return f"; did you mean {meant}? Send that instead of {given}"
 
 
 def _forms(path: str, roots: Sequence[Root]) -> Iterator[str]:
     plain = path.strip().strip("\"'`<>")
     forms = [plain, unquote(plain), _LINE.sub("", plain), plain.replace("\\", "/")]
-    if plain.lower().startswith("file:"):
-        forms += [root_of_uri(plain) or "", unquote(plain[5:])]
+    if plain.lower().startswith(FILE_SCHEME):
+        forms += [root_of_uri(plain) or "", unquote(plain[len(FILE_SCHEME) :])]
     forms += [form[1:].strip("\"'") for form in forms if form.startswith("@")]
     for form in forms:
         yield form

@@ -35,13 +35,15 @@ MAX_SAFE_INTEGER = 2**53
 MAX_DEPTH = 300
 """Maximum nesting."""
 
-_STRING = r'"(?:[^"\\]|\\.)*+"'
-_COMMENT = re.compile(rf"(?P<text>{_STRING})|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/", re.DOTALL)
+# A string or comment without an end is text up to the end: otherwise each quotation mark begins a new search.
+_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
+_OPEN_COMMENT = r"/\*(?:[^*]|\*(?!/))*+"
+_COMMENT = re.compile(rf"(?P<text>{_STRING}|{_OPEN_COMMENT}\Z)|//[^\n\r]*+|{_OPEN_COMMENT}\*/", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"(?P<text>{_STRING}|[\[{{:,]\s*+,)|,(?P<space>\s*+)(?=[\]}}])", re.DOTALL)
 _NOT_BREAK = re.compile(r"[^\n\r]")
 _STRINGS = re.compile(_STRING, re.DOTALL)
-_MARK = re.compile(r"(\d{16,})\.0(?!\d)")
-_LONG_INTEGER = re.compile(rf"{_STRING}|(?<![\d.eE+])-?(?P<digits>\d{{16,}})(?![\d.eE])", re.DOTALL)
+_MARK = re.compile(r"(?<!\d)(\d{16,}+)\.0(?!\d)")
+_LONG_INTEGER = re.compile(rf"{_STRING}|(?<![\d.eE+])-?(?P<digits>\d{{16,}}+)(?![\d.eE])", re.DOTALL)
 
 
 class RefusedError(Exception):
@@ -220,14 +222,14 @@ def _compile_query(program: str) -> Any:
         except ValueError as error:
             raise RefusedError(str(error)) from None
     lines = program.split("\n")
-    if match := re.search(r"(.*) at <top-level>, line (\d+), column (\d+)", message):
+    if match := re.search(r"(?m)^(.*) at <top-level>, line (\d+), column (\d+)", message):
         line = int(match[2]) - 1
         if line <= len(lines):
             pointer = " " * (int(match[3]) - 1) + "^"
             text = f"{match[1]}, line {line}, column {match[3]}:\n    {lines[line - 1]}\n    {pointer}"
             raise RefusedError(f"{text}\njq: 1 compile error")
-    message = f"a bracket is missing or left over, or the end is missing:\n    {lines[-1]}\njq: 1 compile error"
-    raise RefusedError(f"jq: error: {message}")
+    message = "a bracket is missing or superfluous, or the end of the expression is missing"
+    raise RefusedError(f"jq: error: {message}:\n    {lines[-1]}\njq: 1 compile error")
 
 
 class _IntegerCheck:
@@ -263,8 +265,8 @@ class _IntegerCheck:
         for match in _LONG_INTEGER.finditer(other if is_same else result):
             if _is_large(match) and not self._is_written(match["digits"], in_strings=is_same):
                 raise RefusedError(
-                    f"it computes {match['digits']}, and jq calculates with floats, which are exact up to 2^53 = "
-                    f"{MAX_SAFE_INTEGER:,}: select the values without arithmetic; integers of the file stay exact"
+                    f"the expression computes {match['digits']}, but jq calculates with floats, which are exact up to "
+                    f"2^53 ({MAX_SAFE_INTEGER:,}): select values without arithmetic; integers of the file stay exact"
                 )
 
     def _is_written(self, digits: str, *, in_strings: bool) -> bool:

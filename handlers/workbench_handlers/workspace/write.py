@@ -27,7 +27,7 @@ from workbench_handlers.workspace.atomic import (
     temporary_file,
 )
 from workbench_handlers.workspace.open import CAN_WALK, found, open_child, open_directory
-from workbench_handlers.workspace.roots import Located, RefusedPathError, Root, locate
+from workbench_handlers.workspace.roots import FILE_SCHEME, Located, RefusedPathError, Root, locate, uri_proposal
 
 MAX_EDIT_BYTES: Final = 10_000_000
 """Maximum size of a file that is edited or written."""
@@ -58,11 +58,20 @@ def locate_for_writing(path: str, roots: Sequence[Root]) -> Located:
     An existing path that differs by Unicode normalisation only is taken, so that no second one looks the same.
 
     Raises:
-        RefusedPathError: it is outside of `roots`, is a root, is too deep, or is an internal file of a git repository.
+        RefusedPathError: it is outside of `roots`, is a root or a URI, is too deep, or is an internal file of a git
+            repository.
     """
     located = found(locate(path, roots), roots)
+    check_not_uri(path, located, roots)
     check_writable_path(path, located)
     return located
+
+
+def check_not_uri(path: str, located: Located, roots: Sequence[Root]) -> None:
+    """Refuse a `file:` URI for a missing path: a directory with the name `file:` would be created."""
+    if path.strip().lower().startswith(FILE_SCHEME) and not os.path.lexists(located.path):
+        message = f"`{path}` is a URI, and not a path{uri_proposal(path, roots)}"
+        raise RefusedPathError(message, reason="Path is a URI", resolved=str(located.path))
 
 
 def check_writable_path(path: str, located: Located) -> None:

@@ -19,7 +19,7 @@ from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
 from toolmason_runtime.shared.search.index import Hit, ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
-from toolmason_runtime.shared.shown_names import ShownNames, meta_name
+from toolmason_runtime.shared.shown_names import ShownNames, bare_name, meta_name
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.shared.values.wording import call_json, disabled
 from toolmason_runtime.wire.results import WireResult
@@ -137,12 +137,17 @@ class StyleContext:
         return self.placeholders.fill_entry(entry) if entry and entry.get("placeholders") else entry
 
     def find(self, name: str) -> ToolEntry | None:
-        """Return the tool with this name or alias, disabled ones too; None if it is not served."""
+        """Return the tool with this name or alias, also with the prefix; None if it is not served.
+
+        Disabled tools are returned too.
+        """
         visible = self.index.get(name)
         if visible is not None:
             return visible
-        tools = served_tools(self.catalogue, self.selection).items()
-        return next((entry for own_name, entry in tools if name in (own_name, *entry.get("aliases", ()))), None)
+        tools = served_tools(self.catalogue, self.selection)
+        names = {alias: entry for own, entry in tools.items() for alias in (*entry.get("aliases", ()), own)}
+        bare = bare_name(name, self.catalogue["discovery"]["prefix"], names)
+        return self.index.get(bare) or names.get(bare)
 
     def tool(self, name: str) -> ToolEntry:
         """Return the enabled tool with this name or alias.

@@ -198,11 +198,11 @@ class _Search:
         if is_named or is_full:
             tags = list(self._index.tags(entry))
             result |= {"cli_name": command_line(entry), "category": entry["category"], "tags": tags}
-        is_likely = hit.reason not in {"spelling", "rest"}
+        is_likely = hit.reason not in {"spelling", "meaning", "rest"}
         if is_named or is_full or (is_likely and not shown.is_lossless):
             result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
-        if hit.reason == "spelling":
-            result["match"] = "spelling"
+        if hit.reason in {"spelling", "meaning"}:
+            result["match"] = hit.reason
         return result | entry_notes(entry)
 
 

@@ -143,7 +143,8 @@ class InstallFacts:
     """The content of `install.json`.
 
     `variables` are the environment variables that the server reads. `manifest` is the path in the project of a server
-    that `toolmason run` starts, since the project has no command for it; else empty.
+    that `toolmason run` starts, since the project has no command for it; else empty. `run_arguments` follow it: further
+    files and options of `run`, with absolute paths.
     """
 
     server: str
@@ -152,13 +153,15 @@ class InstallFacts:
     manifest: str
     variables: tuple[str, ...]
     clients: Mapping[str, Client]
+    run_arguments: tuple[str, ...] = ()
 
 
 def load_facts(package: str) -> InstallFacts:
     """Read the facts of a generated package."""
     data = json.loads(files(package).joinpath("install.json").read_text(encoding="utf-8"))
     clients = {name: Client(**client) for name, client in data["clients"].items()}
-    return InstallFacts(**{**data, "variables": tuple(data["variables"]), "clients": clients})
+    lists = {name: tuple(data.get(name, ())) for name in ("variables", "run_arguments")}
+    return InstallFacts(**{**data, **lists, "clients": clients})
 
 
 def _paths(patterns: Mapping[str, Sequence[str]], environ: Mapping[str, str], platform: str) -> Iterator[Path]:

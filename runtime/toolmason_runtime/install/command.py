@@ -28,7 +28,7 @@ from toolmason_runtime.install.clients import (
     own_variables,
     project_directory,
 )
-from toolmason_runtime.install.command_styles import in_style, load_catalogue_of, style_of
+from toolmason_runtime.install.command_styles import in_style, load_catalogue_of, prefix_of, skills_with_names, style_of
 from toolmason_runtime.install.commands import (
     NO_COMMAND_PROMPTS,
     OURS,
@@ -50,6 +50,7 @@ from toolmason_runtime.install.configuration import (
 )
 from toolmason_runtime.install.errors import CannotEditError, InstallError
 from toolmason_runtime.install.launch import is_ours, launch_command, shared_arguments
+from toolmason_runtime.shared.client_profiles import makes_names_different
 from toolmason_runtime.shared.suggestions import closest_match
 
 DONE: Final = 0
@@ -105,7 +106,7 @@ def _options(facts: InstallFacts, argv: Sequence[str]) -> argparse.Namespace:
     if options.print and not options.all:
         return options
     if options.print or (options.all and name):
-        parser.error("use one of CLIENT, --all and --print")
+        parser.error("use CLIENT, --all, or --print with or without CLIENT")
     if not options.all and options.client is None:
         guess = closest_match(name or "", aliases)
         problem = f"unknown client `{name}`" if name else "name a client"
@@ -117,14 +118,14 @@ def _options(facts: InstallFacts, argv: Sequence[str]) -> argparse.Namespace:
 def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{facts.command} install",
-        usage="%(prog)s (CLIENT | --all | --print) [options] [-- SERVER ARGUMENTS]",
+        usage="%(prog)s (CLIENT | --all | --print [CLIENT]) [options] [-- SERVER ARGUMENTS]",
         description=f"Add the server `{facts.server}` to the configuration of an MCP client, and start it as the client"
         " does. Comments and other entries remain; a backup is made.",
         epilog="Exit codes: 0 done, 1 the server does not start, 2 wrong usage, 4 refused, nothing was written.",
         allow_abbrev=False,
     )
     parser.add_argument("client", nargs="?", metavar="CLIENT", help=", ".join(facts.clients))
-    parser.add_argument("--all", action="store_true", help="all of these clients that are found on this machine")
+    parser.add_argument("--all", action="store_true", help="all of these clients that are installed on this machine")
     parser.add_argument(
         "--print", action="store_true", help="print the entry, for CLIENT or any other client, and write nothing"
     )
@@ -150,7 +151,9 @@ def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
         help="do not write the server's skills, which replace slash commands in a client without prompts",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
-    parser.add_argument("--uninstall", action="store_true", help="remove the entry, and unedited command files")
+    parser.add_argument(
+        "--uninstall", action="store_true", help="remove the entry, and unedited command files and skills"
+    )
     parser.add_argument("--force", action="store_true", help="replace or remove an entry of another server")
     return parser
 
@@ -159,7 +162,7 @@ def _print(options: argparse.Namespace, facts: InstallFacts, arguments: Sequence
     """Print the configuration with the entry: that of the client, or the form that most others read."""
     command = _command(options, facts, arguments, project_directory(options.project))
     client = facts.clients.get(options.client, _ANY_CLIENT)
-    name, text = new_configuration(client, facts.server, command)
+    name, text = new_configuration(client, facts.server, command, options.scope)
     print(f"{client.title}: {name}" if options.client else "Most clients read this form:", file=sys.stderr)
     print(text, end="")
     return DONE
@@ -187,7 +190,7 @@ def _run_all(options: argparse.Namespace, facts: InstallFacts, arguments: list[s
         if client.is_found(os.environ) and (client.project or not is_project)
     }
     if not found:
-        raise InstallError("none of the known clients is found on this machine; name one, or use --print")
+        raise InstallError("no known client is installed on this machine; name one, or use --print")
     statuses = {}
     for key, client in found.items():
         print(f"{client.title}:")
@@ -217,7 +220,9 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str],
             raise
         _, text = new_configuration(client, facts.server, command)
         raise InstallError(f"{error}\nThis is the entry:\n{text.rstrip()}") from error
-    directories = [directory for directory in (commands, _skills(options, facts, server_files, project)) if directory]
+    directories = [
+        directory for directory in (commands, _skills(options, facts, arguments, server_files, project)) if directory
+    ]
     if edit is None:
         print(f"{facts.server} is not in {path}")
         _change_commands(directories, options)
@@ -314,18 +319,29 @@ def _commands(
 
 
 def _skills(
-    options: argparse.Namespace, facts: InstallFacts, server_files: Path | None, project: Path
+    options: argparse.Namespace,
+    facts: InstallFacts,
+    arguments: Sequence[str],
+    server_files: Path | None,
+    project: Path,
 ) -> CommandDirectory | None:
     """Return the directory for the skills, of a client without prompts; None to leave it alone.
 
-    Skills that another client uses, too, are not removed.
+    They have the names of tools that the client sees with the server's `arguments`. Skills that another client uses,
+    too, are not removed.
     """
     client = facts.clients[options.client]
     if server_files is None or (options.no_skills and not options.uninstall):
         return None
     directory = skill_directory(client, server_files / "skills", options.scope, project, os.environ)
-    if directory is None or not options.uninstall:
-        return directory
+    if directory is None:
+        return None
+    if not options.uninstall:
+        catalogue, style = load_catalogue_of(facts.package), style_of(arguments)
+        prefix = "" if makes_names_different(options.client) else prefix_of(arguments, catalogue)
+        if not (style or prefix):
+            return directory
+        return replace(directory, commands=skills_with_names(directory.commands, catalogue, style, prefix))
     others = (other for key, other in facts.clients.items() if key != options.client and other.skills)
     for other in others:
         with suppress(InstallError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from toolmason_runtime.install import files, jsonc
-from toolmason_runtime.install.clients import Client
+from toolmason_runtime.install.clients import PROJECT, Client
 from toolmason_runtime.install.errors import CannotEditError, FileSyntaxError, InstallError
 
 
@@ -41,9 +42,15 @@ class Target:
     """The present entry; None if there is none."""
 
 
-def new_configuration(client: Client, server: str, launch: list[str]) -> tuple[str, str]:
-    """Return the name and the content of a new file with one server: a path in a project if the client reads that."""
-    name = client.project or next(iter(client.user.values()))[0].rpartition("/")[2]
+def new_configuration(client: Client, server: str, launch: list[str], scope: str = PROJECT) -> tuple[str, str]:
+    """Return the path and the content of a new file with one server.
+
+    The path is that in a project, or the user's one with `~`; it is a name alone if the client has no file of that
+    scope on this platform.
+    """
+    paths = client.user.get(sys.platform, client.user.get("", ()))
+    name = client.project if scope == PROJECT else next(reversed(paths), "")
+    name = name or client.project or next(iter(client.user.values()))[-1].rpartition("/")[2]
     return name, _editor(client, name).merge("", {**client.top, client.servers: {server: client.entry_of(launch)}})
 
 

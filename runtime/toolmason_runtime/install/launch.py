@@ -43,13 +43,14 @@ def launch_command(facts: InstallFacts, requirement: str, *, project: Path | Non
         return [str(Path(program).absolute()), "--from", _absolute(requirement), facts.command]
     if project:
         if facts.manifest:
-            return ["toolmason", _RUN, _shared_path(str(_manifest(facts)), project)]
+            shared = shared_arguments(facts.run_arguments, project)
+            return ["toolmason", _RUN, _shared_path(str(_manifest(facts)), project), *shared]
         return [facts.command]
     if _UV_CACHE & set(Path(sys.prefix).parts):
         message = "this installation is in the cache of uv, which is emptied at times: repeat its requirement"
         raise InstallError(f"{message} with --from REQUIREMENT, or install the server permanently")
     if facts.manifest and (toolmason := _program("toolmason")):
-        return [toolmason, _RUN, str(_manifest(facts))]
+        return [toolmason, _RUN, str(_manifest(facts)), *facts.run_arguments]
     program = _program(facts.command)
     # `-P`: a client starts the server in a project, whose modules must not replace ours.
     return [program] if program else [str(Path(sys.executable).absolute()), "-P", "-m", facts.package]

@@ -293,7 +293,7 @@ def _compose(text: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise CannotEditError("PyYAML, which finds the entries in YAML, is not installed") from None
+        raise CannotEditError("PyYAML is not installed; without it YAML cannot be edited") from None
     loader: Any = None
     try:
         loader = yaml.SafeLoader(text)

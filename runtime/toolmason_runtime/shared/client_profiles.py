@@ -44,7 +44,7 @@ class ClientProfile:
         self.prefixes = prefixes
         """Whether it makes the names of tools of several servers different, so that it needs no prefix."""
         self.always_load = always_load
-        """Key of `_meta` or of its configuration against the deferral of tools; empty without one."""
+        """Key of `_meta` or of its configuration that makes it load a tool at once; empty without one."""
         self.elicitation = elicitation
         """The modes in which it asks its user."""
         self.prompts = prompts
@@ -70,3 +70,8 @@ def client_profile(client_name: str) -> ClientProfile:
         # A name that ends with a dash is followed by the name of the server.
         name = next((known for known in CLIENTS if known.endswith("-") and name.startswith(known)), "")
     return ClientProfile(**CLIENTS.get(name, {}))
+
+
+def makes_names_different(key: str) -> bool:
+    """Return whether the client with this key in `clients.toml` shows the bare names of a server's tools."""
+    return any(facts["key"] == key and facts.get("prefixes", False) for facts in CLIENTS.values())

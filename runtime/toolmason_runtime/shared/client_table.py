@@ -100,7 +100,7 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "prompts": False,
         "skills": True,
     },
-    "@cline/core": {
+    "cline": {
         "key": "cline",
         "answer_size": 8000,
         "prefixes": True,
@@ -109,8 +109,8 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "progress": False,
         "repeats_structure": True,
     },
-    "cline": {
-        "key": "cline",
+    "@cline/core": {
+        "key": "cline-cli",
         "answer_size": 8000,
         "prefixes": True,
         "elicitation": (),

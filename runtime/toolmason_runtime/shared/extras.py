@@ -28,9 +28,9 @@ def contained_in(extras: Iterable[str]) -> frozenset[str]:
 def needs_extra(subject: str, extra: str) -> str:
     """Return the line for a missing package of `extra`, the same in servers, tools of databases and Workbench.
 
-    Example: `--http needs an extra: pip install 'toolmason[http]'; a project requires it in pyproject.toml`.
+    Example: `--http needs an extra: pip install 'toolmason[http]'; in a project, add it to pyproject.toml`.
     """
-    return f"{subject} needs an extra: pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+    return f"{subject} needs an extra: pip install 'toolmason[{extra}]'; in a project, add it to pyproject.toml"
 
 
 def missing_extra(feature: str, extra: str) -> str:

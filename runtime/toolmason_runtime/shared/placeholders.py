@@ -24,7 +24,7 @@ DISCOVERY: Final = "discovery"
 
 _NAME: Final = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _OWN: Final = re.compile(rf"search|describe|call|call_read|discovery|tool:{_NAME}|calling:{_NAME}(?:,{_NAME})*")
-_PLACEHOLDER: Final = re.compile(r"(\{+)([A-Za-z_][A-Za-z0-9_.:,-]*)(\}+)")
+_PLACEHOLDER: Final = re.compile(r"(?<!\{)(\{++)([A-Za-z_][A-Za-z0-9_.:,-]*+)(\}++)")
 _BLOCK_END: Final = re.compile(r"(\n[ \t]*\n\s*|\n(?=[ \t]*(?:[-*+]|\d+[.)])[ \t]))")
 """The end of a paragraph or of an item of a list."""
 _SENTENCE_END: Final = re.compile(r"""((?<=[.!?])(?<!\b\w\.\w\.)(?<!\d\.)\s+(?=[^\W\d_a-z]|["'(\[*`_{\d]))""")
@@ -127,8 +127,8 @@ class Placeholders:
     def fill(self, text: str, values: Mapping[str, str] | None = None) -> str:
         """Return `text` with the texts of its placeholders, without the sentences whose placeholder has none.
 
-        `values` are those of further placeholders, such as the arguments of a prompt. They win over the own ones, and
-        are not searched for placeholders.
+        `values` are those of further placeholders, such as the arguments of a prompt. They have precedence, and are
+        not searched for placeholders.
         """
         if "{" not in text:
             return text

@@ -200,7 +200,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "text", "error"), WRONG.values(), ids=WRONG)
-def test_an_error_has_its_place_in_the_file(project: Path, name: str, text: str, error: str) -> None:
+def test_an_error_has_its_position_in_the_file(project: Path, name: str, text: str, error: str) -> None:
     (project / name).write_text(text, encoding="utf-8")
     before = files_of(project)
     with start(project, name) as server:
@@ -229,5 +229,30 @@ def test_a_client_starts_the_file_that_install_was_called_with(project: Path) ->
     with start(project, "calc.yaml", "install", "cursor", "--scope", "project", "--dry-run") as server:
         stdout, stderr = server.communicate(timeout=WAIT_S)
 
-    assert str(project / "calc.yaml") in stdout, stderr
+    assert '"calc.yaml"' in stdout, stderr
+    assert str(project) not in stdout.partition("@@")[2]
     assert "toolmason-run-" not in stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "written"),
+    [
+        (["calc.yaml", "more.yml"], [], ["calc.yaml", "{project}/more.yml"]),
+        (["calc.yaml", "--unstated-risk", "read"], [], ["calc.yaml", "--unstated-risk=read"]),
+        (["--unstated-risk=read", "calc.yaml"], [], ["calc.yaml", "--unstated-risk=read"]),
+        (["calc.yaml"], ["--", "--unstated-risk", "read"], ["calc.yaml", "--unstated-risk=read"]),
+        (["calc.yaml", "--policy", "policy.yaml"], [], ["calc.yaml", "--policy={project}/policy.yaml"]),
+        (["calc.yaml"], ["--", "--policy=policy.yaml"], ["calc.yaml", "--policy={project}/policy.yaml"]),
+    ],
+)
+def test_a_client_starts_all_files_with_the_options_of_run(
+    project: Path, before: list[str], after: list[str], written: list[str]
+) -> None:
+    with start(project, *before, "install", "--print", "cursor", *after) as server:
+        stdout, stderr = server.communicate(timeout=WAIT_S)
+
+    assert server.returncode == 0, stderr
+    (entry,) = json.loads(stdout[stdout.index("{") :])["mcpServers"].values()
+    arguments = entry["args"][entry["args"].index("run") + 1 :]
+    assert arguments[0].endswith(written[0])
+    assert arguments[1:] == [text.format(project=project) for text in written[1:]]

@@ -71,7 +71,7 @@ class Development:
         async def listed() -> str:
             async with Client(self.url) as client:
                 tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-                return (tools[tool].description or "").partition("\n")[0]
+                return (tools[f"notes_{tool}"].description or "").partition("\n")[0]
 
         return asyncio.run(listed())
 

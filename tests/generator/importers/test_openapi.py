@@ -822,7 +822,7 @@ def body_of(tmp_path: Path, media: str, schema: dict[str, Any], *, required: boo
 
 @pytest.mark.parametrize("media", ["application/json", "multipart/form-data", "application/x-www-form-urlencoded"])
 @pytest.mark.parametrize("required", [True, False])
-def test_a_required_member_of_an_optional_body_is_told(tmp_path: Path, media: str, required: bool) -> None:
+def test_a_required_member_of_an_optional_body_is_reported(tmp_path: Path, media: str, required: bool) -> None:
     members = {"name": {"type": "string", "description": "The name"}, "note": {"type": "string"}}
     params, losses = body_of(tmp_path, media, {"properties": members, "required": ["name"]}, required=required)
 
@@ -844,7 +844,9 @@ FILES: dict[str, tuple[dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize(("schema", "is_file"), FILES.values(), ids=FILES)
-def test_a_file_of_a_form_says_how_to_send_other_content(tmp_path: Path, schema: dict[str, Any], is_file: bool) -> None:
+def test_the_description_of_a_form_file_explains_other_content(
+    tmp_path: Path, schema: dict[str, Any], is_file: bool
+) -> None:
     params, losses = body_of(tmp_path, "multipart/form-data", {"properties": {"file": schema}}, required=True)
 
     assert (params["file"].get("format") == "binary") is is_file

@@ -98,6 +98,25 @@ def test_a_call_of_an_installed_kind_is_answered_with_the_state_of_the_server(se
     assert testing.ask(server, question, arguments=("--classic",)) == ["1: A queue of tests", "2: A queue of tests"]
 
 
+def test_a_change_of_an_input_file_of_a_kind_ends_the_validity_of_the_last_run(
+    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    project = project_in(tmp_path / "project", MANIFEST.replace("\nterms =", '\nmore_terms = "more.json"\nterms ='))
+    more = project / "more.json"
+    more.write_text('{"car": "A worker"}', encoding="utf-8")
+    assert toolmason(project, site, "generate").returncode == 0
+    assert toolmason(project, site, "check").returncode == 0
+
+    more.write_text('{"car": "A process"}', encoding="utf-8")
+
+    stale = toolmason(project, site, "check")
+    assert stale.returncode == 3, stale.stderr
+    assert "A process" in stale.stdout + stale.stderr
+    assert toolmason(project, site, "generate").returncode == 0
+    assert toolmason(project, site, "check").returncode == 0
+
+
 def test_the_catalogue_names_the_kind_and_its_groups(generated: Path) -> None:
     catalogue = json.loads((generated / "words_server" / "catalogue.json").read_text(encoding="utf-8"))
 

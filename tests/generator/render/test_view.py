@@ -15,7 +15,7 @@ QUESTIONS = sorted(name for name, value in vars(ServerView).items() if isinstanc
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_of_the_view_is_asked_by_a_template_and_is_no_fact_of_the_server(question: str) -> None:
+def test_each_property_of_the_view_is_used_by_a_template_and_not_in_the_model(question: str) -> None:
     texts = [path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.jinja")]
 
     assert any(f"server.{question}" in text for text in texts)

@@ -38,7 +38,7 @@ SPLIT = "{ split_calls = true }"
         (
             "{ split_calls = true, prefix = 'git_' }",
             ["show", "add"],
-            "Call unlisted tools with `git_call_read`, but `add` with `git_call`.",
+            "Call unlisted tools with `call_read`, but `add` with `call`.",
         ),
         ("{ split_calls = true, pinned = ['show'] }", ["show", "add"], "Call unlisted tools with `call`."),
         (

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from click.testing import CliRunner, Result
+from toolmason_runtime.shared.client_profiles import client_profile
 
 from toolmason.catalogue.table import catalogue
 from toolmason.clients import GEMINI_CLI, clients
@@ -299,5 +300,5 @@ def test_a_server_never_expects_codex_to_wait_longer_than_by_default(
     timeouts = catalogue(server_of(bare))["server"]["tool_timeouts"]
 
     assert timeouts["codex-mcp-client"] == seconds
-    assert timeouts["gemini-cli-mcp-client"] == 600
+    assert client_profile("gemini-cli-mcp-client").tool_timeout_s == 600
     assert "opencode" not in timeouts

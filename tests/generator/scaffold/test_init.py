@@ -46,7 +46,7 @@ def test_server_answers_over_stdio(project: Project) -> None:
             return [tool.name for tool in listed.tools], result.structured_content
 
     names, counted = asyncio.run(ask())
-    assert names == ["search", "call", "count_words"]
+    assert names == ["notes_search", "notes_call", "notes_count_words"]
     assert counted == {"words": 6, "lines": 1, "characters": 18}
 
 

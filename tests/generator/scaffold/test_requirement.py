@@ -35,6 +35,11 @@ def write(root: Path, text: str) -> Path:
         (["toolmason"], set()),
         (["toolmason>=0.1,<0.2"], set()),
         (["toolmason @ file:///tmp/toolmason"], set()),
+        (["toolmason[http]@https://example.org/toolmason.tar.gz#sha256=0c"], {"http"}),
+        (["toolmason[http] @ git+https://example.org/toolmason@main ; os_name == 'nt'"], {"http"}),
+        (["toolmason[sql](>=0.1)", "toolmason[jq]==0.1.*,!=0.1.3"], {"sql", "jq"}),
+        (["\tTOOLMASON[]~=0.1"], set()),
+        (["toolmason[http] # a comment", "toolmason[http", "toolmason[http]>=0.1.*", "# toolmason", ""], None),
         (["Toolmason [ http , jq ] >= 0.1"], {"http", "jq"}),
         (["toolmason[apis]", "toolmason[JQ]; python_version > '3.11'"], {"apis", "jq"}),
         (["toolmason-extras[http]", "toolmason.extras", "toolmason_runtime", "mcp", 1], None),
@@ -73,6 +78,23 @@ def test_a_project_that_has_the_extra_or_does_not_list_toolmason_is_unchanged(tm
 
     assert add_extra(tmp_path, "apis") == ""
     assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("requirement", "changed"),
+    [
+        (" ToolMason >= 0.1, <2", " ToolMason[apis] >= 0.1, <2"),
+        ("toolmason [ jq ,HTTPX ]>=0.1", "toolmason[apis,httpx,jq]>=0.1"),
+        ("toolmason @ https://example.org/t.whl", "toolmason[apis] @ https://example.org/t.whl"),
+        ("toolmason@https://example.org/[t].whl", "toolmason[apis]@https://example.org/[t].whl"),
+        ("toolmason; sys_platform == 'linux'", "toolmason[apis]; sys_platform == 'linux'"),
+    ],
+)
+def test_the_other_parts_of_a_requirement_stay_as_written(tmp_path: Path, requirement: str, changed: str) -> None:
+    path = write(tmp_path, f'[project]\ndependencies = ["{requirement}"]\n')
+
+    assert add_extra(tmp_path, "apis")
+    assert path.read_text(encoding="utf-8") == f'[project]\ndependencies = ["{changed}"]\n'
 
 
 def test_an_extra_that_another_one_contains_is_not_added(tmp_path: Path) -> None:

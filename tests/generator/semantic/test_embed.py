@@ -41,7 +41,8 @@ def catalogue(tools: Mapping[str, str], *, disabled: tuple[str, ...] = ()) -> Ca
         }
         for name, text in tools.items()
     }
-    return cast("Catalogue", {"tools": entries, "categories": {}})
+    discovery = {"style": "search-call", "pinned": [], "split_calls": False, "prefix": ""}
+    return cast("Catalogue", {"tools": entries, "categories": {}, "discovery": discovery})
 
 
 @given(catalogues, catalogues)

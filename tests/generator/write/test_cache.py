@@ -18,7 +18,7 @@ from toolmason.model.checksum import add_checksum
 from toolmason.pipeline import read
 from toolmason.project import Project
 from toolmason.render.renderer import render
-from toolmason.write.cache import fingerprint, load_run, record_path, schema_files, store_run
+from toolmason.write.cache import fingerprint, input_keys, load_run, named_files, record_path, store_run
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_check_without_changes_imports_no_stage_that_it_does_not_need(known: P
     )
     assert heavy <= set(first.stdout.split())
     assert unused.isdisjoint(first.stdout.split())
-    assert (heavy | unused).isdisjoint(second.stdout.split())
+    assert (heavy | unused | {"packaging"}).isdisjoint(second.stdout.split())
 
 
 @pytest.mark.parametrize(("ci", "is_imported"), [("", False), ("1", True)])
@@ -176,8 +176,36 @@ def test_a_file_that_a_resource_needs_is_missed_and_its_content_does_not_count(
 
 def test_schemas_are_those_that_tools_give_by_file_name() -> None:
     manifest = b'[tools.a]\ninput_schema = "a.json"\n[tools.b]\ninput_schema = { type = "object" }\n[tools.c]\n'
-    assert schema_files(manifest, Path()) == ["a.json"]
-    assert schema_files(b"", Path()) == []
+    assert named_files(manifest, Path(), input_keys()) == ["a.json"]
+    assert named_files(b"", Path(), input_keys()) == []
+
+
+@pytest.mark.parametrize(
+    ("manifest", "files"),
+    [
+        ('[databases.shop]\nschema = "shop.sql"\n[databases.books]\nurl = "sqlite:///b"\n', ["shop.sql"]),
+        ('[databases.a]\nschema = ["a.sql", 1, "b.sql"]\n', ["a.sql", "b.sql"]),
+        ('[databases.a]\nschema = 1\n[tools.a]\ninput_schema = ["a.json"]\n', ["a.json"]),
+        ('[apis.shop]\nschema = "not-a-key-of-this-table.json"\n', []),
+    ],
+)
+def test_files_of_kinds_are_one_path_or_a_list(manifest: str, files: list[str]) -> None:
+    assert named_files(manifest.encode(), Path(), input_keys()) == files
+
+
+@pytest.mark.parametrize("name", ["a\\u0000.json", "refers.json"])
+def test_a_null_character_in_the_name_of_a_file_is_reported(
+    known: Project, run: Callable[..., Result], name: str
+) -> None:
+    write_json(known.root / "refers.json", {"properties": {"a": {"$ref": "a%00.json#/x"}}})
+    text = known.manifest.read_text(encoding="utf-8")
+    start = text.index("params.")
+    known.manifest.write_text(without_params(text, start, f'input_schema = "{name}"\n'), encoding="utf-8")
+
+    result = run("check")
+
+    assert result.exit_code == 1
+    assert "is not a valid file name" in result.stderr
 
 
 def test_schemas_that_a_schema_file_refers_to_are_inputs(tmp_path: Path) -> None:
@@ -185,7 +213,8 @@ def test_schemas_that_a_schema_file_refers_to_are_inputs(tmp_path: Path) -> None
     write_json(tmp_path / "schemas" / "a.json", {"$ref": "../b%20c.json#/$defs/x", "not": {"$ref": "#/x"}})
     write_json(tmp_path / "b c.json", {"allOf": [{"$ref": "schemas/a.json"}, {"$ref": "https://example.org/d.json"}]})
 
-    assert schema_files(b'[tools.a]\ninput_schema = "schemas/a.json"\n', tmp_path) == ["schemas/a.json", "b c.json"]
+    manifest = b'[tools.a]\ninput_schema = "schemas/a.json"\n'
+    assert named_files(manifest, tmp_path, input_keys()) == ["schemas/a.json", "b c.json"]
 
 
 def write_json(path: Path, value: object) -> None:

@@ -18,6 +18,8 @@ AUTHORS: Final = MappingProxyType(
         "re.compile('|'.join((f'(?P<{kind}_{number}>{pattern})' for number, (kind, pattern) in "
         "enumerate((*tokens, *_COMMON)))), re.DOTALL)": "a statement ends at its first open text or comment",
         "re.search(pattern, name, re.ASCII)": "one repetition, and at most 100 characters of pattern and name",
+        "regex.fullmatch(_regex(glob.removeprefix('/')), name, timeout=_MATCH_S)": "a glob, with a timeout",
+        "re.search('(.{1,100}?)'.join(parts), content)": "a prompt of the server's own; a repeat has 100 characters",
         "re.compile(pattern, flags)": "the pattern of a call to `grep_content` is matched in a child with a timeout",
     }
 )
@@ -36,6 +38,7 @@ BOUNDED_S: Final = 0.1
 
 def call_builders() -> None:
     """Call each function that builds a pattern, with every form that it can build."""
+    import yaml
     from toolmason_runtime.calls.secrets import protect
     from toolmason_runtime.install.clients import Client
     from toolmason_runtime.remote.parse import _escaped_secrets
@@ -46,6 +49,7 @@ def call_builders() -> None:
     from toolmason.clients import clients
     from toolmason.importers.command_line.help.completion import _unquote
     from toolmason.importers.command_line.help.parser import _split_choices
+    from toolmason.importers.yaml_core import use_core_schema
     from toolmason.resolve.client_names import full_name, tool_names
     from toolmason.schema.providers import providers
     from toolmason.schema.scan.values import is_described, is_number_text
@@ -81,6 +85,7 @@ def call_builders() -> None:
         Positions("a", typography=typography)
     parse_gitignore("*.pyc\n/build/\n**/a/**/b/**/c\na*b*c\n[!a-z]?\n")
     _yaml_loader()
+    use_core_schema(type("Loader", (yaml.SafeLoader,), {}))
     for separator in (r"[,|]", r"\|"):
         _split_choices("a,b", separator)
     for word in ("'a'", '"a"'):

@@ -109,7 +109,7 @@ async def test_a_write_runs_headless_if_the_server_approves_it(tracker: Tracker,
 
 async def test_hints_follow_from_the_method_and_the_risk(talking: Talk) -> None:
     async with talking() as client:
-        tools = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+        tools = {tool.name.partition("_")[2]: tool.annotations for tool in (await client.list_tools()).tools}
 
     def hints(name: str) -> tuple[bool | None, ...]:
         hints = tools[name]

@@ -61,7 +61,7 @@ def test_a_data_uri_with_broken_base64_is_refused() -> None:
         build_request(upload, {"f": "data:a/b;base64,AAA"}, BASE)
 
 
-def test_a_data_uri_of_a_field_that_is_no_file_stays_text() -> None:
+def test_a_data_uri_in_a_field_without_a_file_stays_text() -> None:
     upload = tool("/x", placed("f", Place.BODY), method="POST", body="multipart")
 
     assert b"data:a/b;base64,AA==" in (build_request(upload, {"f": "data:a/b;base64,AA=="}, BASE).content or b"")

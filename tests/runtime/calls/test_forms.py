@@ -174,7 +174,7 @@ async def test_each_form_is_taken_on_each_path(dispatcher: Any, tool: str, meta:
 
 @pytest.mark.anyio
 @PATHS
-async def test_what_is_refused_gets_the_call_to_send(dispatcher: Any, tool: str, meta: str) -> None:
+async def test_the_error_of_a_refused_form_has_the_call_to_send(dispatcher: Any, tool: str, meta: str) -> None:
     try:
         got = await answers(dispatcher, tool, meta, {form: sent for form, (sent, _) in REFUSED.items()})
         for form, (_, problem) in REFUSED.items():

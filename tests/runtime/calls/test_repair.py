@@ -88,6 +88,11 @@ def is_valid(schema: Any, value: Any) -> bool:
         return validator(schema).is_valid(value)
     except Exception:  # noqa: BLE001  of the library
         return False
+    except BaseException as error:
+        # Its Rust part panics where a circle of references exceeds the recursion limit.
+        if type(error).__name__ != "PanicException":
+            raise
+        return False
 
 
 @MANY
@@ -138,7 +143,7 @@ def test_converted_arguments_are_not_converted_again(
 
 @settings(max_examples=100, deadline=None)
 @given(SCHEMAS, ARGUMENTS)
-def test_what_is_refused_is_answered_with_a_call_in_json(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+def test_the_error_of_a_refused_value_has_a_call_in_json(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     try:
         raw(schema).validate(arguments)
     except ToolError as error:

@@ -91,5 +91,5 @@ def test_a_deep_value_is_converted_down_to_a_limit() -> None:
     assert Repair(NODE).apply(nested(900)) == nested(900)
 
 
-def test_references_that_double_still_lead_to_their_end() -> None:
+def test_doubling_references_are_resolved() -> None:
     assert Repair(doubled(15)).apply({"a": "1"}) == {"a": 1}

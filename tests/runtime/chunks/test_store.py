@@ -59,7 +59,7 @@ async def test_a_part_is_fetched_as_the_specification_of_the_proxy_has_it(stores
         "tool": "fetch_chunk",
         "cacheKey": kept.key,
         "chunk": {"index": 2, "total": 3, "content": TEN},
-        "meta": {},
+        "meta": {"contentLength": 10, "next": f'fetch_chunk(cacheKey="{kept.key}", chunkIndex=3)'},
     }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", expires_at)
     assert before + 3600 - 0.002 <= datetime.fromisoformat(expires_at).timestamp() <= after + 3600 + 0.002

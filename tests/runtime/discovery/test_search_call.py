@@ -91,7 +91,7 @@ def test_us1_4_query_and_category_must_both_hold(server: Any) -> None:
     assert answer["hint"].endswith("Only category git was searched; nothing else matches.")
 
 
-def test_a_filter_says_which_matches_it_leaves_out(server: Any) -> None:
+def test_an_answer_counts_the_matches_that_a_filter_leaves_out(server: Any) -> None:
     answer = server.ask("search", query="git file", category="git")
     assert "Only category git was searched; matches left out: files " in answer["hint"]
     nothing = server.ask("search", query="branch", category="messages")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from toolmason_runtime.install import start
 
 
 @pytest.fixture
@@ -22,3 +23,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.chdir(project / "src")
     return tmp_path
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Command lines of servers that `install` would start."""
+    commands: list[list[str]] = []
+
+    def list_tools(command: list[str], _environ: object, _directory: Path) -> list[str]:
+        commands.append(command)
+        return ["search", "call"]
+
+    monkeypatch.setattr(start, "list_tools", list_tools)
+    return commands

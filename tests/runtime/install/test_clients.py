@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 from toolmason_runtime import server_files
-from toolmason_runtime.install import start
 from toolmason_runtime.install.changes import masked_yaml
 from toolmason_runtime.install.clients import load_facts
 from toolmason_runtime.install.command import main
@@ -187,19 +186,6 @@ def servers(client: str, path: Path) -> dict[str, Any]:
     return {entry["name"]: entry for entry in value} if isinstance(value, list) else dict(value)
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Command lines of servers that `install` would start."""
-    commands: list[list[str]] = []
-
-    def list_tools(command: list[str], _environ: object, _directory: Path) -> list[str]:
-        commands.append(command)
-        return ["search", "call"]
-
-    monkeypatch.setattr(start, "list_tools", list_tools)
-    return commands
-
-
 def test_each_client_has_a_row() -> None:
     assert {*ROWS, "claude-desktop"} == set(FACTS.clients)
     assert len(ROWS) >= 20
@@ -276,6 +262,25 @@ def test_the_entry_is_printed_for_any_client(home: Path, client: str, capsys: py
     assert [file for file in home.rglob("*") if file.is_file()] == []
 
 
+@pytest.mark.parametrize(
+    ("client", "user", "project"),
+    [
+        ("claude-code", "~/.claude.json", ".mcp.json"),
+        ("copilot-cli", "~/.copilot/mcp-config.json", ".github/mcp.json"),
+        ("cline-cli", "~/.cline/data/settings/cline_mcp_settings.json", "cline_mcp_settings.json"),
+        ("continue", "~/.continue/config.yaml", "config.yaml"),
+        ("codex", "~/.codex/config.toml", ".codex/config.toml"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_the_file_of_a_printed_entry_is_that_of_its_scope(
+    client: str, user: str, project: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for scope, path in (("user", user), ("project", project)):
+        assert main([client, "--print", "--scope", scope], package=PACKAGE) == 0
+        assert capsys.readouterr().err == f"{FACTS.clients[client].title}: {path}\n"
+
+
 def test_the_printed_entry_of_a_project_has_no_path_of_this_machine(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -288,8 +293,8 @@ def test_the_printed_entry_of_a_project_has_no_path_of_this_machine(
 WRONG = {
     "windsurff": "unknown client `windsurff` (did you mean `windsurf`?): claude-code, ",
     "": "name a client: claude-code, ",
-    "zed --all": "use one of CLIENT, --all and --print",
-    "--all --print": "use one of CLIENT, --all and --print",
+    "zed --all": "use CLIENT, --all, or --print with or without CLIENT",
+    "--all --print": "use CLIENT, --all, or --print with or without CLIENT",
 }
 
 
@@ -342,7 +347,7 @@ def test_all_in_a_project_writes_the_files_of_clients_that_have_one(home: Path) 
 @pytest.mark.usefixtures("home")
 def test_all_without_a_client_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--all"], package=PACKAGE) == 4
-    assert "none of the known clients is found" in capsys.readouterr().err
+    assert "no known client is installed" in capsys.readouterr().err
 
 
 SKILLS = {
@@ -458,7 +463,7 @@ def test_without_pyyaml_the_file_stays_and_the_entry_is_printed(
     monkeypatch.setitem(sys.modules, "yaml", None)
     (home / ".continue").mkdir()
     assert main(["continue"], package=PACKAGE) == 4
-    assert "PyYAML, which finds the entries in YAML, is not installed\nThis is the entry:\n" in capsys.readouterr().err
+    assert "PyYAML is not installed; without it YAML cannot be edited\nThis is the entry:\n" in capsys.readouterr().err
     assert not list((home / ".continue").iterdir())
 
 

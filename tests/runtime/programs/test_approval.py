@@ -203,7 +203,7 @@ async def test_a_command_runs_exactly_once_in_both_eras(
     dispatcher = sample.dispatcher("search-call" if through else "classic")
     oracle = Oracle(LEGACY if mode == "legacy" else MODERN)
     args = {"record": str(file), "method": "PUT"}
-    name, arguments = ("climax_call", {"tool_name": "send", "args": args}) if through else ("send", args)
+    name, arguments = ("call", {"tool_name": "send", "args": args}) if through else ("send", args)
     async with SdkClient(watched(sdk_server(dispatcher), oracle), mode=mode, elicitation_callback=accept) as client:
         result = await client.call_tool(name, arguments)
 

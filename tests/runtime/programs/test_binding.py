@@ -228,7 +228,7 @@ async def test_a_long_output_is_fetched_part_by_part(sample: Sample, toolsets: t
         assert "isError" not in result, result
         return result
 
-    first, _, text = text_of(await call("pour", lines=5000)).partition("\n")
+    first, _, text = (await call("pour", lines=5000))["content"][0]["text"].partition("\n")
     found = re.search(r'fetch_chunk\(cacheKey="(\w+)", chunkIndex=2\) gives the next of (\d+) parts', first)
     assert found, first
     parts = [text]
@@ -297,7 +297,7 @@ async def test_a_tool_disabled_by_policy_is_not_listed_found_counted_or_callable
     for gone in {*DECLARED} - left:
         found = await sample.search(sample.dispatcher(commands=commands), query=gone, limit=50)
         assert gone not in {each["tool_name"] for each in found["results"]}
-        called = await sample.call(sample.dispatcher(commands=commands), "climax_call", tool_name=gone)
+        called = await sample.call(sample.dispatcher(commands=commands), "call", tool_name=gone)
         assert text_of(called).startswith(f"Unknown tool `{gone}`")
         with pytest.raises(MethodError, match="Unknown tool"):
             await sample.call(sample.dispatcher("classic", commands), gone)
@@ -480,7 +480,7 @@ def test_listing_needs_nothing_of_how_programs_are_run(generated: Path) -> None:
     code = (
         "import asyncio, sys\n"
         "from climax_server.server import build_dispatcher\n"
-        "class Client: capabilities = {}\n"
+        "class Client: capabilities, client_name = {}, ''\n"
         "listed = asyncio.run(build_dispatcher().dispatch('tools/list', {}, Client()))\n"
         "assert len(listed['tools']) == 2\n"
         "print(*(name for name in sys.modules if name.startswith('toolmason_runtime.programs')))\n"

@@ -51,7 +51,7 @@ def run(script: str) -> Any:
 CALL = """
 async def talk():
     server = dispatcher()
-    result = await call(server, "climax_call", tool_name="git_log", args=ARGUMENTS)
+    result = await call(server, "call", tool_name="git_log", args=ARGUMENTS)
     await server.aclose()
     return [result.get("isError", False), result["content"][0]["text"], imported(*HEAVY)]
 """
@@ -78,10 +78,10 @@ def test_arguments_that_do_not_fit_import_the_model_for_the_error() -> None:
 SEARCH = """
 async def talk():
     server = dispatcher(CATALOGUE_OF_SERVER, prepare_after_s=DELAY)
-    found = json.loads((await call(server, "climax_search", query="latest commits"))["content"][0]["text"])
+    found = json.loads((await call(server, "search", query="latest commits"))["content"][0]["text"])
     join()
     prepared = imported("climax_server.vcs.bindings", "climax_server.words.bindings")
-    result = await call(server, "climax_call", tool_name="git_log", args={"max_count": 0})
+    result = await call(server, "call", tool_name="git_log", args={"max_count": 0})
     await server.aclose()
     return [found["results"][0]["tool_name"], prepared, result["content"][0]["text"]]
 """
@@ -101,10 +101,10 @@ def test_the_category_of_the_first_result_of_a_search_is_imported_if_the_server_
 AFTER_SEARCH = """
 async def talk():
     server = dispatcher(prepare_after_s=0)
-    await call(server, "climax_search", query="latest commits")
+    await call(server, "search", query="latest commits")
     join()
     prepared = set(sys.modules)
-    result = await call(server, "climax_call", tool_name="git_log", args={"max_count": 1})
+    result = await call(server, "call", tool_name="git_log", args={"max_count": 1})
     await server.aclose()
     return [result.get("isError", False), sorted(sys.modules.keys() - prepared)]
 """

@@ -25,7 +25,7 @@ from toolmason.resolve import resolve
 
 pytestmark = pytest.mark.anyio
 
-META = ["climax_search", "climax_call"]
+META = ["search", "call"]
 PLAIN_TOOL = """
 [tools.greet]
 summary = "Greet somebody"
@@ -47,7 +47,7 @@ async def schema_of(sample: Sample, meta_tool: str) -> dict[str, Any]:
 
 
 async def test_fr_001_search_takes_optional_query_category_cli_and_limit(sample: Sample) -> None:
-    schema = await schema_of(sample, "climax_search")
+    schema = await schema_of(sample, "search")
 
     types = {name: schema["properties"][name]["type"] for name in ("query", "category", "cli", "limit")}
     assert types == {"query": "string", "category": "string", "cli": "string", "limit": "integer"}
@@ -135,7 +135,7 @@ async def test_edge_no_match_is_an_empty_list_and_no_error(sample: Sample) -> No
 
 
 async def test_fr_005_call_takes_a_name_and_optional_args(sample: Sample) -> None:
-    schema = await schema_of(sample, "climax_call")
+    schema = await schema_of(sample, "call")
 
     assert schema["properties"]["tool_name"]["type"] == "string"
     assert schema["properties"]["args"]["type"] == "object"
@@ -143,7 +143,7 @@ async def test_fr_005_call_takes_a_name_and_optional_args(sample: Sample) -> Non
 
 
 async def test_fr_006_an_unknown_tool_is_an_error_that_names_the_nearest(sample: Sample) -> None:
-    result = await sample.call(sample.dispatcher(), "climax_call", tool_name="git_lgo")
+    result = await sample.call(sample.dispatcher(), "call", tool_name="git_lgo")
 
     assert result["isError"] is True
     assert text_of(result).startswith("Unknown tool `git_lgo`. Nearest names: `git_log`")
@@ -164,8 +164,10 @@ async def test_fr_006_a_tool_is_run_by_its_name_and_no_other(
 ) -> None:
     assert text_of(await sample.run(tool, args)) == text
 
-    for other in (tool.upper(), tool.replace("_", "-"), f"climax_{tool}", tool[:-1]):
-        result = await sample.call(sample.dispatcher(), "climax_call", tool_name=other, args=args)
+    prefixed = await sample.call(sample.dispatcher(), "call", tool_name=f"climax_{tool}", args=args)
+    assert text_of(prefixed) == text
+    for other in (tool.upper(), tool.replace("_", "-"), f"other_{tool}", tool[:-1]):
+        result = await sample.call(sample.dispatcher(), "call", tool_name=other, args=args)
         assert text_of(result).startswith(f"Unknown tool `{other}`")
 
 
@@ -248,7 +250,7 @@ async def test_edge_unknown_arguments_are_ignored_and_named(sample: Sample) -> N
 
 
 async def test_edge_args_may_be_null_where_nothing_is_required(sample: Sample) -> None:
-    result = await sample.call(sample.dispatcher(), "climax_call", tool_name="echo_hello", args=None)
+    result = await sample.call(sample.dispatcher(), "call", tool_name="echo_hello", args=None)
 
     assert result == {"content": [{"type": "text", "text": "hello"}]}
 
@@ -371,12 +373,12 @@ async def test_fr_011_every_tool_can_be_called_in_the_default_mode(sample: Sampl
     for tool, (args, told) in CALLS.items():
         place = {"record": args["record"].format(folder=tmp_path)} if "record" in args else {}
         arguments = {"tool_name": tool, "args": args | place}
-        result = await sample.call(sample.dispatcher(), "climax_call", Client("accept"), **arguments)
+        result = await sample.call(sample.dispatcher(), "call", Client("accept"), **arguments)
         assert told in text_of(result), tool
 
 
 async def test_edge_a_hidden_tool_does_not_answer_to_its_own_name(sample: Sample) -> None:
-    with pytest.raises(MethodError, match="Unknown tool `echo_hello`: it is not listed; run it with `climax_call`"):
+    with pytest.raises(MethodError, match="Unknown tool `echo_hello`: it is not listed; run it with `call`"):
         await sample.call(sample.dispatcher(), "echo_hello")
 
 
@@ -393,7 +395,7 @@ async def test_fr_013_both_modes_run_a_tool_in_the_same_way(sample: Sample, monk
     classic, default = sample.dispatcher("classic"), sample.dispatcher()
 
     direct = await sample.call(classic, "say", **args)
-    through = await sample.call(default, "climax_call", tool_name="say", args=args)
+    through = await sample.call(default, "call", tool_name="say", args=args)
 
     assert direct == through
     assert json.loads(text_of(direct))["argv"] == ["a", "--format", "text", "--voice", "Ann", "--tempo=3"]
@@ -417,8 +419,8 @@ async def test_fr_014_the_index_of_classic_finds_tools_and_is_not_offered(sample
 
     assert [each.name for each in classic.index.search(query)] == [each.name for each in default.index.search(query)]
     assert next(each.name for each in classic.index.search(query)) == "git_log"
-    with pytest.raises(MethodError, match="Unknown tool `climax_search`"):
-        await sample.call(sample.dispatcher("classic"), "climax_search", query=query)
+    with pytest.raises(MethodError, match="Unknown tool `search`"):
+        await sample.call(sample.dispatcher("classic"), "search", query=query)
 
 
 def test_fr_017_sc_003_a_server_without_programs_has_no_program_settings() -> None:
@@ -455,7 +457,7 @@ def test_fr_017_sc_003_a_server_without_programs_loads_nothing_of_them() -> None
         "from sample_server.server import build_dispatcher\n"
         "from toolmason_runtime.shared.selection import Selection\n"
         "server = build_dispatcher(Selection('classic'))\n"
-        "class Client: capabilities = {}\n"
+        "class Client: capabilities, client_name = {}, ''\n"
         "params = {'name': 'shout', 'arguments': {'text': 'a'}}\n"
         "called = asyncio.run(server.dispatch('tools/call', params, Client()))\n"
         "assert called['content'][0]['text'] == 'A', called\n"
@@ -472,7 +474,7 @@ async def test_sc_001_one_search_and_one_call_do_it(sample: Sample, repository: 
     found = await sample.search(dispatcher, query="show the latest commits")
     first = found["results"][0]
     assert "max_count" in first["input_schema"]["properties"]
-    result = await sample.call(dispatcher, "climax_call", tool_name=first["tool_name"], args={"max_count": 1})
+    result = await sample.call(dispatcher, "call", tool_name=first["tool_name"], args={"max_count": 1})
 
     assert text_of(result) == "Change one"
     assert git(repository, "log", "-1", "--format=%s") == "Change one\n"
@@ -480,16 +482,17 @@ async def test_sc_001_one_search_and_one_call_do_it(sample: Sample, repository: 
 
 async def test_sc_004_output_that_is_too_long_is_cut_the_same_both_ways(sample: Sample) -> None:
     direct = await sample.call(sample.dispatcher("classic"), "pour", lines=5000)
-    through = await sample.call(sample.dispatcher(), "climax_call", tool_name="pour", args={"lines": 5000})
+    through = await sample.call(sample.dispatcher(), "call", tool_name="pour", args={"lines": 5000})
 
     def without_id(result: dict[str, Any]) -> str:
-        told, _, shown = text_of(result).partition("\n")
+        text: str = result["content"][0]["text"]
+        told, _, shown = text.partition("\n")
         assert told.startswith("[cut: ")
         return shown
 
     assert without_id(direct) == without_id(through)
     assert '; fetch_chunk(cacheKey="cache_' in text_of(direct)
-    assert '; climax_call(tool_name="fetch_chunk", args={"cacheKey": "cache_' in text_of(through)
+    assert '; call(tool_name="fetch_chunk", args={"cacheKey": "cache_' in text_of(through)
 
 
 def test_sc_007_every_requirement_and_criterion_is_named_by_a_test() -> None:
@@ -502,7 +505,7 @@ def test_sc_007_every_requirement_and_criterion_is_named_by_a_test() -> None:
 
 async def test_sc_007_each_situation_it_lists_comes_out_differently(sample: Sample) -> None:
     async def called(**arguments: Any) -> tuple[bool, str]:
-        result = await sample.call(sample.dispatcher(), "climax_call", **arguments)
+        result = await sample.call(sample.dispatcher(), "call", **arguments)
         return result.get("isError", False), text_of(result).partition("\n")[0]
 
     filtered = await sample.search(query="show the latest commits", cli="git-tools", limit=1)

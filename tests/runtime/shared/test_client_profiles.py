@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from toolmason_runtime.shared.client_profiles import UNKNOWN_ANSWER_SIZE, client_profile
+from toolmason_runtime.shared.client_profiles import UNKNOWN_ANSWER_SIZE, client_profile, makes_names_different
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,9 @@ from toolmason_runtime.shared.client_profiles import UNKNOWN_ANSWER_SIZE, client
         ("claude-ai (via mcp-remote 0.1.29)", "claude-desktop"),
         ("cursor-vscode (via mcp-remote 0.1.29)", "cursor"),
         ("codex-mcp-client", "codex"),
-        ("github-copilot-developer", "github-copilot-cli"),
+        ("github-copilot-developer", "copilot-cli"),
         ("Cline", "cline"),
+        ("@cline/core", "cline-cli"),
         ("continue-cli-client", "continue"),
         ("qwen-code-mcp-client", "qwen-code"),
         ("claude-code-router", ""),
@@ -52,3 +53,18 @@ def test_a_known_client_has_its_facts() -> None:
     assert profile.prompts is False
     assert client_profile("qwen-code-mcp-client").always_load == "alwaysLoadTools"
     assert client_profile("codex-mcp-client").tool_timeout_s == 300
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("codex", True),
+        ("cline", True),
+        ("cline-cli", True),
+        ("copilot-cli", True),
+        ("continue", False),
+        ("junie", False),
+    ],
+)
+def test_a_client_is_known_by_its_key(key: str, expected: bool) -> None:
+    assert makes_names_different(key) is expected

@@ -100,7 +100,7 @@ async def test_a_missing_package_is_one_line(
     error = await failure(open_shop(database(dialect, url=f"{dialect}:///:memory:")))
     assert f"the module `{module}" in error.message
     assert error.message.endswith(
-        f" needs an extra: pip install 'toolmason[{extra}]'; a project requires it in pyproject.toml"
+        f" needs an extra: pip install 'toolmason[{extra}]'; in a project, add it to pyproject.toml"
     )
 
 

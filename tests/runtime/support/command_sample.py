@@ -95,7 +95,7 @@ class Sample:
             await dispatcher.aclose()
 
     async def search(self, dispatcher: Dispatcher | None = None, /, **arguments: Any) -> dict[str, Any]:
-        result = await self.call(dispatcher or self.dispatcher(), "climax_search", **arguments)
+        result = await self.call(dispatcher or self.dispatcher(), "search", **arguments)
         assert "isError" not in result, result
         found: dict[str, Any] = json.loads(result["content"][0]["text"])
         return found
@@ -103,10 +103,10 @@ class Sample:
     async def run(
         self, tool: str, args: Mapping[str, Any], commands: ProgramSettings | None = None, client: Client | None = None
     ) -> dict[str, Any]:
-        """Call a tool directly and through `climax_call`; give the result, the same but for the call to send."""
+        """Call a tool directly and through `call`; give the result, the same but for the call to send."""
         direct = await self.call(self.dispatcher("classic", commands), tool, client, **args)
         through = await self.call(
-            self.dispatcher("search-call", commands), "climax_call", client, tool_name=tool, args=dict(args)
+            self.dispatcher("search-call", commands), "call", client, tool_name=tool, args=dict(args)
         )
         assert _with_direct_example(through) == direct
         return direct
@@ -116,7 +116,7 @@ def _with_direct_example(result: Mapping[str, Any]) -> dict[str, Any]:
     """The result with the example of its error as a direct call."""
     blocks = []
     for block in result["content"]:
-        text, mark, call = block.get("text", "").partition("\nExample: climax_call ")
+        text, mark, call = block.get("text", "").partition("\nExample: call ")
         sent = json.loads(call) if mark else {}
         direct = f"{text}\nExample: {sent.get('tool_name')} {json.dumps(sent.get('args'), ensure_ascii=False)}"
         blocks.append({**block, "text": direct} if mark else block)

@@ -72,6 +72,28 @@ def test_both_forms_of_a_name_can_be_called(style: str, client: str) -> None:
         assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("client", ["claude-code", "mcp"])
+@pytest.mark.parametrize(
+    ("style", "meta"),
+    [
+        *(("search-call", meta) for meta in ("call", "call_read")),
+        *(("list-describe", meta) for meta in ("call_tool", "get_tool_description")),
+        *(("discover-schema", meta) for meta in ("call_tool", "get_tool_schema")),
+    ],
+)
+def test_a_meta_tool_takes_both_forms_of_a_name(style: str, meta: str, client: str) -> None:
+    dispatcher = Dispatcher(CATALOGUE, selection=Selection(style), load_index=dict)
+    for name in ("query_codebase", "trace_feature_tool", "propose_and_review"):
+        results = [
+            ask(dispatcher, client, "tools/call", name=meta, arguments={"tool_name": form})
+            for form in (name, PREFIX + name)
+        ]
+        assert results[0] == results[1]
+    unknown = ask(dispatcher, client, "tools/call", name=meta, arguments={"tool_name": f"{PREFIX}nothing"})
+    assert unknown["isError"]
+    assert f"{PREFIX}nothing" in unknown["content"][0]["text"]
+
+
 @pytest.mark.parametrize(("client", "prefix"), [("claude-code", ""), ("mcp", PREFIX)])
 def test_texts_of_an_answer_name_the_tools_that_the_client_sees(client: str, prefix: str) -> None:
     dispatcher = Dispatcher(CATALOGUE, load_index=load_index)

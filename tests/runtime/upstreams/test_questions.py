@@ -92,7 +92,7 @@ async def test_the_policy_of_the_operator_covers_upstreams(talking: Talk) -> Non
         listed = {tool.name for tool in (await client.list_tools()).tools}
         refused = await client.call_tool("echo", {"message": "hello"})
 
-    assert listed == {"echo"}
+    assert listed == {"desk_echo"}
     assert "needs user approval" in text_of(refused)
 
 

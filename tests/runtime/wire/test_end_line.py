@@ -15,6 +15,11 @@ NOTES = (
     "[the first 12 results, more exist; narrow the expression]",
     "==> a.py (line 7 is cut after 5,000 characters) <==",
     "==> b.py (3000 lines; not shown: the result is full; call read_files again with start_line=1) <==",
+    "[18 matching lines in 3 files; more matches exist: narrow `pattern` or `search_path`]",
+    "[2 matching lines in 2 files; stopped at the time limit of one search: narrow `search_path`]",
+    "[cut after 123 lines: use a deeper `path` or a smaller `max_depth`]",
+    "[1200 more entries are not shown: find them with search_files]",
+    "[more pages exist]",
 )
 
 
@@ -34,6 +39,13 @@ def test_the_last_line_of_a_part_repeats_the_first(note: str, text: str) -> None
     assert above == [f"{note}\n{text}"]
     assert note in last
     assert f"of {1 + len(text.splitlines()):,} lines" in last
+
+
+def test_a_note_after_the_first_one_counts() -> None:
+    notes = "[76 ignored entries omitted]\n[stopped at the time limit: use a deeper `path`]\n"
+
+    assert "say: [stopped at the time limit: use a deeper `path`]" in texts(with_end_line(reply(f"{notes}src/")))[-1]
+    assert with_end_line(reply("src/\n[more pages exist]\n")) == reply("src/\n[more pages exist]\n")
 
 
 def test_a_long_whole_text_has_the_number_of_its_lines_at_its_end() -> None:

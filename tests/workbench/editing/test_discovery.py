@@ -20,7 +20,7 @@ def test_the_description_lists_the_modes_first_and_batch_before_single() -> None
     positions = [description.index(f"\n- {mode}") for mode in MODES]
     assert positions == sorted(positions)
     assert max(positions) < description.index("`user_action`")
-    assert "mutually exclusive" in description[: positions[0]]
+    assert "of which you use one" in description[: positions[0]]
 
 
 @pytest.mark.parametrize("query", ["append an entry to the log file", "edit a file", "replace text in a source file"])
@@ -30,7 +30,7 @@ def test_a_search_finds_it_first_and_a_search_for_its_name_has_a_schema_that_nam
     found, named = (first_result(room, text) for text in (query, "propose_and_review"))
 
     assert found["tool_name"] == named["tool_name"] == "propose_and_review"
-    assert named["description"] == TOOL["tool"]["description"]
+    assert named["description"] == TOOL["tool"]["description"].replace("{tool:commit_review}", "commit_review")
     schema = json.dumps(named["input_schema"])
     modes = ("BATCH", "SINGLE", "`APPEND_TO_FILE` adds", "`OVERWRITE_FILE` replaces", "empty creates a new file")
     assert all(mode in schema for mode in modes)

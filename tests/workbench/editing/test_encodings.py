@@ -163,7 +163,7 @@ def test_the_argument_decides_where_the_text_does_not(encoding: str, text: str) 
 @pytest.mark.parametrize(
     "encoding", ["klingon", "utf-7", "iso-2022-jp", "unicode_escape", "base64", "cp037", "idna", "\0"]
 )
-def test_a_name_that_is_no_encoding_of_files_is_refused(encoding: str) -> None:
+def test_an_invalid_name_of_an_encoding_is_refused(encoding: str) -> None:
     error = refused(b"a\n", Edit("a", "b"), encoding=encoding)
 
     assert error.code == "INVALID_ARGUMENT"

@@ -14,6 +14,7 @@ import pytest
 from edit_server import FORMS, PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
 from toolmason_runtime.server.flags import ENGINES
+from toolmason_runtime.shared.client_profiles import client_profile
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_handlers.editing import tools
@@ -528,6 +529,35 @@ def test_a_review_whose_file_changed_leaves_the_queue_when_its_change_is_propose
     assert overview["pending_count"] == 2
 
 
+@pytest.mark.usefixtures("file")
+@pytest.mark.parametrize("name", ["unknown", "Cline", "codex-mcp-client", "claude-code"])
+@pytest.mark.parametrize("comment", ["", "why? " * 3_000])
+def test_every_client_sees_what_the_user_changed_within_its_longest_answer(
+    place: Place, name: str, comment: str
+) -> None:
+    with place.server(LEGACY, name=name) as client:
+        session = client.propose("a.txt", "one", "1")["session_path"]
+        edited = b"edited by the user\n" + b"line\n" * 20_000
+        place.decide(session, Decision("edit", "a test", comment, edited=edited))
+        result = client.propose("a.txt", "one", "1")
+
+    assert "+edited by the user" in result["user_feedback_diff"]
+    assert "[cut: " in result["user_feedback_diff"]
+    # The result is in the answer twice, as text and as structure.
+    assert 2 * len(json.dumps(result)) <= client_profile(name).answer_size
+
+
+def test_a_list_of_reviews_fits_the_answer_of_the_client_and_counts_all(place: Place) -> None:
+    with place.server(LEGACY, name="unknown") as client:
+        for number in range(12):
+            session = client.propose(f"{'long' * 50}/{number}.txt", "", "x\n")["session_path"]
+        listed, with_one = client.call("review_status"), client.call("review_status", session_path=session)
+
+    for overview in (listed, with_one):
+        assert 1 <= len(overview["pending"]) < overview["pending_count"] == 12
+        assert 2 * len(json.dumps(overview)) <= client_profile("unknown").answer_size
+
+
 def test_a_question_and_a_status_count_the_reviews_that_wait(place: Place, user: Person) -> None:
     user.reply = {"action": "decline"}
     with place.server(LEGACY, person=user) as client:
@@ -535,7 +565,7 @@ def test_a_question_and_a_status_count_the_reviews_that_wait(place: Place, user:
         status = client.call("review_status", session_path=sessions[0])
 
     headings = [question["message"].partition(" to create")[0] for question in user.asked]
-    assert headings == [f"{place}The model proposes" for place in ("", "Review 2 of 2: ", "Review 3 of 3: ")]
+    assert headings == [f"{place}toolmason proposes" for place in ("", "Review 2 of 2: ", "Review 3 of 3: ")]
     assert (status["pending_count"], status["review"]["user_action"]) == (3, "PENDING")
     assert [review["session_path"] for review in status["pending"]] == sessions
 

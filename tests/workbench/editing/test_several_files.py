@@ -86,7 +86,7 @@ def test_one_question_shows_all_diffs_and_its_approval_writes_all_files(
 
     (question,) = user.asked
     message = question["message"]
-    assert message.startswith("The model proposes to change 3 files together:\n- change ")
+    assert message.startswith("toolmason proposes to change 3 files together:\n- change ")
     assert f"\n- create {place.project / 'sub/b.txt'}\n" in message
     assert all(text in message for text in ("\n-two\n+2\n", "\n+new\n", "\n-x\n+X\n", "\n-y\n+Y\n"))
     assert (result["user_action"], result["message"]) == ("COMMITTED", "Written.")
@@ -180,6 +180,22 @@ def test_undo_is_refused_for_all_files_if_one_has_changed_and_possible_afterward
     assert contents(place) == OLD
 
 
+@pytest.mark.parametrize("later", [None, b"by hand\n"])
+def test_a_second_undo_changes_no_file(place: Place, later: bytes | None) -> None:
+    review = proposed(place)
+    assert place.store.decide(review, Decision("approve", "a test"))
+    settle(place.store, review)
+    undo(place.store, review.id)
+    if later is not None:
+        place.write("c.txt", later)
+    before = contents(place)
+
+    with pytest.raises(ToolError, match="No file was changed"):
+        undo(place.store, review.id)
+
+    assert contents(place) == before
+
+
 def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +221,7 @@ def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(
 
 
 @pytest.mark.parametrize("start", ["server", "review command"])
-def test_the_next_start_finishes_what_a_killed_process_began(
+def test_the_next_start_finishes_the_write_of_a_killed_process(
     start: str, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = proposed(place)
@@ -299,7 +315,9 @@ def test_auto_approval_needs_every_file(globs: list[str], action: str, place: Pl
         pytest.param(b"", b"a\n", 1, id="an empty file"),
     ],
 )
-def test_the_parts_of_a_change_give_both_versions_and_each_mixture(old: bytes | None, new: bytes, count: int) -> None:
+def test_the_parts_of_a_change_produce_both_versions_and_all_mixtures(
+    old: bytes | None, new: bytes, count: int
+) -> None:
     mixtures = {select_parts(old, new, {number}) for number in range(count)}
 
     assert count_parts(old, new) == count
@@ -408,7 +426,11 @@ def test_an_encoding_belongs_to_the_entry_of_its_file(place: Place) -> None:
             client.error(PROPOSE, files=[FILES[0], *others]),
         ]
 
-    messages = ("file 2 of 2, `short.txt`: the encoding", "encoding beside files", "several encodings, gbk and big5")
+    messages = (
+        "file 2 of 2, `short.txt`: the encoding",
+        "encoding cannot be combined with files",
+        "several encodings, gbk and big5",
+    )
     assert all(message in error for message, error in zip(messages, errors, strict=True)), errors
     assert place.store.recent() == []
 

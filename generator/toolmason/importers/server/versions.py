@@ -11,6 +11,7 @@ from typing import Final
 
 from toolmason.importers.server.address import Address
 from toolmason.lint.packages import Package, packages
+from toolmason.model.requirements import normal_name, parse_requirement
 
 _MAX_FILES: Final = 2_000
 _VERSION: Final = re.compile(r"v?\d[0-9A-Za-z.!+-]*")
@@ -43,11 +44,11 @@ def _versions(package: Package, home: Path) -> Iterator[str]:
                 continue
             if isinstance(version, str) and _VERSION.fullmatch(version):
                 yield version
-    elif package.kind == "python" and re.fullmatch(r"[\w.-]+", name):
-        plain = re.sub(r"[-_.]+", "_", name).lower()
+    elif package.kind == "python" and parse_requirement(name):
+        plain = normal_name(name)
         for directory in _first(home, ".cache/uv/archive-v*/*/lib/python*/site-packages/*.dist-info"):
             found, _, version = directory.name.removesuffix(".dist-info").rpartition("-")
-            if re.sub(r"[-_.]+", "_", found).lower() == plain and _VERSION.fullmatch(version):
+            if normal_name(found) == plain and _VERSION.fullmatch(version):
                 yield version
 
 

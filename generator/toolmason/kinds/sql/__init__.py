@@ -43,6 +43,7 @@ class SqlKind(Kind):
     }
     key_hints = {"database": "only tools with `sql` run a statement"}
     has_list_results = True
+    input_keys = ("schema",)
     takes_schema = False
 
     @property

@@ -1,8 +1,8 @@
 """Write several files all or none, also if the process is killed at any step.
 
-Before the first file is replaced, a journal names all files with their stamps. It tells a later run which files are
-written and which still wait. It writes the waiting ones; or, if somebody has changed a file meanwhile, it restores the
-written ones. The caller holds the locks of all files.
+Before the first file is replaced, a journal names all files with their stamps. By these stamps a later run finds the
+files that are not written yet, and writes them; or, if somebody has changed a file meanwhile, it restores the written
+ones. The caller holds the locks of all files.
 """
 
 from __future__ import annotations

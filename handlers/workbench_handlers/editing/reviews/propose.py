@@ -26,6 +26,7 @@ from workbench_handlers.editing.text.diff import keeps_change
 from workbench_handlers.editing.text.request import EditRequest, Mode
 from workbench_handlers.files.find import matches
 from workbench_handlers.workspace.editorconfig import charset_of
+from workbench_handlers.workspace.open import near
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import read_for_editing
 
@@ -183,14 +184,15 @@ def _apply(
         try:
             proposal = apply_request(change.request, texts[path], shown, charset=charset, codec=codec)
         except ToolError as error:
-            message = f"file {number} of {len(changes)}, `{shown}`: {error.message}" if is_several else error.message
+            problem = error.message + (near(change.located) if error.code == "NOT_FOUND" else "")
+            message = f"file {number} of {len(changes)}, `{shown}`: {problem}" if is_several else problem
             errors.append(ToolError(message, code=error.code))
         else:
             notes = [f"{shown}: {note}" for note in proposal.notes] if is_several else proposal.notes
             proposals.append(replace(proposal, notes=tuple(notes)))
     if errors and is_several:
         message = "\n".join(error.message for error in errors)
-        raise ToolError(f"{message}\nNo file was changed, and no review was made", code=errors[0].code)
+        raise ToolError(f"{message}\nNo file was changed, and no review was created", code=errors[0].code)
     if errors:
         raise errors[0]
     return proposals

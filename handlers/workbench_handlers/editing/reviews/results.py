@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from toolmason_runtime import fitting_length, text_budget
+from toolmason_runtime import fitting_length, size_of, text_budget
 
 from workbench_handlers.editing.reviews.settle import quoted, settle
 from workbench_handlers.editing.reviews.store import Decision, Outcome, Review, ReviewStore
@@ -13,7 +13,9 @@ from workbench_handlers.editing.text.diff import reveal, unified_diff
 from workbench_server.editing.models import PendingReview, ReviewResult
 
 MAX_COMMENT: Final = 8_000
-"""Maximum size of the user's comment in a result."""
+"""Maximum size of the user's comment in a result; for a client of short answers, a quarter of one."""
+_KEYS_SIZE: Final = 300
+"""Size of the keys of a result, its id and its action."""
 MAX_LISTED: Final = 100
 """Maximum pending reviews in one result."""
 
@@ -51,16 +53,23 @@ def review_result(
             f"The same call wrote this change {elapsed(store.now() - outcome.at)} ago, and it is still in the file: "
             "nothing was written again. To make it once more, send again=true."
         )
+    shown = [review.shown, *(file.shown for file in review.files), *review.notes]
+    rest = size_of("\n".join([message, *shown])) + _KEYS_SIZE
     return ReviewResult(
         session_path=review.id,
         user_action=status,
         message=message,
         path=review.shown,
         files=[file.shown for file in review.files] if review.more else None,
-        user_feedback_diff=_cut(diff, text_budget() // 2 - MAX_COMMENT) if diff else None,
+        user_feedback_diff=_cut(diff, _budget() - rest) if diff else None,
         notes=list(review.notes) or None,
         already_written=True if is_repeated else None,
     )
+
+
+def _budget() -> int:
+    """Return the maximum size of a result: half of an answer, which contains it as text and as structure."""
+    return text_budget() // 2
 
 
 def elapsed(seconds: float) -> str:
@@ -69,11 +78,15 @@ def elapsed(seconds: float) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min" if whole < 3_600 else f"{whole // 3_600} h"
 
 
-def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingReview]:
-    """Return the first `MAX_LISTED` of `reviews`, with their ages."""
+def pending_reviews(
+    store: ReviewStore, reviews: list[Review], result: ReviewResult | None = None
+) -> list[PendingReview]:
+    """Return the first `MAX_LISTED` of `reviews` that fit beside `result`, with their ages."""
     now = store.now()
-    return [
-        PendingReview(
+    room = _budget() - _KEYS_SIZE - (_size(result) if result else 0)
+    listed: list[PendingReview] = []
+    for review in reviews[:MAX_LISTED]:
+        entry = PendingReview(
             session_path=review.id,
             path=review.path,
             files=[file.path for file in review.files] if review.more else None,
@@ -81,8 +94,15 @@ def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingRe
             age_s=round(now - review.created_at),
             expires_in_s=round(review.expires_at - now),
         )
-        for review in reviews[:MAX_LISTED]
-    ]
+        room -= _size(entry)
+        if room < 0:
+            break
+        listed.append(entry)
+    return listed
+
+
+def _size(entry: PendingReview | ReviewResult) -> int:
+    return size_of(entry.model_dump_json(exclude_none=True))
 
 
 _ASK: Final = "Ask the user how to proceed; do not send the same change again unless asked to."
@@ -148,10 +168,11 @@ def _left_out(store: ReviewStore, review: Review) -> str:
 
 def _pending_message(review: Review, *, is_open: bool) -> str:
     expires = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(review.expires_at))
+    waits = f"{quoted(review)} {'wait' if review.more else 'waits'}"
     where = "in the client or editor, or with" if is_open else "with"
     return (
         f"No decision yet; nothing was written. The review is stored until {expires}. Tell the user that "
-        f"{quoted(review)} waits for a review, {where} `toolmason-workbench review` in a terminal, or "
+        f"{waits} for a review, {where} `toolmason-workbench review` in a terminal, or "
         "`toolmason-workbench review --web` in a browser. Then send the same call again: it joins this review and "
         f'returns the decision. Or call review_status(session_path="{review.id}"). Do not propose the change in '
         "another way."
@@ -166,7 +187,7 @@ def _comment(decision: Decision | None) -> str:
     """Return the user's comment as the end of a sentence; empty without one."""
     if decision is None or not decision.comment:
         return ""
-    return f" with the comment: {_cut(decision.comment, MAX_COMMENT)!r}"
+    return f" with the comment: {_cut(decision.comment, min(MAX_COMMENT, _budget() // 2))!r}"
 
 
 def _cut(text: str, budget: int) -> str:

@@ -179,6 +179,8 @@ def _undo_files(store: ReviewStore, review: Review) -> str:
         ]
         if not steps:
             raise ToolError(f"{review.id} wrote nothing to {quoted(review)}", code="NOT_COMMITTED")
+        if store.is_undone(review):
+            raise ToolError(f"{review.id} was undone before. No file was changed", code="CONFLICT")
         try:
             for file in review.files:
                 check_writable_path(file.path, file.located)
@@ -199,6 +201,10 @@ def quoted(review: Review) -> str:
     if len(more) > 3:
         return f"{first} and {len(more)} other files"
     return f"{', '.join([first, *more[:-1]])} and {more[-1]}" if more else first
+
+
+def _was(review: Review) -> str:
+    return "were" if review.more else "was"
 
 
 def proposed_diff(store: ReviewStore, review: Review) -> str:
@@ -290,8 +296,8 @@ def _write_error(review: Review, error: ToolError) -> ToolError:
     state = "No file is changed" if review.more else "The file is unchanged"
     if "Some files are written" in error.message:
         state = "Do not read or change these files before"
-    message = f"{review.id} is approved, but {quoted(review)} was not written: {reason}. {state}. Remove the cause, "
-    return ToolError(f"{message}then send the same call again", code=error.code)
+    message = f"{review.id} is approved, but {quoted(review)} {_was(review)} not written: {reason}. {state}."
+    return ToolError(f"{message} Remove the cause, then send the same call again", code=error.code)
 
 
 def _write(store: ReviewStore, review: Review, data: bytes, original: bytes | None) -> None:
@@ -313,7 +319,7 @@ def _committed(
 ) -> Outcome:
     """Record that the files have their texts. `sha256`, `files`: this review wrote them, and can be undone."""
     if not (sha256 or any(files)):
-        message = f"{quoted(review)} had the text already, and was not written"
+        message = f"{quoted(review)} had the text already, and {_was(review)} not written"
     elif decision.surface == AUTO_APPROVE:
         message = "Written without a review: the server's --auto-approve covers it"
     elif decision.action == "edit":

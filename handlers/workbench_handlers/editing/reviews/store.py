@@ -152,8 +152,8 @@ class Decision:
     at: float = 0.0
     """Time of the decision; the store sets it."""
     texts: Mapping[int, bytes | None] = field(default_factory=dict)
-    """By number of the file, from 0: the bytes that a person saved or, with the action `approve`, selected of the
-    proposal, if they are not the proposed ones. None: the file stays missing."""
+    """The bytes of each file that differ from the proposed ones, by the number of the file, from 0: a person saved them
+    or, with the action `approve`, chose a part of the change. None: the file stays missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Hits are ranked by kind of match: a tool with that name, a few tools whose text contains the query literally, tools with
 words of the query (BM25F), then, if these are few, tools with similarly spelled words. A better kind ranks first and
-never hides the others. A query about something else has no hits, but the nearest words of the tools.
+never hides the others. A query about something else has no hits, or few by their meaning, but the nearest words.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ MAX_SPELLING_FILL = 10
 """Maximum tools for a query whose words all have typing errors. With fewer matching tools, some are added."""
 MAX_SPELLING_AFTER_MATCH = 2
 """Maximum number of such tools after tools that match: few of them are meant, and each costs the model tokens."""
+MAX_MEANING_HITS = 3
+"""Maximum tools for a query without a word of any tool: similar meaning alone is more often wrong than right."""
 MAX_NEAREST_WORDS = 5
 """Maximum words that are offered instead of those of a query without a match."""
 MAX_LITERAL_HITS = 5
@@ -37,7 +39,7 @@ MAX_NAME_LENGTH = 200
 MIN_LITERAL_LENGTH = 3
 """Minimum characters of a query that is searched literally."""
 
-Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
+Reason = Literal["name", "literal", "words", "spelling", "meaning", "rest", "browse"]
 _BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
 
 
@@ -191,10 +193,15 @@ class ToolIndex:
                 reasons.setdefault(name, "literal")
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
+        by_meaning: list[str] = []
+        if not reasons and self._ranker is None and not self._words.has_term(query):
+            names, by_meaning = [], names[:MAX_MEANING_HITS]
         has_match = bool(names)
         if not has_match:
             meant = self._sort(self._words.scores_by_typing_errors(query), candidates)
             _append(names, reasons, meant[:MAX_SPELLING_FILL], "spelling")
+            if not meant:
+                _append(names, reasons, by_meaning, "meaning")
         elif len(names) < MAX_SPELLING_FILL:
             similar = self._sort(self._words.scores_by_spelling(query), candidates)
             _append(names, reasons, similar[:MAX_SPELLING_AFTER_MATCH], "spelling")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TypedDict
 
 from toolmason_runtime.shared.search.postings import SemanticPostings
-from toolmason_runtime.shared.search.spelling import SimilarTerms, is_typing_error
+from toolmason_runtime.shared.search.spelling import MIN_WORD, SimilarTerms, is_typing_error
 from toolmason_runtime.shared.search.text import STOP_WORDS, stem, terms, words
 
 FORMAT = 1
@@ -24,6 +24,8 @@ MAX_SIMILAR_TERMS = 6
 """Maximum terms of a query whose unknown words are compared with all terms; in longer ones they have little weight."""
 NGRAM_SIZES = (3, 4, 5)
 """Lengths of the n-grams that find words with a common part."""
+MAX_EXCHANGED = 12
+"""Maximum letters of a word in which neighbours are exchanged: longer ones share enough n-grams."""
 MIN_SIMILARITY = 0.5
 """Minimum Dice coefficient of the bigrams of two similar words."""
 MIN_NGRAM_SIMILARITY = 0.3
@@ -90,6 +92,10 @@ class WordRanker:
         positions = {name: position for position, name in enumerate(self.tools)}
         return [positions.get(name) for name in self._postings.tools] if self._postings else []
 
+    def has_term(self, query: str) -> bool:
+        """Return whether a tool contains a word of the query."""
+        return any(term in self._data["terms"] for term in terms(query))
+
     def scores_by_spelling(self, query: str) -> list[float]:
         """Return scores by similarly spelled terms, for words of the query that no tool contains."""
         return self._sum_scores(self._similar_to_unknown(query))
@@ -102,20 +108,28 @@ class WordRanker:
         meant: list[tuple[str, float]] = []
         for word in _searched(query):
             similar = self._similar.find(word).items()
-            close = [(term, similarity) for term, similarity in similar if is_typing_error(stem(word), term)]
+            close = {term: similarity for term, similarity in similar if is_typing_error(stem(word), term)}
+            if len(word) >= MIN_WORD:
+                close |= self._exchanged(word)
             if not close:
                 return self._sum_scores(())
-            meant += close
+            meant += close.items()
         return self._sum_scores(meant)
 
     def nearest_terms(self, query: str) -> list[str]:
         """Return the terms that are spelled most like a word of the query, or share a part with it, best first."""
         shares: dict[str, float] = {}
         for word in _searched(query):
-            for similarity in (self._similar.find(word), self._sharing_ngrams.find(word)):
+            for similarity in (self._similar.find(word), self._sharing_ngrams.find(word), self._exchanged(word)):
                 for term, share in similarity.items():
                     shares[term] = max(share, shares.get(term, 0.0))
         return sorted(shares, key=lambda term: (-shares[term], term))
+
+    def _exchanged(self, word: str) -> dict[str, float]:
+        """Return the terms that are `word` with two neighbours exchanged: in a short word, they share few n-grams."""
+        places = range(len(word) - 1 if len(word) <= MAX_EXCHANGED else 0)
+        swapped = (stem(f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}") for at in places)
+        return {term: 1 - 1 / len(word) for term in swapped if term in self._data["terms"] and term != stem(word)}
 
     def names_containing(self, query: str) -> set[str]:
         """Return the tools with every word of `query` in their names, including stop words."""

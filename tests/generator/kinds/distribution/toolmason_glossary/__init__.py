@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 from toolmason_glossary_runtime import Glossary, GlossaryTool
 from toolmason_runtime.shared.toml.problems import table_name
 from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.kinds.kind import Kind, KindTool, Section
+from toolmason.manifest.input_files import read_input
 from toolmason.model.identifiers import group_constant_name
 from toolmason.model.implementation import Hints
 from toolmason.resolve.context import ResolveContext
 from toolmason_glossary.implementation import GlossaryGroup, GlossaryImplementation
-from toolmason_glossary.tables import GlossaryKeys, GlossaryTables
+from toolmason_glossary.tables import GlossaryKeys, GlossaryTable, GlossaryTables
 
 
 class GlossaryKind(Kind):
@@ -25,6 +28,7 @@ class GlossaryKind(Kind):
     manifest_keys = GlossaryTables
     foreign_keys = {"hints": "remove them: a lookup changes nothing"}
     decisive_keys = ("glossary",)
+    input_keys = ("more_terms",)
     templates = "toolmason_glossary"
 
     def check_tool(self, context: TableContext) -> None:
@@ -36,7 +40,9 @@ class GlossaryKind(Kind):
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the glossaries."""
         tables = context.tables.own(GlossaryTables).glossaries
-        context.kinds[self.name] = {name: Glossary(name, dict(table.terms)) for name, table in tables.items()}
+        context.kinds[self.name] = {
+            name: Glossary(name, {**table.terms, **_more_terms(context, table)}) for name, table in tables.items()
+        }
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> GlossaryImplementation | None:
         """Return the glossary of a tool."""
@@ -57,6 +63,13 @@ class GlossaryKind(Kind):
         used = {tool.own(GlossaryKeys).glossary for tool in context.tables.tools.values()}
         tables = context.tables.own(GlossaryTables).glossaries
         return tuple(GlossaryGroup(name=name, table=table) for name, table in tables.items() if name in used)
+
+
+def _more_terms(context: ResolveContext, table: GlossaryTable) -> dict[str, str]:
+    if not table.more_terms:
+        return {}
+    terms: dict[str, str] = json.loads(read_input(context.root / table.more_terms, context.root))
+    return terms
 
 
 KIND = GlossaryKind()

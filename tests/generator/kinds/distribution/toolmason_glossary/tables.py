@@ -25,6 +25,8 @@ class GlossaryTable(PartialTable):
     """Labels."""
     terms: Mapping[str, str]
     """Term -> meaning."""
+    more_terms: str = ""
+    """Path of a JSON file with further terms."""
     defaults: TierDefaultsTable = _NO_DEFAULTS
     """Values for its tools."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 NOTES = Path(__file__).parents[1] / "clients" / "notes.toml"
+PYTHON = os.environ.get("TOOLMASON_PYTHON", sys.executable)
+"""Starts the servers: `nox -s frameworks` gives them another environment, since a framework needs an older mcp."""
 Commands = tuple[list[str], ...]
 NAMES = {
     *("workbench_search", "workbench_call", "workbench_call_read"),
@@ -27,7 +30,7 @@ Ask = Callable[[Commands], Coroutine[Any, Any, tuple[list[str], str]]]
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     project = tmp_path_factory.mktemp("notes")
     manifest = shutil.copy(NOTES, project)
-    subprocess.run([sys.executable, "-m", "toolmason", "generate", "--manifest", manifest], cwd=project, check=True)
+    subprocess.run([PYTHON, "-m", "toolmason", "generate", "--manifest", manifest], cwd=project, check=True)
     return ["-m", "workbench_server"], ["-m", "toolmason", "run", str(manifest)]
 
 
@@ -38,7 +41,7 @@ async def openai_agents(commands: Commands) -> tuple[list[str], str]:
     async with AsyncExitStack() as stack:
         servers = [
             await stack.enter_async_context(
-                MCPServerStdio(params={"command": sys.executable, "args": args}, client_session_timeout_seconds=120)
+                MCPServerStdio(params={"command": PYTHON, "args": args}, client_session_timeout_seconds=120)
             )
             for args in commands
         ]
@@ -55,7 +58,7 @@ async def pydantic_ai(commands: Commands) -> tuple[list[str], str]:
     from pydantic_ai.models.test import TestModel
 
     model = TestModel(call_tools=["workbench_search"])
-    toolsets = [MCPToolset(StdioTransport(command=sys.executable, args=args)) for args in commands]
+    toolsets = [MCPToolset(StdioTransport(command=PYTHON, args=args)) for args in commands]
     agent: Any = Agent(model, toolsets=toolsets)
     async with agent:
         result = await agent.run("Find a tool")
@@ -69,9 +72,7 @@ async def strands(commands: Commands) -> tuple[list[str], str]:
     from strands.tools.mcp import MCPClient
 
     def client(args: list[str]) -> Any:
-        return MCPClient(
-            lambda: stdio_client(StdioServerParameters(command=sys.executable, args=args)), startup_timeout=120
-        )
+        return MCPClient(lambda: stdio_client(StdioServerParameters(command=PYTHON, args=args)), startup_timeout=120)
 
     def ask() -> tuple[list[str], str]:
         clients = [client(args) for args in commands]
