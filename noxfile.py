@@ -20,8 +20,10 @@ EVERYTHING = "-e.[http,toolkit,workbench]"
 TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
 PARALLEL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
 """One worker more than cores: many tests wait for a process."""
-OTHER_SESSIONS = tuple(f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "frameworks", "site"))
-"""Tests of other sessions, which need the package registries, the built wheel, converters of clients or the site."""
+OTHER_SESSIONS = tuple(
+    f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "frameworks", "local_model", "site")
+)
+"""Tests of other sessions, which need the package registries, the built wheel, other libraries or the site."""
 GOLDEN = "tests/test_golden.py"
 COVERED = ("tests/generator", "tests/schema")
 """Tests that, with the golden cases, have a minimum branch coverage of generator/: `fail_under` in pyproject.toml."""
@@ -219,6 +221,13 @@ def frameworks(session: nox.Session) -> None:
     session.run(python, "-m", "pip", "install", "--quiet", "-e.[toolkit]", external=True)
     tests = ("--confcutdir=tests/frameworks", "tests/frameworks")
     session.run("pytest", *tests, *session.posargs, env={"TOOLMASON_PYTHON": python})
+
+
+@nox.session
+def local_model(session: nox.Session) -> None:
+    """Ask a real server on this machine: llama.cpp's own, with a model of random weights that the test makes."""
+    session.install("-e.[research,workbench]", *_group("tests"), *_group("local-model"))
+    session.run("pytest", "tests/local_model", *session.posargs)
 
 
 @nox.session

@@ -27,10 +27,10 @@ BLOCKED: Final = FailureClass(
 )
 BROKEN: Final = FailureClass(kind=Kind.TRANSIENT, is_retryable=True)
 """The connection was lost, or the answer ended before its end."""
-_TOO_LONG: Final = FailureClass(
+TOO_LONG: Final = FailureClass(
     kind=Kind.INPUT, hint="the files exceed the context window of the model: name fewer or smaller files"
 )
-_SPENT: Final = FailureClass(kind=Kind.QUOTA, try_next_model=True)
+SPENT: Final = FailureClass(kind=Kind.QUOTA, try_next_model=True)
 """A quota that no wait of minutes gives back: of a day, or of credits."""
 _REFUSED: Final = FailureClass(
     kind=Kind.INPUT, hint="its message is in the details; if the files are too many, name fewer or smaller ones"
@@ -83,12 +83,12 @@ _STATUS_OF_NAME: Final = {
 }
 """HTTP status of a name in lower case."""
 _CLASS_OF_NAME: Final = {
-    "context_length_exceeded": _TOO_LONG,
-    "exceed_context_size_error": _TOO_LONG,  # llama.cpp
-    "string_above_max_length": _TOO_LONG,
+    "context_length_exceeded": TOO_LONG,
+    "exceed_context_size_error": TOO_LONG,  # llama.cpp
+    "string_above_max_length": TOO_LONG,
     "content_filter": BLOCKED,
     "content_policy_violation": BLOCKED,
-    "insufficient_quota": _SPENT,
+    "insufficient_quota": SPENT,
 }
 
 
@@ -166,7 +166,7 @@ def attempt_error(error: BaseException, *, source: str, key: Key, environ: Envir
     if decided is None:
         raise error
     if decided.kind is Kind.AUTH:
-        decided = replace(decided, hint=_key_hint(key, source))
+        decided = replace(decided, hint=key_hint(key, source))
     status = facts.status if facts.status and facts.status >= 300 else None
     return AttemptError(
         text, status=status, error_type=name, retry_after_s=facts.retry_after_s(), decided=decided, source=source
@@ -207,27 +207,29 @@ def _decide(facts: _Evidence) -> tuple[str, FailureClass | None]:
         if lowered in _CLASS_OF_NAME:
             return name, _CLASS_OF_NAME[lowered]
         if lowered in _STATUS_OF_NAME and (status in (None, 200) or lowered.startswith("api_key_")):
-            return name, _of_status(_STATUS_OF_NAME[lowered])
+            return name, class_of_http(_STATUS_OF_NAME[lowered])
     code = _number(facts.body.get("code")) if status in (None, 200) else status  # OpenRouter, within a stream
     if code is None or code < 300:
         return "", None
     if code == 429 and facts.is_daily():
-        return "the quota of a day", _SPENT
-    return f"HTTP {code}", _of_status(code)
+        return "the quota of a day", SPENT
+    return f"HTTP {code}", class_of_http(code)
 
 
-def _of_status(status: int) -> FailureClass:
+def class_of_http(status: int) -> FailureClass:
+    """Return the failure class of a status from 300 on."""
     if status < 400:
         return _REDIRECT
     if status == 413:
-        return _TOO_LONG
+        return TOO_LONG
     row = class_of_status(status)
     if row is not None:
         return _REFUSED if row.kind is Kind.INPUT else row
     return BROKEN if status >= 500 else _REFUSED
 
 
-def _key_hint(key: Key, source: str) -> str:
+def key_hint(key: Key, source: str) -> str:
+    """Return the advice about a key that was refused."""
     if not key.variable:
         return f"{source} needs a key: set WORKBENCH_RESEARCH_KEY"
     return f"it refused the key in {key.variable}: set {key.variable} to a valid key that may use this model"

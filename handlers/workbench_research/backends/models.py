@@ -63,13 +63,13 @@ class Provider:
 
     name: str
     title: str
-    backend: Literal["gemini", "anthropic", "openai", "bedrock"]
+    backend: Literal["gemini", "anthropic", "openai", "bedrock", "gemini_cli"]
     url: str
-    extra: str
-    library: str
     cache: Literal["explicit", "breakpoints", "prefix", "none"]
     counter: Literal["api", "estimate"]
     source: str
+    extra: str = ""
+    library: str = ""
     hosts: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     shared_keys: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from toolmason_runtime import ToolError
 
+from workbench_research.backends.gemini_cli_home import cli_endpoint
 from workbench_research.backends.keys import (
     OFFLINE,
     RESEARCH,
@@ -33,7 +34,7 @@ from workbench_research.packages import is_installed
 MODELS: Final[Mapping[str, str]] = {"flash": "WORKBENCH_FLASH_MODELS", "pro": "WORKBENCH_PRO_MODELS"}
 """The variable of each kind of model, with names that are separated by commas."""
 GEMINI_CLI: Final = "gemini-cli"
-"""The program, which is not a provider of this table."""
+"""The program that is asked if no other provider can be."""
 
 _PROBE_S: Final = 0.5
 _MAX_PROBE_BYTES: Final = 1024 * 1024
@@ -79,6 +80,10 @@ class Selected:
                 from workbench_research.backends.bedrock import BedrockBackend
 
                 return BedrockBackend(**about)
+            case "gemini_cli":
+                from workbench_research.backends.gemini_cli import GeminiCliBackend
+
+                return GeminiCliBackend(**about)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,8 @@ class Readiness:
 def choose(environ: Environ) -> Selected:
     """Return the provider to ask. It may read the system's key store and ask local servers: call it in a thread.
 
+    PATH must have no directory of a project, which could choose the Gemini CLI: see `SearchPath.narrow`.
+
     Raises:
         ToolError: none can be asked. The message has the next step.
     """
@@ -105,12 +112,15 @@ def choose(environ: Environ) -> Selected:
         raise ToolError(f"set {RESEARCH} to provider/model for the server in {URL}", code="AUTH_MISSING")
     problems: list[str] = []
     for provider in providers().values():
-        if provider.local or not _has_own_key(provider, environ):
+        if provider.local or provider.name == GEMINI_CLI or not _has_own_key(provider, environ):
             continue
         found = _inspect(provider, environ)
         if isinstance(found, Endpoint):
             return Selected(provider=provider, endpoint=found)
         problems.append(f"{provider.title}: {found}")
+    cli = providers()[GEMINI_CLI]
+    if isinstance(found := _inspect(cli, environ), Endpoint):
+        return Selected(provider=cli, endpoint=found)
     raise ToolError(_nothing_to_ask(problems, environ), code="AUTH_MISSING")
 
 
@@ -131,7 +141,7 @@ def local_servers(environ: Environ) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _choose_named(name: str, model: str, environ: Environ) -> Selected:
     provider = providers().get(name)
     if provider is None:
-        known = ", ".join([*providers(), GEMINI_CLI])
+        known = ", ".join(providers())
         raise ToolError(f"{RESEARCH} names {name!r}, which is not a provider: use {known}", code="AUTH_MISSING")
     if not model and not provider.pro:
         models = _models_of(_local_url(provider, environ))
@@ -147,6 +157,8 @@ def _choose_named(name: str, model: str, environ: Environ) -> Selected:
 def _inspect(provider: Provider, environ: Environ) -> Endpoint | str:
     """Return the endpoint of a provider, or the next step."""
     try:
+        if provider.backend == "gemini_cli":
+            return cli_endpoint(provider, environ)
         found = endpoint(provider, environ)
     except EndpointError as error:
         return str(error)
@@ -176,6 +188,8 @@ def _readiness(provider: Provider, environ: Environ, running: Mapping[str, tuple
             step = f"set {RESEARCH}={provider.name}/{models[0]} to use it"
         return Readiness(name=provider.name, title=provider.title, is_ready=bool(models), detail=detail, step=step)
     detail = f"key in {found.key}" if found.key.variable else f"server {found.url} without a key"
+    if not found.url and not found.key.variable:
+        detail = "an account that is signed in"
     return Readiness(name=provider.name, title=provider.title, is_ready=True, detail=detail)
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from workbench_research.model_backends import run_directory as module
-from workbench_research.model_backends.run_directory import MIN_STALE_AGE_S, PREFIX, remove_stale, run_directory
+from workbench_research.backends import run_directory as module
+from workbench_research.backends.run_directory import MIN_STALE_AGE_S, PREFIX, remove_stale, run_directory
 
 HOLDER = """
 import subprocess, sys, time
-from workbench_research.model_backends.run_directory import run_directory
+from workbench_research.backends.run_directory import run_directory
 with run_directory() as directory:
     open(directory + "/chat", "w").close()
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=subprocess.DEVNULL)
