@@ -37,6 +37,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert address, (directory / "log").read_text(encoding="utf-8", errors="replace")[-2_000:]
     yield f"{address.decode().strip()}/v1"
     server.stdin.close()
+    server.stdout.close()
     server.kill()
     server.wait()
 
