@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from toolmason_runtime.serving import Model
 
-from workbench_server.types import CodeReference, ResearchChunks, ResearchMeta, ResearchStats
+from workbench_server.types import CodeReference, ResearchChunks, ResearchMeta, ResearchStats, ResearchUsage
 
 __all__ = [
     "AnalyzeCodebaseParams",
@@ -53,6 +53,7 @@ __all__ = [
     "ResearchChunks",
     "ResearchMeta",
     "ResearchStats",
+    "ResearchUsage",
     "TraceFeatureParams",
     "TraceFeatureResult",
     "TraceStep",
@@ -78,6 +79,8 @@ class QuickQueryResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: ResearchMeta
@@ -101,6 +104,8 @@ class DeepResearchResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: ResearchMeta
@@ -144,6 +149,8 @@ class DirectoryMapMeta(Model):
     """Files listed that have no summary"""
     operationId: str | None = None
     """The piece of work that gave it; equal calls at the same time share one"""
+    leftOut: list[str] | None = None
+    """Files that were not sent or cut, with the reason"""
     warnings: list[str]
     """Doubts about the answer"""
 
@@ -274,6 +281,8 @@ class AskGeminiResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: ResearchMeta
@@ -304,6 +313,8 @@ class GroundingSearchResult(Model):
     """Addresses of the pages that the answer names"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: GroundingSearchMeta
@@ -323,6 +334,8 @@ class AnalyzeCodebaseResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the analysis is longer than one chunk"""
     meta: ResearchMeta
@@ -361,6 +374,8 @@ class QueryCodebaseResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -420,6 +435,8 @@ class FindCodeByIntentResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -475,6 +492,8 @@ class TraceFeatureResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -526,6 +545,8 @@ class ListErrorPatternsResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -541,6 +562,12 @@ class QuickQueryParams(Model):
     """Aspect to focus on"""
     responseStyle: Literal["concise", "normal", "detailed"] = "normal"
     """Length of the answer"""
+    paths: list[str] | None = None
+    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class DeepResearchParams(Model):
@@ -552,6 +579,12 @@ class DeepResearchParams(Model):
     """Aspect to focus on"""
     citationMode: Literal["none", "paths_only"] = "none"
     """`paths_only`: end with a section that lists the files the answer rests on"""
+    paths: list[str] | None = None
+    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class ValidatePathsParams(Model):
@@ -570,6 +603,10 @@ class AnalyzeDirectoryParams(Model):
     """Maximum depth of folders; the directory itself is 1; default: no limit"""
     maxFiles: Annotated[int, Field(ge=1)] = 500
     """Most files to list, up to 2000"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class HealthCheckParams(Model):
@@ -587,7 +624,13 @@ class AskGeminiParams(Model):
     include_codebase_context: bool = False
     """Let the model read the project"""
     temperature: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
-    """Accepted, but has no effect"""
+    """Randomness; without effect where the model has no such setting"""
+    paths: list[str] | None = None
+    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class GroundingSearchParams(Model):
@@ -608,6 +651,10 @@ class AnalyzeCodebaseParams(Model):
     """Globs of files to look at, separated by commas, such as `*.py, src/**/*.{ts,tsx}`"""
     exclude_patterns: Annotated[str | None, Field(max_length=4000)] = None
     """Globs of files and directories to leave out, separated by commas, such as `tests, *.min.js`"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class QueryCodebaseParams(Model):
@@ -623,6 +670,10 @@ class QueryCodebaseParams(Model):
     """Globs of files and directories to leave out, such as `tests` or `*.min.js`"""
     max_tokens_per_answer: Annotated[int, Field(ge=50, le=4000)] = 300
     """Budget of each answer; ten answers share 12,000 tokens"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class FindCodeByIntentParams(Model):
@@ -636,6 +687,10 @@ class FindCodeByIntentParams(Model):
     """Most files to name"""
     scope: Annotated[str, Field(max_length=4000, min_length=1)] = "."
     """Directory to look at, such as `src/`"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class TraceFeatureParams(Model):
@@ -649,6 +704,10 @@ class TraceFeatureParams(Model):
     """Levels of calls to follow; the entry is the first"""
     include_data_flow: bool = False
     """Add the data that steps pass to each other"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class ListErrorPatternsParams(Model):
@@ -660,6 +719,10 @@ class ListErrorPatternsParams(Model):
     """Directory to look at, such as `src/`"""
     group_by: Literal["pattern", "file", "severity"] = "pattern"
     """How the result is grouped"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class ValidatePathsResult(Model):
@@ -684,8 +747,10 @@ class AnalyzeDirectoryResult(Model):
     """The model that answered; left out if nothing was asked"""
     stats: ResearchStats | None = None
     """Cost; left out if nothing was asked"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     meta: DirectoryMapMeta
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 5fcd11be8b0c41cca69adf1272301079
+# toolmason: sha256 445115a0fb17de5e512082eadb4af461

@@ -28,12 +28,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings of one attempt. `model` is the provider's name; `max_output` is in tokens, 0 for the provider's own."""
+    """Settings of one attempt. `model` is the provider's name; `max_output` is in tokens, 0 for the provider's own.
+
+    With `searches_web` the model may search the web, if the provider can.
+    """
 
     model: str
     timeout_s: float
     max_output: int = 0
     temperature: float | None = None
+    searches_web: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """The end of an answer. `model` is the name that the provider returned. `is_cut`: the output limit was reached."""
+    """The end of an answer. `model` is the name that the provider returned. `is_cut`: the output limit was reached.
+
+    `searches` counts the searches of the web, and `sources` are the addresses of their pages.
+    """
 
     model: str
     usage: Usage
     is_cut: bool = False
+    searches: int = 0
+    sources: tuple[str, ...] = ()
 
 
 Event: TypeAlias = Text | Progress | End

@@ -52,6 +52,7 @@ class Answer:
     directory with forward slashes, each once, in order. `refused` are the files that it was denied, and `ignored` those
     among them that files such as `.gitignore` exclude. `web_searches` counts successful searches, `attempts` started
     programs. `is_cut`: the answer exceeded the limit. `usage` is that of the last attempt, and empty for a program.
+    `has_temperature`: the model takes one. `left_out` are files that were not sent or cut, each with the reason.
     """
 
     text: str = field(repr=False)
@@ -66,6 +67,8 @@ class Answer:
     attempts: int = 1
     is_cut: bool = False
     usage: Usage = Usage()
+    has_temperature: bool = False
+    left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
