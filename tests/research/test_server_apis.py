@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from rigs import APIS, KEY
 from served import Near, Said, inside, settle
 
 from workbench_research.backends.keys import RESEARCH, URL, URL_KEY
+from workbench_research.backends.models import providers
 
 pytestmark = pytest.mark.anyio
 FILES = {
@@ -51,6 +53,7 @@ def world(
         path.write_text(text, encoding="utf-8")
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):  # nothing may leave this machine
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    importlib.import_module(providers()[request.param].library)  # a first import is slow on a busy machine
     with APIS[request.param]() as api:
         environ = {"HOME": str(tmp_path), RESEARCH: request.param, URL: api.url, URL_KEY: KEY}
         settle(

@@ -39,6 +39,7 @@ __all__ = [
     "HealthCheckResult",
     "HealthDiagnostics",
     "HealthOperation",
+    "HealthProvider",
     "HealthRetries",
     "HealthServer",
     "HealthStore",
@@ -164,13 +165,26 @@ class HealthServer(Model):
     """Its version"""
 
 
-class HealthBackend(Model):
-    """The program that asks the model"""
+class HealthProvider(Model):
+    """A provider of models"""
 
     name: str
-    """Always gemini"""
-    program: str
-    """Path of the executable"""
+    """Its name in WORKBENCH_RESEARCH"""
+    ready: bool
+    """Whether it can be asked"""
+    detail: str | None = None
+    """The variable of its key, or its server"""
+    step: str | None = None
+    """The next step to use it"""
+
+
+class HealthBackend(Model):
+    """The provider that is asked, or the Gemini CLI"""
+
+    name: str
+    """The provider; gemini with a program is the Gemini CLI"""
+    program: str | None = None
+    """Path of the Gemini CLI"""
     version: str | None = None
     """Version that it reports"""
 
@@ -228,7 +242,9 @@ class HealthDiagnostics(Model):
     geminiVersion: str | None = None
     """Its version, if it is the program that is used"""
     backend: HealthBackend | None = None
-    """The program that is used"""
+    """The provider or program that is asked"""
+    backends: list[HealthProvider]
+    """Every provider, the ready ones first"""
     authConfigured: bool | None = None
     """Whether it can authenticate; omitted if unknown without running it"""
     authMethod: str
@@ -753,4 +769,4 @@ class AnalyzeDirectoryResult(Model):
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 445115a0fb17de5e512082eadb4af461
+# toolmason: sha256 7947f8ea160fdae0cad162dad55d34b7
