@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
@@ -17,7 +17,7 @@ from workbench_research.analysis.citations import access_warnings
 from workbench_research.analysis.result import left_out_of, usage_of
 from workbench_research.context.material import Files
 from workbench_research.file_list import FileList, ListedFile, list_files, readable
-from workbench_research.model_backends.question import Answer, Report, Usage
+from workbench_research.model_backends.question import Answer, Report
 from workbench_research.prompts import task
 from workbench_research.state import AskAbout
 from workbench_research.summary_parser import Parsed, parse_summaries
@@ -185,7 +185,10 @@ class _DirectoryMap:
                 "toolCalls": sum(answer.tool_calls for answer in self.answers),
                 "latencyMs": sum(answer.latency_ms for answer in self.answers),
             }
-            result |= usage_of(replace(self.answers[0], usage=_total(answer.usage for answer in self.answers)))
+            usage = self.answers[0].usage
+            for answer in self.answers[1:]:
+                usage += answer.usage
+            result |= usage_of(replace(self.answers[0], usage=usage))
         return {**result, "meta": meta}
 
     def _warnings(self) -> Iterator[str]:
@@ -205,15 +208,6 @@ class _DirectoryMap:
         for answer in self.answers:
             yield from answer.warnings
             yield from access_warnings(answer, self.top.root.path)
-
-
-def _total(usages: Iterable[Usage]) -> Usage:
-    total = Usage(cost=0.0)
-    for usage in usages:
-        cost = None if total.cost is None or usage.cost is None else total.cost + usage.cost
-        sent, cached, now = total.sent + usage.sent, total.cached + usage.cached, total.cached_now + usage.cached_now
-        total = Usage(sent=sent, cached=cached, cached_now=now, written=total.written + usage.written, cost=cost)
-    return total if total.sent or total.cost else Usage()
 
 
 _PROMPT: Final = """\

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -43,6 +44,8 @@ MAX_RESERVE: Final = 32_000
 """Maximum tokens of the window that stay free for the answer; a quarter of smaller windows."""
 COUNT_SHARE: Final = 0.7
 """Share of the window above which the provider counts the tokens: estimates are not exact."""
+EXPLORE_SHARE: Final = 0.25
+"""Share of the window for the first files of a question that explores."""
 _NAMES_IN_PROMPT: Final = 60
 _OF_PROGRAM: Final = (BACKEND, COMMAND, "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
 """Variables by which a user has chosen the Gemini CLI, if `WORKBENCH_RESEARCH` names nothing."""
@@ -138,13 +141,21 @@ class Api:
         if not request.options.fresh and store and (kept := await _kept(store, key)):
             return replace(described, **kept, usage=Usage(cost=0.0), warnings=(*described.warnings, _kept_warning))
         prepared = _Prepared(question, material.parts, material.tokens, models, store, key)
-        answer = await self._ask(request, prepared, asking)
+        if request.options.explores and request.files:
+            answer = await self._explore(request, request.files, prepared, asking)
+        else:
+            answer = await self._ask(request, prepared, asking)
         if request.files:
             self.sent[str(request.directory), models[0]] = tuple(part.digest for part in material.parts)
-        answer = _checked(answer, material.parts) if request.files and request.files.is_prose else answer
+        answer = (
+            _checked(answer, answer.parts or material.parts) if request.files and request.files.is_prose else answer
+        )
         if store and not (request.searches_web or answer.is_cut):
             await _keep(store, key, answer)
         return replace(answer, left_out=described.left_out, warnings=(*described.warnings, *answer.warnings))
+
+    def _share(self, request: Request) -> float:
+        return EXPLORE_SHARE if request.options.explores else 1.0
 
     async def _gather(self, request: Request, models: Sequence[str], report: Report) -> Material:
         from workbench_research.context.material import Material, gather
@@ -157,7 +168,7 @@ class Api:
         cache = self.tags
         if not files.about:
             files = replace(files, about=request.prompt)
-        window = self._window(models) - estimate_tokens(request.prompt)
+        window = round((self._window(models) - estimate_tokens(request.prompt)) * self._share(request))
         before = self.sent.get((str(request.directory), models[0]), ())
         for _ in range(2):
             limit = max(MIN_WINDOW, window)
@@ -228,10 +239,51 @@ class Api:
             model = self.selected.provider.model(asked[0].model)
             answer = replace(asked[0], has_temperature=model.temperature and self.backend.name != "anthropic")
             asked[0] = answer
-            return json.dumps(asdict(answer))
+            return json.dumps({**asdict(answer), "parts": ()})
 
         text = await asking.once(prepared.key, work)
         return asked[0] if asked else _parsed(text)
+
+    async def _explore(self, request: Request, files: Files, prepared: _Prepared, asking: Asking) -> Answer:
+        """Ask, and let the model search and read by itself, within the limits of calls, tokens and time."""
+        from workbench_research.context.explore import (
+            LAST,
+            MAX_CALLS,
+            MAX_ROUNDS,
+            MAX_SECONDS,
+            RULES,
+            Explorer,
+            find_calls,
+        )
+
+        whole, parts = replace(files, paths=(), about=""), prepared.parts
+        budget_tokens = self._window(prepared.models) - prepared.tokens - estimate_tokens(prepared.question)
+        explorer = await in_thread(lambda scan: Explorer.over(whole, scan, parts=parts, budget=budget_tokens))
+        started, usage, tokens, latency_ms, rounds = time.monotonic(), Usage(cost=0.0), 0, 0, 0
+        while True:
+            rounds += 1
+            is_last = (
+                rounds > MAX_ROUNDS
+                or explorer.calls >= MAX_CALLS
+                or explorer.budget <= 0
+                or time.monotonic() - started > MAX_SECONDS
+            )
+            notes = "\n".join(explorer.notes)
+            question = "\n\n".join(filter(None, (prepared.question, notes, LAST if is_last else RULES)))
+            now = tuple(explorer.parts)
+            total = sum(estimate_tokens(part.text) for part in now)
+            key = _key(prepared.models, question, now, request)
+            step = _Prepared(question, now, total, prepared.models, prepared.store, key)
+            answer = await self._ask(request, step, asking)
+            usage, tokens = usage + answer.usage, tokens + answer.tokens
+            latency_ms += answer.latency_ms
+            calls = [] if is_last else find_calls(answer.text)
+            if not calls:
+                counted = {"usage": usage, "tokens": tokens, "latency_ms": latency_ms, "tool_calls": explorer.calls}
+                return replace(answer, parts=now, **counted)
+            for call in calls[: MAX_CALLS - explorer.calls]:
+                done = await asyncio.to_thread(explorer.run, call)
+                await asking.report(f"the model calls {done} ({explorer.calls} of {MAX_CALLS} calls)")
 
     def _model(self, name: str) -> Model:
         return self.selected.provider.model(name)
@@ -310,7 +362,15 @@ def _checked(answer: Answer, parts: tuple[Part, ...]) -> Answer:
 
 def _key(models: Sequence[str], question: str, parts: Sequence[Part], request: Request) -> str:
     digests = [(part.path, part.digest) for part in parts]
-    facts = [models, question, digests, request.options.temperature, request.searches_web, str(request.directory)]
+    facts = [
+        models,
+        question,
+        digests,
+        request.options.temperature,
+        request.options.explores,
+        request.searches_web,
+        str(request.directory),
+    ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

@@ -239,3 +239,54 @@ async def test_hostile_files_change_nothing_but_text(world: World) -> None:
     starts, ends = (re.findall(tag, request.text, re.MULTILINE) for tag in (r"^<file path=\"[^\"\n]+\" ", r"^</file>$"))
     assert len(ends) == len(said.data["filesAccessed"]) == 7
     assert len(starts) in {6, 7}  # the first may follow the instructions
+
+
+async def test_a_model_that_explores_searches_and_reads_and_can_do_nothing_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = f"TOKEN = 'ghp_{'a1B2' * 9}'"
+    for number in range(40):
+        (world.project / f"src/m{number}.py").write_text(
+            f"def f{number}():\n    return {number}\n" * 80, encoding="utf-8"
+        )
+    monkeypatch.setenv("WORKBENCH_RESEARCH_WINDOW", "20000")
+    (world.project / "src/keys.py").write_text(f"A = 1\n{key}\nz_marker = 2\n", encoding="utf-8")
+    before = {path: path.read_bytes() for path in world.project.rglob("*") if path.is_file()}
+    calls = [
+        {"tool": "grep_content", "text": "return 33"},
+        {"tool": "read_files", "path": "src/keys.py"},
+        {"tool": "read_files", "path": ".env"},
+        {"tool": "read_files", "path": "../../../etc/passwd"},
+        {"tool": "write_file", "path": "src/app.py", "content": "x"},
+        {"tool": "directory_tree", "path": "docs"},
+    ]
+    world.api.will(Say(json.dumps({"calls": calls})))
+    world.api.will(Say("It is src/m33.py:2 `return 33`."))
+    near = Near()
+    async with inside(world.project) as server:
+        said = (await server.call("deep_research", client=near, prompt="Which is last?", depth="explore")).data
+
+    assert said["answer"] == "It is src/m33.py:2 `return 33`."
+    assert "src/m33.py" in said["filesAccessed"]
+    assert said["stats"]["toolCalls"] == len(calls)
+    second = world.api.asked[1].text
+    assert "z_marker" in second
+    assert "docs/note.md" in second
+    assert "There is no tool 'write_file'" in second
+    assert second.count("that may be read") == 2
+    assert not any("ghp_" in request.text or "not-to-be-sent" in request.text for request in world.api.asked)
+    assert any("calls grep_content" in text and "1 of 30" in text for _, text in near.told)
+    assert {path: path.read_bytes() for path in world.project.rglob("*") if path.is_file()} == before
+    assert said["usage"]["sent"] > len(second.encode()) // 4
+
+
+@one_api
+async def test_a_model_that_never_stops_exploring_is_asked_for_its_answer(world: World) -> None:
+    world.api.always(
+        Say(json.dumps({"calls": [{"tool": "grep_content", "text": f"x{number}"} for number in range(9)]}))
+    )
+    said = await world.call("deep_research", prompt="Why?", depth="explore")
+
+    assert said.data["stats"]["toolCalls"] == 30
+    assert "answer the question now" in world.api.asked[-1].text
+    assert len(world.api.asked) == 5

@@ -580,6 +580,8 @@ class QuickQueryParams(Model):
     """Length of the answer"""
     paths: list[str] | None = None
     """Files, folders and globs to send; default: those of the prompt, else the project"""
+    depth: Literal["files", "explore"] = "files"
+    """`explore`: the model also searches and reads by itself, in several steps"""
     fresh: bool = False
     """Ask again although an equal question about equal files was answered"""
     dry_run: bool = False
@@ -597,6 +599,8 @@ class DeepResearchParams(Model):
     """`paths_only`: end with a section that lists the files the answer rests on"""
     paths: list[str] | None = None
     """Files, folders and globs to send; default: those of the prompt, else the project"""
+    depth: Literal["files", "explore"] = "files"
+    """`explore`: the model also searches and reads by itself, in several steps"""
     fresh: bool = False
     """Ask again although an equal question about equal files was answered"""
     dry_run: bool = False
@@ -769,4 +773,4 @@ class AnalyzeDirectoryResult(Model):
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 7947f8ea160fdae0cad162dad55d34b7
+# toolmason: sha256 061a85a7ed5a9de8fb8805ba7f754d63

@@ -72,7 +72,7 @@ def gather(files: Files, window: int, scan: Scan, *, cache: TagCache, sent_befor
         ToolError: as `choose`, `load_allow` and `pack`.
         ScanStoppedError: the call was cancelled.
     """
-    chosen = _choose(files, scan)
+    chosen = choose_files(files, scan)
     texts, unread = read_files(chosen.files, scan)
     heads = set()
     if files.listed is not None and texts:
@@ -96,7 +96,8 @@ def gather(files: Files, window: int, scan: Scan, *, cache: TagCache, sent_befor
     return Material(parts, packed.tokens, tuple(left_out), chosen.warnings)
 
 
-def _choose(files: Files, scan: Scan) -> Chosen:
+def choose_files(files: Files, scan: Scan) -> Chosen:
+    """Return the files of a question, and what is left out by name. It blocks."""
     if files.listed is not None:
         secret = [file for file in files.listed if is_secret_name(file.parts[-1])]
         left_out = tuple(LeftOut(shown(file), SECRET_REASON) for file in secret)
