@@ -200,6 +200,7 @@ class Research:
                         searches_web=searches_web,
                     )
                     return _without_secrets(await api.ask(request, self._asking(call, operation, spending)))
+                _check_program_options(params)
                 question = Question(
                     prompt=prompt, directory=directory, models=models(kind, os.environ), searches_web=searches_web
                 )
@@ -231,6 +232,19 @@ class Research:
         await self.operations.aclose()
         if self._api is not None:
             await self._api.aclose()
+
+
+def _check_program_options(params: Any) -> None:
+    """Refuse options that the Gemini CLI does not have, since it reads the files itself.
+
+    Raises:
+        ToolError: one is set.
+    """
+    options = CallOptions.of(params)
+    given = {"dry_run": options.dry_run, "depth": options.explores, "paths": bool(getattr(params, "paths", None))}
+    if names := [name for name, is_given in given.items() if is_given]:
+        message = f"`{names[0]}` needs the API of a provider, but the Gemini CLI is asked: leave it out"
+        raise ToolError(message, code="INVALID_ARGUMENT", details={"argument": names[0]})
 
 
 def _without_secrets(answer: Answer) -> Answer:

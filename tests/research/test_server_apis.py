@@ -290,3 +290,16 @@ async def test_a_model_that_never_stops_exploring_is_asked_for_its_answer(world:
     assert said.data["stats"]["toolCalls"] == 30
     assert "answer the question now" in world.api.asked[-1].text
     assert len(world.api.asked) == 5
+
+
+async def test_the_web_is_searched_by_the_providers_that_can(world: World) -> None:
+    world.api.will(Say("It is [1].\nSources\n[1] Title https://example.org/a"))
+    said = await world.call("grounding_search", query="What is new?")
+
+    if world.name in {"gemini", "anthropic"}:
+        (request,) = world.api.asked
+        assert "search" in json.dumps(request.body["tools"])
+        assert said.data["sources"] == ["https://example.org/a"]
+    else:
+        assert said.error["details"]["reason"] == "NO_WEB_SEARCH"
+        assert world.api.requests == []

@@ -354,3 +354,17 @@ async def test_files_that_the_model_asked_for_and_was_not_given_are_named(
     assert "context.fileFiltering.respectGitIgnore = false" in ignored
     assert refused.endswith(": `/etc/passwd`")
     assert found["filesAccessed"] == []
+
+
+@pytest.mark.parametrize("option", [{"dry_run": True}, {"depth": "explore"}, {"paths": ["src"]}], ids=str)
+async def test_options_that_the_program_does_not_have_are_refused(
+    option: dict[str, Any], fake: MakeFake, app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = fake("gemini", saying("So."))
+    settle(monkeypatch, environment(tmp_path / "home", program))
+
+    async with inside(app) as server:
+        said = await server.call("quick_query", prompt="What?", **option)
+
+    assert said.error["code"] == "INVALID_ARGUMENT"
+    assert next(iter(option)) in said.error["message"]
