@@ -19,6 +19,19 @@ class ResearchStats(Model):
     """Milliseconds until the answer was whole"""
 
 
+class ResearchUsage(Model):
+    """Tokens and price of an answer"""
+
+    sent: int
+    """Tokens sent, those from a cache included"""
+    cached: int
+    """Tokens read from the provider's cache"""
+    written: int
+    """Tokens of the answer"""
+    cost: float | None = None
+    """US dollars; absent if the price is not known"""
+
+
 class ResearchMeta(Model):
     """Warnings and facts to check before you rely on an answer"""
 
@@ -28,6 +41,8 @@ class ResearchMeta(Model):
     """Whether something was cut or left out"""
     operationId: str | None = None
     """The piece of work that gave it; equal calls at the same time share one"""
+    leftOut: list[str] | None = None
+    """Files that were not sent or cut, with the reason"""
     warnings: list[str]
     """Doubts: missing files or lines, truncated text, options without effect"""
 
@@ -58,4 +73,4 @@ class CodeReference(Model):
     """Error in the place; absent if it is correct"""
 
 
-# toolmason: sha256 e7e3e06339b55ff621d997eaf8925747
+# toolmason: sha256 8520b12834a4b2756424592efa09c056

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from toolmason_runtime import ToolError
@@ -14,9 +14,12 @@ from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import Located, RefusedPathError, Root
 from workbench_handlers.workspace.scan import in_thread
 from workbench_research.analysis.citations import access_warnings
+from workbench_research.analysis.result import left_out_of, usage_of
+from workbench_research.context.material import Files
 from workbench_research.file_list import FileList, ListedFile, list_files, readable
-from workbench_research.model_backends.question import Answer, Ask, Report
+from workbench_research.model_backends.question import Answer, Report
 from workbench_research.prompts import task
+from workbench_research.state import AskAbout
 from workbench_research.summary_parser import Parsed, parse_summaries
 
 MAX_IN_QUESTION: Final = 250
@@ -45,7 +48,7 @@ class Directory(Protocol):
         """Maximum number of files."""
 
 
-async def analyze_directory(params: Directory, ask: Ask, root: Root, report: Report) -> dict[str, Any]:
+async def analyze_directory(params: Directory, ask: AskAbout, root: Root, report: Report) -> dict[str, Any]:
     """Return an entry for each file in the directory at `params.path`; its summary is empty if the model gave none.
 
     The list is split into questions of bounded size. Files without a summary are asked about once more, in at most one
@@ -62,13 +65,14 @@ async def analyze_directory(params: Directory, ask: Ask, root: Root, report: Rep
         files = await in_thread(lambda scan: list_files(top, scan, depth=params.depth, limit=params.maxFiles))
     except ToolError as error:
         raise _specified_error(error) from None
-    directory_map = _DirectoryMap(top, files)
+    directory_map = _DirectoryMap(top, files, is_dry=bool(getattr(params, "dry_run", False)))
     await report(f"{len(files.files):,} files listed")
     for batch in _batches(files.files):
         if not await directory_map.ask_about(batch, ask, report):
             break
     else:
-        if remaining := [file for file in directory_map.skipped() if file not in directory_map.declined]:
+        remaining = [file for file in directory_map.skipped() if file not in directory_map.declined]
+        if remaining and not directory_map.is_dry:
             batch = next(_batches(remaining))
             await report(f"{len(batch):,} files were skipped: asking once more")
             await directory_map.ask_about(batch, ask, report)
@@ -109,17 +113,22 @@ class _DirectoryMap:
     """Files for which the model reported that it cannot tell."""
     unknown: list[str] = field(default_factory=list)
     failure: str = ""
+    is_dry: bool = False
+    """Whether nothing is sent, and each answer says what would be."""
 
-    async def ask_about(self, batch: tuple[ListedFile, ...], ask: Ask, report: Report) -> bool:
+    async def ask_about(self, batch: tuple[ListedFile, ...], ask: AskAbout, report: Report) -> bool:
         """Ask for the summaries of some files; return whether the model answered."""
         try:
-            answer = await ask(_prompt(self.top, batch))
+            listed = tuple(file.located for file in batch)
+            answer = await ask(_prompt(self.top, batch), Files(root=self.top.root, listed=listed))
         except ToolError as error:
             if not self.answers:
                 raise
             self.failure = f"A question was not answered: {error.message}"
             return False
         self.answers.append(answer)
+        if self.is_dry:
+            return True
         parsed: Parsed = await asyncio.to_thread(parse_summaries, answer.text, self.top, batch, self.files.files)
         for number, summary in parsed.summaries.items():
             self.summaries.setdefault(batch[number], summary)
@@ -133,7 +142,7 @@ class _DirectoryMap:
 
     def raise_if_empty(self) -> None:
         """Raise an error if no answer mentions a file, not even to decline it."""
-        if not self.answers or self.summaries or self.declined:
+        if not self.answers or self.summaries or self.declined or self.is_dry:
             return
         text = next((text for answer in self.answers if (text := answer.text.strip())), "")
         count = len(self.files.files)
@@ -155,13 +164,15 @@ class _DirectoryMap:
     def result(self) -> dict[str, Any]:
         """Return the result of section 5.4 of the specification, with the skipped files and the cost."""
         path = readable("/".join(self.top.parts))
-        meta = {
+        meta: dict[str, Any] = {
             "excluded": list(self.files.excluded),
             "fileCount": len(self.files.files),
             "depthTraversed": self.files.depth,
             "skipped": [file.path for file in self.skipped()],
             "warnings": list(dict.fromkeys(self._warnings())),
         }
+        if left_out := tuple(entry for answer in self.answers for entry in answer.left_out):
+            meta |= left_out_of(replace(self.answers[0], left_out=left_out))
         result: dict[str, Any] = {
             "tool": "analyze_directory",
             "directory": f"./{path}" if path else ".",
@@ -174,6 +185,10 @@ class _DirectoryMap:
                 "toolCalls": sum(answer.tool_calls for answer in self.answers),
                 "latencyMs": sum(answer.latency_ms for answer in self.answers),
             }
+            usage = self.answers[0].usage
+            for answer in self.answers[1:]:
+                usage += answer.usage
+            result |= usage_of(replace(self.answers[0], usage=usage))
         return {**result, "meta": meta}
 
     def _warnings(self) -> Iterator[str]:
@@ -182,7 +197,9 @@ class _DirectoryMap:
             yield "No files to summarize: the directory is empty, or all its entries are excluded"
         if self.failure:
             yield self.failure
-        if skipped := self.skipped():
+        if self.is_dry:
+            yield from (answer.text for answer in self.answers)
+        elif skipped := self.skipped():
             count = f"{len(skipped):,} of {len(self.files.files):,}"
             yield f"The model gave no summary of {count} files; `skipped` names them"
         if unknown := list(dict.fromkeys(self.unknown)):

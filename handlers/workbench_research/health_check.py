@@ -12,6 +12,8 @@ from toolmason_runtime.programs import ProgramSettings
 
 from workbench_handlers.editing.reviews.state_files import state_problem
 from workbench_handlers.state import Workspace, roots_for
+from workbench_research.asking import select
+from workbench_research.doctor.backends import backend_rows
 from workbench_research.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
 from workbench_research.error_codes import with_specified_codes
 from workbench_research.model_backends.detect import find_program
@@ -39,6 +41,11 @@ async def health_check(params: HealthCheckParams, call: ToolCall) -> HealthCheck
     if problem := await asyncio.to_thread(state_problem, os.environ, projects):
         problems.append(f"propose_and_review cannot answer: {problem}")
     environ = without_project_paths(os.environ, projects)
+    api, select_problem = None, ""
+    try:
+        api = await asyncio.to_thread(select, environ)
+    except ToolError as error:
+        select_problem = error.message
     parts = HealthParts(
         server_name=server.name,
         server_version=server.version,
@@ -49,7 +56,10 @@ async def health_check(params: HealthCheckParams, call: ToolCall) -> HealthCheck
         retry=lambda: shared.retry,
         retry_statistics=shared.statistics.to_dict,
         store=partial(_store_health, call.state(ChunkStore)),
-        models={kind: models(kind, environ) for kind in MODELS},
+        models={kind: api.models(kind, environ) if api else models(kind, environ) for kind in MODELS},
+        api=api.provider.name if api else "",
+        select_problem=select_problem,
+        backends=lambda: backend_rows(environ),
         operations=[_operation_data(running, has_progress=call.is_local) for running in shared.operations.running()],
         unconfined=call.state(ProgramSettings).unconfined,
         upstreams=upstream_warnings(call),

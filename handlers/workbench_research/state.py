@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -11,12 +12,14 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from toolmason_runtime import ToolCall, ToolError
 
+from workbench_research.asking import Api, Asking, CallOptions, Request, select
+from workbench_research.budget import Spending
 from workbench_research.model_backends.logs import record
-from workbench_research.model_backends.question import Answer, Ask, Question, Report
+from workbench_research.model_backends.question import Answer, Question, Report
 from workbench_research.model_backends.selection import models
 from workbench_research.operations import (
     HANDOVER_S,
@@ -31,6 +34,7 @@ from workbench_research.progress import HEARTBEAT_INTERVAL_S, progress_reporter
 from workbench_research.slots import MAX_PROGRAMS
 
 if TYPE_CHECKING:
+    from workbench_research.context.material import Files
     from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
 
 LINGER_VARIABLE: Final = "WORKBENCH_LINGER_SECONDS"
@@ -64,6 +68,13 @@ _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
+class AskAbout(Protocol):
+    """Asks the model a prompt about the directory of the current call."""
+
+    async def __call__(self, prompt: str, files: Files | None = None) -> Answer:
+        """Ask with the files that are sent to an API. The Gemini CLI reads them itself."""
+
+
 @dataclass
 class Research:
     """The state of the research tools of one server."""
@@ -77,6 +88,19 @@ class Research:
     )
     heartbeat_s: float = HEARTBEAT_INTERVAL_S
     """Seconds without progress after which a client receives a heartbeat."""
+    _api: Api | None = field(default=None, init=False)
+
+    async def api(self) -> Api | None:
+        """Return the API that is asked, with its one backend; None for the Gemini CLI.
+
+        Raises:
+            ToolError: nothing can be asked.
+        """
+        if self._api is None and (selected := await asyncio.to_thread(select, os.environ)) is not None:
+            self._api = self._api or Api(
+                selected=selected, backend=selected.backend(os.environ), environ=dict(os.environ)
+            )
+        return self._api
 
     @cached_property
     def retry(self) -> RetryConfig:
@@ -141,7 +165,7 @@ class Research:
         call: ToolCall,
         params: Any,
         directory: Path,
-        do: Callable[[Ask, Report], Awaitable[Result]],
+        do: Callable[[AskAbout, Report], Awaitable[Result]],
         *,
         kind: str,
         projects: Iterable[Path],
@@ -162,7 +186,21 @@ class Research:
         async def begin(operation: Operation) -> tuple[Result, Operation]:
             record(_log, logging.INFO, "started", tool=call.tool, operation=operation.id)
 
-            async def ask(prompt: str) -> Answer:
+            spending = Spending()
+
+            async def ask(prompt: str, files: Files | None = None) -> Answer:
+                if (api := await self.api()) is not None:
+                    request = Request(
+                        prompt=prompt,
+                        kind=kind,
+                        directory=directory,
+                        projects=tuple(projects),
+                        files=files,
+                        options=CallOptions.of(params),
+                        searches_web=searches_web,
+                    )
+                    return _without_secrets(await api.ask(request, self._asking(call, operation, spending)))
+                _check_program_options(params)
                 question = Question(
                     prompt=prompt, directory=directory, models=models(kind, os.environ), searches_web=searches_web
                 )
@@ -176,9 +214,37 @@ class Research:
             except StillRunningError as error:
                 raise _still_running_error(error.operation) from None
 
+    def _asking(self, call: ToolCall, operation: Operation, spending: Spending) -> Asking:
+        async def once(key: str, work: Callable[[], Awaitable[str]]) -> str:
+            return await call.once(key, work, keep_s=HANDOVER_S, on_wanted=operation.want)
+
+        return Asking(
+            retry=self.retry,
+            statistics=self.statistics,
+            report=operation.report,
+            slot=lambda: self.operations.acquire_slot(operation),
+            spending=spending,
+            once=once,
+        )
+
     async def aclose(self) -> None:
-        """End all operations."""
+        """End all operations, and delete what a provider keeps for later questions."""
         await self.operations.aclose()
+        if self._api is not None:
+            await self._api.aclose()
+
+
+def _check_program_options(params: Any) -> None:
+    """Refuse options that the Gemini CLI does not have, since it reads the files itself.
+
+    Raises:
+        ToolError: one is set.
+    """
+    options = CallOptions.of(params)
+    given = {"dry_run": options.dry_run, "depth": options.explores, "paths": bool(getattr(params, "paths", None))}
+    if names := [name for name, is_given in given.items() if is_given]:
+        message = f"`{names[0]}` needs the API of a provider, but the Gemini CLI is asked: leave it out"
+        raise ToolError(message, code="INVALID_ARGUMENT", details={"argument": names[0]})
 
 
 def _without_secrets(answer: Answer) -> Answer:

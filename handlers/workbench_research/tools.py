@@ -21,17 +21,19 @@ from workbench_research.analysis.citations import access_warnings
 from workbench_research.analysis.find_code_by_intent import run as run_find_code_by_intent
 from workbench_research.analysis.list_error_patterns import run as run_list_error_patterns
 from workbench_research.analysis.query_codebase import run as run_query_codebase
-from workbench_research.analysis.result import LONG_TEXT
+from workbench_research.analysis.result import LONG_TEXT, left_out_of, usage_of
+from workbench_research.analysis.scope import Scope, parse_scope, split_list
 from workbench_research.analysis.trace_feature import run as run_trace_feature
 from workbench_research.analysis.validate_against_codebase import run as run_validate_against_codebase
 from workbench_research.at_references import References, escape_at_signs, resolve_references
+from workbench_research.context.material import Files
 from workbench_research.delivery import deliver
 from workbench_research.error_codes import with_specified_codes
 from workbench_research.model_backends.question import Answer, Ask, Report
 from workbench_research.model_backends.redaction import redact_known_in_json
 from workbench_research.model_backends.user_settings import is_git_ignore_respected
 from workbench_research.prompts import free_question, task
-from workbench_research.state import Research
+from workbench_research.state import AskAbout, Research
 from workbench_server.research import models as research
 from workbench_server.validation import models as validation
 
@@ -43,7 +45,7 @@ ResultModel = TypeVar("ResultModel", bound="BaseModel")
 
 Analysis = Callable[[Params, Ask, Path], Awaitable[dict[str, Any]]]
 """An analysis tool: parameters, the model and the project root to the result."""
-Work = Callable[[Ask, Report], Awaitable[dict[str, Any]]]
+Work = Callable[[AskAbout, Report], Awaitable[dict[str, Any]]]
 """Any research tool: the model and the progress to the result."""
 Prepare = Callable[[Params, ToolCall], Awaitable[tuple[Root, Work]]]
 """Checks the arguments of a call, and returns its project root and its work."""
@@ -79,12 +81,13 @@ def _question(tool: str, option: str) -> Prepare[Any]:
         if not params.prompt.strip():
             raise ToolError("`prompt` must not be blank", code="INVALID_ARGUMENT", details={"argument": "prompt"})
         root = await paths.project_root(call)
-        checked = await _resolve_references(params.prompt, root)
+        checked = await _resolve_references(params.prompt, root, call)
         form = getattr(params, option)
         prompt = free_question(checked.prompt, focus=params.focus or "", form=form)
+        files = Files(root=root, paths=tuple(params.paths or ()), about=params.prompt, is_prose=True)
 
-        async def work(ask: Ask, _report: Report) -> dict[str, Any]:
-            envelope = await asyncio.to_thread(_envelope, await ask(prompt), root)
+        async def work(ask: AskAbout, _report: Report) -> dict[str, Any]:
+            envelope = await asyncio.to_thread(_envelope, await ask(prompt, files), root)
             result = {"tool": tool, "focus": params.focus, option: form, **envelope}
             return _add_attached_files(await _chunk_result(call, result), checked)
 
@@ -93,24 +96,57 @@ def _question(tool: str, option: str) -> Prepare[Any]:
     return prepare
 
 
-def _analysis(run: Analysis[Params], scope: Callable[[Params], str | None] = lambda _: None) -> Prepare[Params]:
-    """Return the work of an analysis. `scope` returns the directory that selects the project root of a call."""
+def _analysis(
+    run: Analysis[Params],
+    top: Callable[[Params], str | None] = lambda _: None,
+    scope: Callable[[Params, Path], Scope] = lambda _params, _root: Scope(),
+    *,
+    is_prose: bool = False,
+) -> Prepare[Params]:
+    """Return the work of an analysis. `top` returns the directory that selects the project root of a call.
+
+    `scope` returns the part of the project whose files are sent; it may block.
+    """
 
     async def prepare(params: Params, call: ToolCall) -> tuple[Root, Work]:
-        root = await paths.project_root(call, scope(params) or "")
+        root = await paths.project_root(call, top(params) or "")
+        is_api = await call.state(Research).api() is not None
 
-        async def work(ask: Ask, _report: Report) -> dict[str, Any]:
-            return await _chunk_result(call, await run(params, _with_escaped_at_signs(_with_preamble(ask)), root.path))
+        async def work(ask: AskAbout, _report: Report) -> dict[str, Any]:
+            async def ask_task(prompt: str) -> Answer:
+                if not is_api:
+                    return await ask(escape_at_signs(task(prompt)))
+                files = Files(
+                    root=root,
+                    about=_words(params),
+                    scope=await asyncio.to_thread(scope, params, root.path),
+                    is_prose=is_prose,
+                )
+                return await ask(task(prompt), files)
+
+            return await _chunk_result(call, await run(params, ask_task, root.path))
 
         return root, work
 
     return prepare
 
 
+def _directory_scope(params: Any, root: Path) -> Scope:
+    """Return the scope of a tool with one directory."""
+    return parse_scope(root, directories=(params.directory if hasattr(params, "directory") else params.scope,))
+
+
+def _words(params: Any) -> str:
+    """Return the caller's texts, which rank the files. Their `@` are no references."""
+    texts = [value for value in params.model_dump(mode="json").values() if value]
+    words = [text for value in texts for text in (value if isinstance(value, list) else [value])]
+    return " ".join(str(word) for word in words if isinstance(word, str)).replace("@", " ")
+
+
 async def _directory_summaries(params: research.AnalyzeDirectoryParams, call: ToolCall) -> tuple[Root, Work]:
     root = await paths.project_root(call, params.path)
 
-    async def work(ask: Ask, report: Report) -> dict[str, Any]:
+    async def work(ask: AskAbout, report: Report) -> dict[str, Any]:
         return await directory_tool.analyze_directory(params, ask, root, report)
 
     return root, work
@@ -118,11 +154,16 @@ async def _directory_summaries(params: research.AnalyzeDirectoryParams, call: To
 
 async def _prompt_with_files(params: research.AskGeminiParams, call: ToolCall) -> tuple[Root, Work]:
     root = await paths.project_root(call)
-    checked = await _resolve_references(params.prompt, root)
+    checked = await _resolve_references(params.prompt, root, call)
     rewritten = params.model_copy(update={"prompt": checked.prompt})
+    named_only = not params.include_codebase_context
+    files = Files(root=root, paths=tuple(params.paths or ()), about=params.prompt, only_named=named_only, is_prose=True)
 
-    async def work(ask: Ask, _report: Report) -> dict[str, Any]:
-        result = await run_ask_gemini(rewritten, _with_preamble(ask), root.path)
+    async def work(ask: AskAbout, _report: Report) -> dict[str, Any]:
+        async def ask_task(prompt: str) -> Answer:
+            return await ask(task(prompt), files)
+
+        result = await run_ask_gemini(rewritten, ask_task, root.path)
         return _add_attached_files(await _chunk_result(call, result), checked)
 
     return root, work
@@ -137,28 +178,15 @@ async def _run_shared(params: Any, call: ToolCall, root: Root, do: Work, *, kind
     return {**redacted, "meta": {**redacted["meta"], "operationId": operation.id}}
 
 
-async def _resolve_references(prompt: str, root: Root) -> References:
+async def _resolve_references(prompt: str, root: Root, call: ToolCall) -> References:
+    """Return the prompt for the Gemini CLI, which reads references itself; unchanged for an API."""
+    if await call.state(Research).api() is not None:
+        return References((), prompt)
     return await asyncio.to_thread(_resolve_now, prompt, root)
 
 
 def _resolve_now(prompt: str, root: Root) -> References:
     return resolve_references(prompt, root, obeys_git=is_git_ignore_respected(os.environ))
-
-
-def _with_preamble(ask: Ask) -> Ask:
-    async def ask_task(prompt: str) -> Answer:
-        return await ask(task(prompt))
-
-    return ask_task
-
-
-def _with_escaped_at_signs(ask: Ask) -> Ask:
-    """Return a function that asks prompts without references."""
-
-    async def ask_escaped(prompt: str) -> Answer:
-        return await ask(escape_at_signs(prompt))
-
-    return ask_escaped
 
 
 def _envelope(answer: Answer, root: Root) -> dict[str, Any]:
@@ -167,9 +195,11 @@ def _envelope(answer: Answer, root: Root) -> dict[str, Any]:
         "answer": answer.text,
         "filesAccessed": list(answer.files),
         "stats": {"tokensUsed": answer.tokens, "toolCalls": answer.tool_calls, "latencyMs": answer.latency_ms},
+        **usage_of(answer),
         "meta": {
             "projectRoot": str(root.path),
             "truncated": answer.is_cut,
+            **left_out_of(answer),
             "warnings": [*answer.warnings, *access_warnings(answer, root.path)],
         },
     }
@@ -221,25 +251,46 @@ analyze_directory: Final = _handler(
 )
 ask_gemini: Final = _handler("ask_gemini", research.AskGeminiResult, _prompt_with_files, kind=FLASH)
 analyze_codebase: Final = _handler(
-    "analyze_codebase", research.AnalyzeCodebaseResult, _analysis(run_analyze_codebase), kind=PRO
+    "analyze_codebase",
+    research.AnalyzeCodebaseResult,
+    _analysis(
+        run_analyze_codebase,
+        scope=lambda params, root: parse_scope(
+            root,
+            directories=split_list(params.directories),
+            include=split_list(params.file_patterns),
+            exclude=split_list(params.exclude_patterns),
+        ),
+        is_prose=True,
+    ),
+    kind=PRO,
 )
 query_codebase: Final = _handler(
     "query_codebase",
     research.QueryCodebaseResult,
-    _analysis(run_query_codebase, lambda params: params.scope),
+    _analysis(
+        run_query_codebase,
+        lambda params: params.scope,
+        lambda params, root: parse_scope(
+            root,
+            directories=(params.scope,),
+            include=params.include_patterns or (),
+            exclude=params.exclude_patterns or (),
+        ),
+    ),
     kind=FLASH,
 )
 find_code_by_intent: Final = _handler(
     "find_code_by_intent",
     research.FindCodeByIntentResult,
-    _analysis(run_find_code_by_intent, lambda params: params.scope),
+    _analysis(run_find_code_by_intent, lambda params: params.scope, _directory_scope),
     kind=FLASH,
 )
 trace_feature: Final = _handler("trace_feature", research.TraceFeatureResult, _analysis(run_trace_feature), kind=PRO)
 list_error_patterns: Final = _handler(
     "list_error_patterns",
     research.ListErrorPatternsResult,
-    _analysis(run_list_error_patterns, lambda params: params.directory),
+    _analysis(run_list_error_patterns, lambda params: params.directory, _directory_scope),
     kind=FLASH,
 )
 validate_against_codebase: Final = _handler(
@@ -251,6 +302,6 @@ validate_against_codebase: Final = _handler(
 check_consistency: Final = _handler(
     "check_consistency",
     validation.CheckConsistencyResult,
-    _analysis(run_check_consistency, lambda params: params.scope),
+    _analysis(run_check_consistency, lambda params: params.scope, _directory_scope),
     kind=PRO,
 )

@@ -26,7 +26,7 @@ from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
 
 from workbench_handlers.doctor.command import main as doctor
-from workbench_research import delivery, health_check, operations, progress, slots, tools, web_search
+from workbench_research import asking, delivery, health_check, operations, progress, slots, tools, web_search
 from workbench_research.doctor.checks import INSTALL_GEMINI
 from workbench_research.error_codes import SPECIFIED, STILL_RUNNING
 from workbench_research.model_backends import detect, environment, gemini, logs, read_only, selection
@@ -98,6 +98,7 @@ def test_defaults_and_models_are_those_of_the_code() -> None:
     defaults = {
         "WORKBENCH_BACKEND": "auto",
         COMMAND: PROGRAM,
+        asking.WINDOW: str(asking.DEFAULT_WINDOW),
         "WORKBENCH_FLASH_MODELS": ",".join(models["flash"]),
         "WORKBENCH_PRO_MODELS": ",".join(models["pro"]),
         "WORKBENCH_LINGER_SECONDS": f"{operations.LINGER_S:g}",

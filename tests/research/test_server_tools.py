@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES, META, STATS
 from fake_cli import Fake, Script, answered, event, no_model, quota, read, result, started
 from gemini_api import BAD_KEY, NO_MODEL, TOO_MANY, Call, GeminiApi, Hold, Say
 from gemini_homes import KEY, Home
@@ -23,43 +24,6 @@ pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]
 
 RESEARCH = {name for name, entry in CATALOGUE["tools"].items() if entry["category"] in ("research", "validation")}
-STATS = {"tokensUsed", "toolCalls", "latencyMs"}
-META = {"projectRoot", "truncated", "operationId", "warnings"}
-CASES: dict[str, tuple[dict[str, Any], Any, set[str]]] = {
-    "ask_gemini": ({"prompt": "Why?"}, "So.", {"includeCodebaseContext", "answer"}),
-    "analyze_codebase": ({"focus_description": "errors"}, "They pass.", {"analysis"}),
-    "query_codebase": (
-        {"questions": ["one?", "two?"]},
-        {"answers": {"q1": {"found": True, "answer": "One."}, "q2": {"found": False, "answer": "Looked in src."}}},
-        {"answers"},
-    ),
-    "find_code_by_intent": (
-        {"intent": "starts it"},
-        {"summary": "One.", "files": [{"path": "src/app.py", "relevance": "high", "reason": "main", "parts": []}]},
-        {"returnFormat", "summary", "files"},
-    ),
-    "trace_feature": (
-        {"feature": "start", "include_data_flow": True},
-        {"summary": "One.", "steps": [{"level": 1, "symbol": "main", "does": "starts", "path": "src/app.py"}]},
-        {"maxDepth", "summary", "steps", "dependencies", "dataFlow"},
-    ),
-    "list_error_patterns": (
-        {"pattern_type": "error_handling"},
-        {"summary": "None.", "patterns": []},
-        {"patternType", "groupBy", "summary", "groups"},
-    ),
-    "validate_against_codebase": (
-        {"spec_content": "Use `main`."},
-        {"summary": "Fits.", "checks": {}},
-        {"verdict", "summary", "checks", "counts", "issues"},
-    ),
-    "check_consistency": (
-        {"focus": "all", "new_code_or_spec": "def Main(): ..."},
-        {"summary": "No.", "aspects": {}},
-        {"focus", "verdict", "summary", "notAnswered", "counts", "issues", "conventions"},
-    ),
-}
-"""The analysis tools: arguments, what the model says, and the members of the result besides the envelope."""
 
 
 @pytest.fixture
@@ -390,3 +354,17 @@ async def test_files_that_the_model_asked_for_and_was_not_given_are_named(
     assert "context.fileFiltering.respectGitIgnore = false" in ignored
     assert refused.endswith(": `/etc/passwd`")
     assert found["filesAccessed"] == []
+
+
+@pytest.mark.parametrize("option", [{"dry_run": True}, {"depth": "explore"}, {"paths": ["src"]}], ids=str)
+async def test_options_that_the_program_does_not_have_are_refused(
+    option: dict[str, Any], fake: MakeFake, app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = fake("gemini", saying("So."))
+    settle(monkeypatch, environment(tmp_path / "home", program))
+
+    async with inside(app) as server:
+        said = await server.call("quick_query", prompt="What?", **option)
+
+    assert said.error["code"] == "INVALID_ARGUMENT"
+    assert next(iter(option)) in said.error["message"]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from toolmason_runtime.serving import Model
 
-from workbench_server.types import CodeReference, ResearchChunks, ResearchMeta, ResearchStats
+from workbench_server.types import CodeReference, ResearchChunks, ResearchMeta, ResearchStats, ResearchUsage
 
 __all__ = [
     "AnalyzeCodebaseParams",
@@ -39,6 +39,7 @@ __all__ = [
     "HealthCheckResult",
     "HealthDiagnostics",
     "HealthOperation",
+    "HealthProvider",
     "HealthRetries",
     "HealthServer",
     "HealthStore",
@@ -53,6 +54,7 @@ __all__ = [
     "ResearchChunks",
     "ResearchMeta",
     "ResearchStats",
+    "ResearchUsage",
     "TraceFeatureParams",
     "TraceFeatureResult",
     "TraceStep",
@@ -78,6 +80,8 @@ class QuickQueryResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: ResearchMeta
@@ -101,6 +105,8 @@ class DeepResearchResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: ResearchMeta
@@ -144,6 +150,8 @@ class DirectoryMapMeta(Model):
     """Files listed that have no summary"""
     operationId: str | None = None
     """The piece of work that gave it; equal calls at the same time share one"""
+    leftOut: list[str] | None = None
+    """Files that were not sent or cut, with the reason"""
     warnings: list[str]
     """Doubts about the answer"""
 
@@ -157,13 +165,26 @@ class HealthServer(Model):
     """Its version"""
 
 
-class HealthBackend(Model):
-    """The program that asks the model"""
+class HealthProvider(Model):
+    """A provider of models"""
 
     name: str
-    """Always gemini"""
-    program: str
-    """Path of the executable"""
+    """Its name in WORKBENCH_RESEARCH"""
+    ready: bool
+    """Whether it can be asked"""
+    detail: str | None = None
+    """The variable of its key, or its server"""
+    step: str | None = None
+    """The next step to use it"""
+
+
+class HealthBackend(Model):
+    """The provider that is asked, or the Gemini CLI"""
+
+    name: str
+    """The provider; gemini with a program is the Gemini CLI"""
+    program: str | None = None
+    """Path of the Gemini CLI"""
     version: str | None = None
     """Version that it reports"""
 
@@ -221,7 +242,9 @@ class HealthDiagnostics(Model):
     geminiVersion: str | None = None
     """Its version, if it is the program that is used"""
     backend: HealthBackend | None = None
-    """The program that is used"""
+    """The provider or program that is asked"""
+    backends: list[HealthProvider]
+    """Every provider, the ready ones first"""
     authConfigured: bool | None = None
     """Whether it can authenticate; omitted if unknown without running it"""
     authMethod: str
@@ -274,6 +297,8 @@ class AskGeminiResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: ResearchMeta
@@ -304,6 +329,8 @@ class GroundingSearchResult(Model):
     """Addresses of the pages that the answer names"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the answer is longer than one chunk"""
     meta: GroundingSearchMeta
@@ -323,6 +350,8 @@ class AnalyzeCodebaseResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if the analysis is longer than one chunk"""
     meta: ResearchMeta
@@ -361,6 +390,8 @@ class QueryCodebaseResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -420,6 +451,8 @@ class FindCodeByIntentResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -475,6 +508,8 @@ class TraceFeatureResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -526,6 +561,8 @@ class ListErrorPatternsResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -541,6 +578,14 @@ class QuickQueryParams(Model):
     """Aspect to focus on"""
     responseStyle: Literal["concise", "normal", "detailed"] = "normal"
     """Length of the answer"""
+    paths: list[str] | None = None
+    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    depth: Literal["files", "explore"] = "files"
+    """`explore`: the model also searches and reads by itself, in several steps"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class DeepResearchParams(Model):
@@ -552,6 +597,14 @@ class DeepResearchParams(Model):
     """Aspect to focus on"""
     citationMode: Literal["none", "paths_only"] = "none"
     """`paths_only`: end with a section that lists the files the answer rests on"""
+    paths: list[str] | None = None
+    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    depth: Literal["files", "explore"] = "files"
+    """`explore`: the model also searches and reads by itself, in several steps"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class ValidatePathsParams(Model):
@@ -570,6 +623,10 @@ class AnalyzeDirectoryParams(Model):
     """Maximum depth of folders; the directory itself is 1; default: no limit"""
     maxFiles: Annotated[int, Field(ge=1)] = 500
     """Most files to list, up to 2000"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class HealthCheckParams(Model):
@@ -587,7 +644,13 @@ class AskGeminiParams(Model):
     include_codebase_context: bool = False
     """Let the model read the project"""
     temperature: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
-    """Accepted, but has no effect"""
+    """Randomness; without effect where the model has no such setting"""
+    paths: list[str] | None = None
+    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class GroundingSearchParams(Model):
@@ -608,6 +671,10 @@ class AnalyzeCodebaseParams(Model):
     """Globs of files to look at, separated by commas, such as `*.py, src/**/*.{ts,tsx}`"""
     exclude_patterns: Annotated[str | None, Field(max_length=4000)] = None
     """Globs of files and directories to leave out, separated by commas, such as `tests, *.min.js`"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class QueryCodebaseParams(Model):
@@ -623,6 +690,10 @@ class QueryCodebaseParams(Model):
     """Globs of files and directories to leave out, such as `tests` or `*.min.js`"""
     max_tokens_per_answer: Annotated[int, Field(ge=50, le=4000)] = 300
     """Budget of each answer; ten answers share 12,000 tokens"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class FindCodeByIntentParams(Model):
@@ -636,6 +707,10 @@ class FindCodeByIntentParams(Model):
     """Most files to name"""
     scope: Annotated[str, Field(max_length=4000, min_length=1)] = "."
     """Directory to look at, such as `src/`"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class TraceFeatureParams(Model):
@@ -649,6 +724,10 @@ class TraceFeatureParams(Model):
     """Levels of calls to follow; the entry is the first"""
     include_data_flow: bool = False
     """Add the data that steps pass to each other"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class ListErrorPatternsParams(Model):
@@ -660,6 +739,10 @@ class ListErrorPatternsParams(Model):
     """Directory to look at, such as `src/`"""
     group_by: Literal["pattern", "file", "severity"] = "pattern"
     """How the result is grouped"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class ValidatePathsResult(Model):
@@ -684,8 +767,10 @@ class AnalyzeDirectoryResult(Model):
     """The model that answered; left out if nothing was asked"""
     stats: ResearchStats | None = None
     """Cost; left out if nothing was asked"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     meta: DirectoryMapMeta
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 5fcd11be8b0c41cca69adf1272301079
+# toolmason: sha256 061a85a7ed5a9de8fb8805ba7f754d63

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from toolmason_runtime.serving import Model
 
-from workbench_server.types import CodeReference, ResearchChunks, ResearchMeta, ResearchStats
+from workbench_server.types import CodeReference, ResearchChunks, ResearchMeta, ResearchStats, ResearchUsage
 
 __all__ = [
     "CheckConsistencyParams",
@@ -23,6 +23,7 @@ __all__ = [
     "ResearchChunks",
     "ResearchMeta",
     "ResearchStats",
+    "ResearchUsage",
     "SpecificationIssue",
     "ValidateAgainstCodebaseParams",
     "ValidateAgainstCodebaseResult",
@@ -93,6 +94,8 @@ class ValidateAgainstCodebaseResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -156,6 +159,8 @@ class CheckConsistencyResult(Model):
     """Files the model read"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
+    usage: ResearchUsage | None = None
+    """Tokens and price; absent if not reported"""
     chunks: ResearchChunks | None = None
     """Present if rawAnswer is longer than one chunk"""
     meta: ResearchMeta
@@ -171,6 +176,10 @@ class ValidateAgainstCodebaseParams(Model):
     """Checks to make: missing_files, undefined_dependencies, pattern_violations, completeness; all if left out"""
     codebase_context: Annotated[str | None, Field(max_length=200000)] = None
     """Facts about the project that you know already"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
 class CheckConsistencyParams(Model):
@@ -182,6 +191,10 @@ class CheckConsistencyParams(Model):
     """The code or plan itself, not its path"""
     scope: Annotated[str, Field(max_length=4000, min_length=1)] = "."
     """Directory whose conventions count, such as `src/`"""
+    fresh: bool = False
+    """Ask again although an equal question about equal files was answered"""
+    dry_run: bool = False
+    """Send nothing: return the files and the cost of what would be sent"""
 
 
-# toolmason: sha256 02986ffd66053ac7aff67811c962cc29
+# toolmason: sha256 7b88dac7f3e1ce6bc312f153e613b169

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workbench_handlers.editing.reviews.state_files import STATE_VARIABLE, state_problem
 from workbench_research.doctor import checks as research
-from workbench_research.doctor.checks import Check
+from workbench_research.doctor.check import Check
 
 
 def startup_report() -> list[Check]:

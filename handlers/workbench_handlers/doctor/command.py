@@ -17,7 +17,8 @@ from typing import Final, TextIO
 
 from workbench_handlers.doctor.checks import run_checks
 from workbench_handlers.doctor.client_files import ClientFile, client_files, client_names
-from workbench_research.doctor.checks import COMMAND, Check, Status
+from workbench_research.doctor.check import Check, Status
+from workbench_research.doctor.checks import COMMAND
 
 READY: Final = 0
 TO_FIX: Final = 1

@@ -13,8 +13,8 @@ from workbench_research.model_backends.question import Ask
 if TYPE_CHECKING:
     from workbench_server.research.models import AskGeminiParams
 
-TEMPERATURE_WARNING: Final = "temperature has no effect: the command line has no such setting"
-"""Added to every call with a temperature, since ignoring it silently would mislead."""
+TEMPERATURE_WARNING: Final = "temperature has no effect: this model or program has no such setting"
+"""Added if it is ignored, since ignoring it silently would mislead."""
 
 
 async def run(params: AskGeminiParams, ask: Ask, root: Path) -> dict[str, Any]:
@@ -28,9 +28,9 @@ async def run(params: AskGeminiParams, ask: Ask, root: Path) -> dict[str, Any]:
     answer = await ask(ask_prompt(params.prompt, reads=reads))
     has_references = prompts.has_references(params.prompt)
     builder = ResultBuilder("ask_gemini", answer, root, reads_files=reads, has_attachments=has_references)
-    if params.temperature is not None:
+    if params.temperature is not None and not answer.has_temperature:
         builder.warnings.append(TEMPERATURE_WARNING)
-    if builder.answer.files and not reads:
+    if builder.answer.files and not (reads or has_references or params.paths):
         builder.warnings.append("the model read files although the call excluded them: see filesAccessed")
     return await prose_result(builder, "answer", {"includeCodebaseContext": reads})
 

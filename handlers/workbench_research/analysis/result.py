@@ -18,7 +18,7 @@ from workbench_research.analysis.citations import (
 )
 from workbench_research.analysis.scope import Scope
 from workbench_research.analysis.token_budget import RESULT_TOKENS
-from workbench_research.model_backends.question import Answer
+from workbench_research.model_backends.question import Answer, Usage
 
 LONG_TEXT: Final[Mapping[str, str]] = {
     "ask_gemini": "answer",
@@ -31,6 +31,9 @@ LONG_TEXT: Final[Mapping[str, str]] = {
     "check_consistency": "rawAnswer",
 }
 """The member of each tool's result that can be of any length, and is split into chunks. `rawAnswer` is rare."""
+
+MAX_LEFT_OUT: Final = 100
+"""Maximum files in `meta.leftOut`, those first whose reasons matter most."""
 
 SEVERITIES: Final = ("error", "warning", "info")
 """The worst first."""
@@ -89,6 +92,7 @@ class ResultBuilder:
             **content,
             **({"rawAnswer": self.answer.text} if is_raw else {}),
             "filesAccessed": list(self.answer.files),
+            **usage_of(self.answer),
             "stats": {
                 "tokensUsed": self.answer.tokens,
                 "toolCalls": self.answer.tool_calls,
@@ -97,6 +101,7 @@ class ResultBuilder:
             "meta": {
                 "projectRoot": str(self.root),
                 "truncated": self.truncated or self.answer.is_cut,
+                **left_out_of(self.answer),
                 "warnings": list(dict.fromkeys([*self.answer.warnings, *self.warnings, *self._reliability_warnings()])),
             },
         }
@@ -109,6 +114,23 @@ class ResultBuilder:
         if self.reads_files and is_unseen:
             doubts.append("the model read no file: the answer may not be based on the project")
         return doubts
+
+
+def usage_of(answer: Answer) -> dict[str, Any]:
+    """Return the member `usage`; none for a program, which does not report it."""
+    usage = answer.usage
+    if usage == Usage():
+        return {}
+    members = {"sent": usage.sent, "cached": usage.cached, "written": usage.written}
+    return {"usage": members | ({} if usage.cost is None else {"cost": round(usage.cost, 6)})}
+
+
+def left_out_of(answer: Answer) -> dict[str, Any]:
+    """Return the member of `meta` about files that were not sent, or cut; none if all were sent."""
+    shown = list(answer.left_out[:MAX_LEFT_OUT])
+    if (more := len(answer.left_out) - len(shown)) > 0:
+        shown.append(f"{more:,} more: `dry_run` names them")
+    return {"leftOut": shown} if shown else {}
 
 
 def parse_severity(value: Any, default: str) -> str:

@@ -19,6 +19,7 @@ _BLOCKED: Final = "refusal"
 _MAX_OUTPUT: Final = 32_000
 """The API requires a limit of the answer."""
 _UNKNOWN_OUTPUT: Final = 8_192
+_MAX_SEARCHES: Final = 3
 
 
 @dataclass(kw_only=True)
@@ -46,6 +47,9 @@ class AnthropicBackend(Connection):
             "max_tokens": options.max_output or min(model.output or _UNKNOWN_OUTPUT, _MAX_OUTPUT),
             "stream": True,
         }
+        if options.searches_web:
+            request["tools"] = [{"type": "web_search_20250305", "name": "web_search", "max_uses": _MAX_SEARCHES}]
+        searches = 0
         counts: dict[str, int] = {}
         answered, finish, is_complete = "", "", False
         async with self._client(await self.library(), options.timeout_s) as client, self.failures():
@@ -61,6 +65,8 @@ class AnthropicBackend(Connection):
                         case "message_delta":
                             finish = event.delta.stop_reason or finish
                             _add_counts(counts, event.usage)
+                            used = getattr(event.usage, "server_tool_use", None)
+                            searches = getattr(used, "web_search_requests", 0) or searches
                         case "message_stop":
                             is_complete = True
             if not is_complete:
@@ -68,7 +74,8 @@ class AnthropicBackend(Connection):
             if finish == _BLOCKED:
                 raise blocked(self.provider.title, finish)
             usage = _usage(counts)
-            yield End(model=answered, usage=replace(usage, cost=model.cost(usage)), is_cut=finish in _CUT)
+            cost = model.cost(usage)
+            yield End(model=answered, usage=replace(usage, cost=cost), is_cut=finish in _CUT, searches=searches)
 
     async def count_tokens(self, question: str, parts: tuple[Part, ...], model: str) -> int:
         """Return the tokens by the API's counter; an estimate if it fails."""

@@ -55,14 +55,19 @@ async def ask_once(
     if end is None or not any(texts):
         raise AttemptError("", error_type=NO_OUTPUT, source=title)
     return Answer(
-        text="".join(texts),
+        text="".join(texts) + _sources(end.sources),
         model=end.model or options.model,
         files=tuple(dict.fromkeys(part.path for part in parts)),
         tokens=end.usage.sent + end.usage.written,
+        web_searches=end.searches,
         latency_ms=round((time.monotonic() - started) * 1000),
         is_cut=end.is_cut,
         usage=end.usage,
     )
+
+
+def _sources(addresses: tuple[str, ...]) -> str:
+    return "".join(["\n\nPages that were found:\n", *(f"- {address}\n" for address in addresses)]) if addresses else ""
 
 
 async def _send(report: Report, message: str) -> None:

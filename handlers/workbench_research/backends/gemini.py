@@ -47,6 +47,8 @@ class GeminiBackend(Connection):
             if cached.tokens_now:
                 yield Progress(f"{options.model} has stored {cached.tokens_now:,} tokens of files for later questions")
             answered, finish, counts = "", "", None
+            sources: dict[str, None] = {}
+            searches = 0
             try:
                 chunks = await client.aio.models.generate_content_stream(
                     model=options.model,
@@ -60,6 +62,10 @@ class GeminiBackend(Connection):
                         finish = _PROMPT_BLOCKED
                     for candidate in (chunk.candidates or ())[:1]:
                         finish = _name(candidate.finish_reason) if candidate.finish_reason else finish
+                        if grounding := candidate.grounding_metadata:
+                            searches = max(searches, len(grounding.web_search_queries or ()))
+                            pages = (chunk.web for chunk in grounding.grounding_chunks or ())
+                            sources |= {page.uri: None for page in pages if page and page.uri}
                         for part in (candidate.content.parts or ()) if candidate.content else ():
                             if part.text and not part.thought:
                                 yield Text(part.text)
@@ -78,7 +84,13 @@ class GeminiBackend(Connection):
                 raise broken(self.provider.title, finish or "the answer broke off")
             usage = _usage(counts, cached)
             cost = model.cost(usage, stored_s=TTL_S)
-            yield End(model=answered, usage=replace(usage, cost=cost), is_cut=finish == _CUT)
+            yield End(
+                model=answered,
+                usage=replace(usage, cost=cost),
+                is_cut=finish == _CUT,
+                searches=searches,
+                sources=tuple(sources),
+            )
 
     async def count_tokens(self, question: str, parts: tuple[Part, ...], model: str) -> int:
         """Return the tokens by the API's counter; an estimate if it fails."""
@@ -118,6 +130,8 @@ class GeminiBackend(Connection):
             config["cached_content"] = cached.name
         else:
             config["system_instruction"] = SYSTEM
+        if options.searches_web:
+            config["tools"] = [{"google_search": {}}]
         if options.max_output:
             config["max_output_tokens"] = options.max_output
         if (temperature := self.temperature(options)) is not None:

@@ -6,13 +6,14 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolmason_runtime import ToolError
 
+from workbench_research.doctor.backends import answer_check, chooses_api, other_checks, selected_check
+from workbench_research.doctor.check import Check
 from workbench_research.model_backends.auth import KEY_PAGE, TITLES, Auth, find_auth
 from workbench_research.model_backends.selection import (
     COMMAND as COMMAND_VARIABLE,
@@ -55,27 +56,6 @@ Option 2: sign in with Google (Gemini Code Assist Standard or Enterprise): run `
 accounts, free or paid, have not been served since 2026-06-18.
 Option 3: Vertex AI, see https://geminicli.com/docs/get-started/authentication/"""
 
-Status = Literal["ok", "warning", "error", "skipped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The result of one check.
-
-    `fix` contains instructions, one paragraph a line; a line that starts with two spaces is to be copied. `code` is the
-    error code of research tools, or empty.
-    """
-
-    name: str
-    status: Status
-    message: str
-    fix: str = ""
-    code: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.fix}" if self.fix else self.message
-
-
 # Without running anything
 
 
@@ -117,6 +97,8 @@ def inspect_setup(environ: Environ, directory: Path) -> Setup:
 
 def setup_problem(environ: Environ, directory: Path) -> Check | None:
     """Return the check that makes research tools fail in `directory`, without running anything; None if none does."""
+    if chooses_api(environ):
+        return None
     return inspect_setup(without_project_paths(environ, (directory,)), directory).problem
 
 
@@ -144,6 +126,25 @@ def run_checks(environ: Environ, directory: Path, reason_not_to_ask: Callable[[]
     empty string.
     """
     narrowed = without_project_paths(environ, (directory,))
+    from workbench_research.asking import select
+
+    try:
+        selected = select(narrowed)
+    except ToolError as error:
+        yield Check("backend", "error", _printable(error.message, environ), code=error.code)
+        yield from other_checks(narrowed)
+        return
+    if selected is not None:
+        yield selected_check(selected)
+        yield answer_check(selected, environ, reason_not_to_ask)
+    else:
+        yield from _program_checks(environ, narrowed, directory, reason_not_to_ask)
+    yield from other_checks(narrowed)
+
+
+def _program_checks(
+    environ: Environ, narrowed: Environ, directory: Path, reason_not_to_ask: Callable[[], str]
+) -> Iterator[Check]:
     path = program_on_path(narrowed)
     check, program = _check_program(path, narrowed)
     yield check

@@ -56,7 +56,8 @@ class HealthParts:
     `find` runs the program for its version, `read_only` checks its restriction to reading, `store` asks the store for a
     sign of life, and `retry` reads the retry settings. `models` are the names to try in order for each kind of tool,
     `operations` the running ones as JSON, and `unconfined` the programs that declare no access. `upstreams` are
-    warnings about MCP servers whose tools changed.
+    warnings about MCP servers whose tools changed. `api` is the provider that is asked; empty for the Gemini CLI.
+    `select_problem` is why nothing can be asked, and `backends` returns the state of each provider.
     """
 
     server_name: str
@@ -72,6 +73,9 @@ class HealthParts:
     operations: Sequence[Mapping[str, Any]] = ()
     unconfined: Sequence[str] = ()
     upstreams: Sequence[str] = ()
+    api: str = ""
+    select_problem: str = ""
+    backends: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     check_timeout_s: float = CHECK_TIMEOUT_S
     probe_timeout_s: float = PROBE_TIMEOUT_S
 
@@ -126,6 +130,10 @@ async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, 
     findings.require(require_for_questions)
     findings.require(parts.retry)
     program = None
+    if parts.api or parts.select_problem:
+        setup = setup._replace(program=None, problem=None)
+    if parts.select_problem:
+        findings.problems.append(f"research tools cannot answer: {parts.select_problem}")
     if include_diagnostics and setup.program:
         program = await findings.run("the version check", parts.find, parts.probe_timeout_s, is_refusal_a_problem=True)
     if setup.problem:
@@ -160,18 +168,20 @@ async def _diagnostics(
         findings.problems.append(store.problem or default)
     path, auth = setup.program, setup.auth
     git_ignore = git_ignore_check(parts.environ) if path else None
-    backend = {"name": PROGRAM, "program": path, "version": program and program.version}
+    backend = {"name": parts.api or PROGRAM, "program": path, "version": program and program.version}
+    backends = await findings.run("the check of the providers", partial(_rows, parts), parts.check_timeout_s)
     remark = ""
-    if auth.configured is not False and auth.hint:
+    if auth.configured is not False and auth.hint and not parts.api:
         remark = f"{auth.detail}; {auth.hint}" if auth.configured is None and auth.detail else auth.hint
     return _without_none(
         {
             "projectRoot": str(parts.project_root),
             "geminiOnPath": find_executable(PROGRAM, parts.environ) is not None,
             "geminiVersion": program.version if program else None,
-            "backend": _without_none(backend) if path else None,
-            "authConfigured": auth.configured,
-            "authMethod": auth.method,
+            "backend": _without_none(backend) if path or parts.api else None,
+            "backends": [dict(row) for row in backends or ()],
+            "authConfigured": True if parts.api else auth.configured,
+            "authMethod": "api_key" if parts.api else auth.method,
             "readOnlyModeEnforced": read_only and read_only.is_read_only,
             "gitIgnoreRespected": git_ignore is not None if path else None,
             "models": {kind: [name or "auto" for name in names] for kind, names in parts.models.items()},
@@ -188,6 +198,10 @@ async def _diagnostics(
             ],
         }
     )
+
+
+async def _rows(parts: HealthParts) -> Sequence[Mapping[str, Any]]:
+    return await anyio.to_thread.run_sync(parts.backends, abandon_on_cancel=True)
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:

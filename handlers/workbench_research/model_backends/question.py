@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 TIMEOUT_S: Final = 900.0
 """Maximum seconds of one attempt: hard questions about large projects take minutes."""
@@ -43,6 +43,17 @@ class Usage:
     written: int = 0
     cost: float | None = None
 
+    def __add__(self, other: Usage) -> Usage:
+        """Return the sum; its cost is not known if one is not."""
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            sent=self.sent + other.sent,
+            cached=self.cached + other.cached,
+            cached_now=self.cached_now + other.cached_now,
+            written=self.written + other.written,
+            cost=cost,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -52,6 +63,8 @@ class Answer:
     directory with forward slashes, each once, in order. `refused` are the files that it was denied, and `ignored` those
     among them that files such as `.gitignore` exclude. `web_searches` counts successful searches, `attempts` started
     programs. `is_cut`: the answer exceeded the limit. `usage` is that of the last attempt, and empty for a program.
+    `has_temperature`: the model takes one. `left_out` are files that were not sent or cut, each with the reason,
+    and `parts` those that were sent, if the model chose some.
     """
 
     text: str = field(repr=False)
@@ -66,6 +79,9 @@ class Answer:
     attempts: int = 1
     is_cut: bool = False
     usage: Usage = Usage()
+    has_temperature: bool = False
+    left_out: tuple[str, ...] = ()
+    parts: tuple[Any, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from workbench_research.at_references import escape_at_signs
 from workbench_research.model_backends.question import Answer
-from workbench_research.tools import _with_escaped_at_signs
 from workbench_server.catalogue import CATALOGUE
 
 APP = "import store\n\n\ndef main():\n    return store.load('x')\n\n\nif __name__ == '__main__':\n    main()\n"
@@ -53,7 +53,10 @@ class Tools:
         name = "".join(word.capitalize() for word in tool.split("_"))
         params = getattr(models, f"{name}Params")(**arguments)
         module = importlib.import_module(f"workbench_research.analysis.{tool}")
-        ask = self.ask if tool == "ask_gemini" else _with_escaped_at_signs(self.ask)
+
+        async def ask(prompt: str) -> Answer:
+            return await self.ask(prompt if tool == "ask_gemini" else escape_at_signs(prompt))
+
         result: dict[str, Any] = asyncio.run(module.run(params, ask, self.root))
         entry = CATALOGUE["tools"][tool]
         jsonschema.validate(result, entry["tool"]["outputSchema"])

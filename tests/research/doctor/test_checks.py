@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from workbench_research.doctor.checks import Check, git_ignore_check, inspect_setup, program_on_path
+from workbench_research.doctor.check import Check
+from workbench_research.doctor.checks import git_ignore_check, inspect_setup, program_on_path
 from workbench_research.model_backends.selection import without_project_paths
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"

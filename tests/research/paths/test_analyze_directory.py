@@ -56,7 +56,7 @@ class Model:
     told: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
 
-    async def ask(self, prompt: str) -> Answer:
+    async def ask(self, prompt: str, files: object = None) -> Answer:  # noqa: ARG002  one interface
         self.prompts.append(prompt)
         reply = self.replies[min(len(self.prompts), len(self.replies)) - 1]
         if isinstance(reply, ToolError):
@@ -317,7 +317,7 @@ def test_a_cancelled_call_stops_asking(room: Any) -> None:
     async def cancelled() -> None:
         waiting = asyncio.Event()
 
-        async def ask(_: str) -> Answer:
+        async def ask(_: str, files: object = None) -> Answer:  # noqa: ARG001  one interface
             waiting.set()
             await asyncio.Event().wait()
             raise AssertionError
@@ -344,7 +344,7 @@ def test_the_real_program_maps_a_folder(project: Path, gemini: str, gemini_home:
 
     api.decides(reply)
 
-    async def ask(prompt: str) -> Answer:
+    async def ask(prompt: str, files: object = None) -> Answer:  # noqa: ARG001  one interface
         run = await asyncio.to_thread(
             subprocess.run,
             [gemini, "-o", "json", "-m", "gemini-2.5-flash", "--skip-trust", "-e", "none"],

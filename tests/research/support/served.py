@@ -154,6 +154,7 @@ def environment(home: Path, *programs: Fake | Path, **more: str) -> dict[str, st
         "PATH": os.pathsep.join([*directories, "/usr/bin", "/bin"]),
         "LANG": "C.UTF-8",
         "GEMINI_API_KEY": KEY,
+        "WORKBENCH_RESEARCH": "gemini-cli",
         "GEMINI_RETRY_INITIAL_DELAY": "0.01",
         **more,
     }

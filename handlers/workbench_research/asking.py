@@ -1,0 +1,424 @@
+"""Ask the selected API: its files are chosen here, its cost is limited, and its answer is checked and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from toolmason_runtime import ToolError, estimate_tokens
+
+from workbench_handlers.workspace.packages import NotInstalledError
+from workbench_handlers.workspace.scan import in_thread
+from workbench_research import budget
+from workbench_research.backends.attempt import ask_once
+from workbench_research.backends.keys import OFFLINE, is_loopback, is_offline, named
+from workbench_research.backends.models import Model
+from workbench_research.backends.protocol import Backend, Options, Part
+from workbench_research.backends.selection import GEMINI_CLI, Selected, choose
+from workbench_research.context.prompt_form import left_out_text
+from workbench_research.local_store import LocalStore, StoreError
+from workbench_research.model_backends.question import TIMEOUT_S, Answer, Question, Report, Usage
+from workbench_research.model_backends.selection import BACKEND, COMMAND, PROGRAM, configured_command, find_executable
+
+if TYPE_CHECKING:
+    from workbench_research.context.material import Files, Material
+    from workbench_research.context.tags import TagCache
+    from workbench_research.model_backends.ask import Slot
+    from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
+
+WINDOW: Final = "WORKBENCH_RESEARCH_WINDOW"
+"""Tokens of files and question that are sent at most."""
+DEFAULT_WINDOW: Final = 200_000
+UNKNOWN_WINDOW: Final = 32_000
+"""Tokens of a model that is not in the table, such as a local one."""
+MIN_WINDOW: Final = 1_000
+MAX_RESERVE: Final = 32_000
+"""Maximum tokens of the window that stay free for the answer; a quarter of smaller windows."""
+COUNT_SHARE: Final = 0.7
+"""Share of the window above which the provider counts the tokens: estimates are not exact."""
+EXPLORE_SHARE: Final = 0.25
+"""Share of the window for the first files of a question that explores."""
+_NAMES_IN_PROMPT: Final = 60
+_OF_PROGRAM: Final = (BACKEND, COMMAND, "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
+"""Variables by which a user has chosen the Gemini CLI, if `WORKBENCH_RESEARCH` names nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """Options of a call. `explores`: the model reads by itself, with our read-only tools."""
+
+    fresh: bool = False
+    dry_run: bool = False
+    explores: bool = False
+    temperature: float | None = None
+
+    @classmethod
+    def of(cls, params: Any) -> CallOptions:
+        """Return those of a tool's parameters."""
+        return cls(
+            fresh=bool(getattr(params, "fresh", False)),
+            dry_run=bool(getattr(params, "dry_run", False)),
+            explores=getattr(params, "depth", "") == "explore",
+            temperature=getattr(params, "temperature", None),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A question to an API. `kind` is `flash` or `pro`; `directory` is the project, and `projects` all of them."""
+
+    prompt: str = field(repr=False)
+    kind: str
+    directory: Path
+    projects: tuple[Path, ...]
+    files: Files | None = None
+    options: CallOptions = CallOptions()
+    searches_web: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How a question is asked: retries, statistics, progress, and the cost of its call."""
+
+    retry: RetryConfig
+    statistics: RetryStatistics
+    report: Report
+    slot: Slot
+    spending: budget.Spending
+    once: Callable[[str, Callable[[], Awaitable[str]]], Awaitable[str]]
+    """Does a piece of work once for equal keys in all processes of a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    question: str = field(repr=False)
+    parts: tuple[Part, ...]
+    tokens: int
+    models: tuple[str, ...]
+    store: LocalStore | None
+    key: str
+
+
+@dataclass(kw_only=True)
+class Api:
+    """The selected provider, with its backend and what was sent to it before. One for each server."""
+
+    selected: Selected
+    backend: Backend
+    environ: Mapping[str, str] = field(repr=False)
+    tags: TagCache | None = None
+    sent: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+    async def ask(self, request: Request, asking: Asking) -> Answer:
+        """Return the answer, or with `dry_run` what would be sent.
+
+        Raises:
+            ToolError: a file cannot be sent, a limit of the cost would be exceeded, or there is no answer.
+        """
+        models = self.selected.models(request.kind, self.environ)
+        if request.searches_web and self.selected.provider.backend not in ("gemini", "anthropic"):
+            message = (
+                f"{self.selected.provider.title} cannot search the web: set WORKBENCH_RESEARCH to gemini or anthropic"
+            )
+            raise ToolError(message, code="AUTH_MISSING", details={"reason": "NO_WEB_SEARCH"})
+        material = await self._gather(request, models, asking.report)
+        question = request.prompt
+        if names := left_out_text(material.left_out, limit=_NAMES_IN_PROMPT):
+            question = f"{question}\n\n{names}"
+        described = _described(material)
+        if request.options.dry_run:
+            return replace(described, text=self._listing(material, models[0]), model=models[0])
+        store = await asyncio.to_thread(LocalStore.of, self.environ, request.projects)
+        key = _key(models, question, material.parts, request)
+        if not request.options.fresh and store and (kept := await _kept(store, key)):
+            return replace(described, **kept, usage=Usage(cost=0.0), warnings=(*described.warnings, _kept_warning))
+        prepared = _Prepared(question, material.parts, material.tokens, models, store, key)
+        if request.options.explores and request.files:
+            answer = await self._explore(request, request.files, prepared, asking)
+        else:
+            answer = await self._ask(request, prepared, asking)
+        if request.files:
+            self.sent[str(request.directory), models[0]] = tuple(part.digest for part in material.parts)
+        answer = (
+            _checked(answer, answer.parts or material.parts) if request.files and request.files.is_prose else answer
+        )
+        if store and not (request.searches_web or answer.is_cut):
+            await _keep(store, key, answer)
+        return replace(answer, left_out=described.left_out, warnings=(*described.warnings, *answer.warnings))
+
+    def _share(self, request: Request) -> float:
+        return EXPLORE_SHARE if request.options.explores else 1.0
+
+    async def _gather(self, request: Request, models: Sequence[str], report: Report) -> Material:
+        from workbench_research.context.material import Material, gather
+        from workbench_research.context.tags import TagCache
+
+        files = request.files
+        if files is None:
+            return Material()
+        self.tags = self.tags or TagCache()
+        cache = self.tags
+        if not files.about:
+            files = replace(files, about=request.prompt)
+        window = round((self._window(models) - estimate_tokens(request.prompt)) * self._share(request))
+        before = self.sent.get((str(request.directory), models[0]), ())
+        for _ in range(2):
+            limit = max(MIN_WINDOW, window)
+            material = await _in_thread(partial(gather, files, limit, cache=cache, sent_before=before))
+            if material.parts:
+                await report(f"{len(material.parts):,} files chosen, about {material.tokens:,} tokens")
+            if request.options.dry_run or material.tokens < COUNT_SHARE * limit:
+                break
+            counted = await self.backend.count_tokens(request.prompt, material.parts, models[0])
+            if counted <= self._window(models):
+                break
+            window = round(limit * 0.95 * self._window(models) / counted)
+        return material
+
+    def _window(self, models: Sequence[str]) -> int:
+        """Return the tokens that can be sent to all of the models."""
+        chosen = _number(self.environ, WINDOW)
+        known = [model for name in models if (model := self.selected.provider.model(name)).window]
+        window = min((model.window for model in known), default=chosen or UNKNOWN_WINDOW)
+        reserve = min(MAX_RESERVE, window // 4)
+        return min(window - reserve, chosen or DEFAULT_WINDOW)
+
+    async def _ask(self, request: Request, prepared: _Prepared, asking: Asking) -> Answer:
+        """Ask with retries, in one of the processes that are one server, within the limits of the cost."""
+        from workbench_research.model_backends.ask import ask_with_retries
+
+        limits = budget.Limits.of(self.environ)
+        question, parts, models, store = prepared.question, prepared.parts, prepared.models, prepared.store
+        total = prepared.tokens + estimate_tokens(question)
+        title = self.selected.provider.title
+        is_free = self.selected.provider.local or is_loopback(self.selected.endpoint.url)
+
+        async def attempt(model: str) -> Answer:
+            options = Options(
+                model=model,
+                timeout_s=TIMEOUT_S,
+                temperature=request.options.temperature,
+                searches_web=request.searches_web,
+            )
+            async with asking.slot():
+                return await ask_once(self.backend, question, parts, options, title=title, report=asking.report)
+
+        asked: list[Answer] = []
+
+        async def work() -> str:
+            price = 0.0 if self.selected.provider.local else budget.estimate(self._model(models[0]), total)
+            entry = await asyncio.to_thread(
+                budget.reserve, limits, store, str(request.directory), price, asking.spending, is_free=is_free
+            )
+            cost = 0.0
+            try:
+                asked.append(
+                    await ask_with_retries(
+                        Question(prompt=question, directory=request.directory, models=models),
+                        attempt,
+                        program=title,
+                        retry=asking.retry,
+                        statistics=asking.statistics,
+                        report=asking.report,
+                        environ=self.environ,
+                    )
+                )
+                cost = price or 0.0 if asked[0].usage.cost is None else asked[0].usage.cost
+            finally:
+                if entry and store:
+                    await asyncio.shield(asyncio.to_thread(_settle, store, entry, cost))
+                asking.spending.dollars += cost
+            model = self.selected.provider.model(asked[0].model)
+            answer = replace(asked[0], has_temperature=model.temperature and self.backend.name != "anthropic")
+            asked[0] = answer
+            return json.dumps({**asdict(answer), "parts": ()})
+
+        text = await asking.once(prepared.key, work)
+        return asked[0] if asked else _parsed(text)
+
+    async def _explore(self, request: Request, files: Files, prepared: _Prepared, asking: Asking) -> Answer:
+        """Ask, and let the model search and read by itself, within the limits of calls, tokens and time."""
+        from workbench_research.context.explore import (
+            LAST,
+            MAX_CALLS,
+            MAX_ROUNDS,
+            MAX_SECONDS,
+            RULES,
+            Explorer,
+            find_calls,
+        )
+
+        whole, parts = replace(files, paths=(), about=""), prepared.parts
+        budget_tokens = self._window(prepared.models) - prepared.tokens - estimate_tokens(prepared.question)
+        explorer = await in_thread(lambda scan: Explorer.over(whole, scan, parts=parts, budget=budget_tokens))
+        started, usage, tokens, latency_ms, rounds = time.monotonic(), Usage(cost=0.0), 0, 0, 0
+        while True:
+            rounds += 1
+            is_last = (
+                rounds > MAX_ROUNDS
+                or explorer.calls >= MAX_CALLS
+                or explorer.budget <= 0
+                or time.monotonic() - started > MAX_SECONDS
+            )
+            notes = "\n".join(explorer.notes)
+            question = "\n\n".join(filter(None, (prepared.question, notes, LAST if is_last else RULES)))
+            now = tuple(explorer.parts)
+            total = sum(estimate_tokens(part.text) for part in now)
+            key = _key(prepared.models, question, now, request)
+            step = _Prepared(question, now, total, prepared.models, prepared.store, key)
+            answer = await self._ask(request, step, asking)
+            usage, tokens = usage + answer.usage, tokens + answer.tokens
+            latency_ms += answer.latency_ms
+            calls = [] if is_last else find_calls(answer.text)
+            if not calls:
+                counted = {"usage": usage, "tokens": tokens, "latency_ms": latency_ms, "tool_calls": explorer.calls}
+                return replace(answer, parts=now, **counted)
+            for call in calls[: MAX_CALLS - explorer.calls]:
+                done = await asyncio.to_thread(explorer.run, call)
+                await asking.report(f"the model calls {done} ({explorer.calls} of {MAX_CALLS} calls)")
+
+    def _model(self, name: str) -> Model:
+        return self.selected.provider.model(name)
+
+    def _listing(self, material: Material, model: str) -> str:
+        """Return what would be sent, as Markdown."""
+        price = budget.estimate(self._model(model), material.tokens)
+        cost = "its price is not known" if price is None else f"at most about ${price:.4f}"
+        to = f"{self.selected.provider.title} ({self.selected.endpoint.url or 'its own address'})"
+        lines = [f"Nothing was sent. {len(material.parts):,} files, about {material.tokens:,} tokens, would go to {to}"]
+        lines[0] += f", model {model}, {cost}."
+        if material.parts:
+            lines += ["", "Would be sent:", *(f"- {part.path}{' (lines)' * part.is_cut}" for part in material.parts)]
+        if material.left_out:
+            lines += ["", "Would not be sent:", *(f"- {entry.path}: {entry.reason}" for entry in material.left_out)]
+        return "\n".join(lines)
+
+    async def aclose(self) -> None:
+        """Delete what the provider keeps for later questions."""
+        if delete := getattr(self.backend, "delete_caches", None):
+            await delete()
+
+
+def select(environ: Mapping[str, str]) -> Selected | None:
+    """Return the API to ask; None for the Gemini CLI.
+
+    The CLI is asked if the settings name it, or if no API can be asked and it is installed. It may read the system's
+    key store and ask local servers: call it in a thread.
+
+    Raises:
+        ToolError: nothing can be asked. The message has the next step.
+    """
+    name, _ = named(environ)
+    is_program = name == GEMINI_CLI or (not name and any(environ.get(each, "").strip() for each in _OF_PROGRAM))
+    if is_program and is_offline(environ):
+        raise ToolError(f"{OFFLINE} allows only servers on this machine, not the Gemini CLI", code="AUTH_MISSING")
+    if is_program:
+        return None
+    try:
+        return choose(environ)
+    except ToolError:
+        if not name and not is_offline(environ) and find_executable(configured_command(environ) or PROGRAM, environ):
+            return None
+        raise
+
+
+async def _in_thread(work: Callable[[Any], Material]) -> Material:
+    try:
+        return await in_thread(work)
+    except NotInstalledError as error:
+        raise ToolError(error.message, code="INTERNAL", details={"reason": error.code}) from None
+
+
+def _described(material: Material) -> Answer:
+    """Return an answer without text, with what is known before it."""
+    return Answer(
+        text="",
+        model="",
+        left_out=tuple(f"{entry.path}: {entry.reason}" for entry in material.left_out),
+        warnings=material.warnings,
+    )
+
+
+def _checked(answer: Answer, parts: tuple[Part, ...]) -> Answer:
+    """Correct the citations of an answer, or mark them."""
+    from workbench_research.context.citations import check_citations
+
+    checked = check_citations(answer.text, parts)
+    corrected = sum(citation.status == "corrected" for citation in checked.citations)
+    warnings = [
+        *([f"{corrected} citations were corrected: their text is elsewhere"] if corrected else []),
+        *([f"{len(checked.wrong)} citations are marked: they do not fit the sent lines"] if checked.wrong else []),
+    ]
+    return replace(answer, text=checked.text, warnings=(*answer.warnings, *warnings))
+
+
+def _key(models: Sequence[str], question: str, parts: Sequence[Part], request: Request) -> str:
+    digests = [(part.path, part.digest) for part in parts]
+    facts = [
+        models,
+        question,
+        digests,
+        request.options.temperature,
+        request.options.explores,
+        request.searches_web,
+        str(request.directory),
+    ]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+_kept_warning: Final = "an equal question about equal files was answered before: `fresh` asks again"
+
+
+async def _kept(store: LocalStore, key: str) -> dict[str, Any]:
+    """Return the text, the model and the files of an earlier answer; empty if there is none."""
+    try:
+        kept = json.loads(await asyncio.to_thread(store.answer, key) or "{}")
+        return {**kept, "files": tuple(kept["files"])} if kept else {}
+    except (StoreError, ValueError, KeyError, TypeError):
+        return {}
+
+
+async def _keep(store: LocalStore, key: str, answer: Answer) -> None:
+    from workbench_research.model_backends.redaction import redact_known
+
+    (text,) = redact_known([answer.text], os.environ)
+    value = json.dumps({"text": text, "model": answer.model, "files": answer.files})
+    try:
+        await asyncio.to_thread(store.keep, key, value)
+    except StoreError:  # the next equal question is asked again
+        return
+
+
+def _settle(store: LocalStore, entry: int, dollars: float) -> None:
+    try:
+        store.settle(entry, dollars)
+    except StoreError:  # the estimate stays
+        return
+
+
+def _parsed(text: str) -> Answer:
+    """Return the answer of another process.
+
+    Raises:
+        ToolError: another program has written it.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(Answer).validate_json(text)
+    except ValidationError:
+        raise ToolError("the answer of another process cannot be read: send the call again", code="INTERNAL") from None
+
+
+def _number(environ: Mapping[str, str], name: str) -> int:
+    """Return a positive number of a setting; 0 if it is not set or invalid."""
+    text = environ.get(name, "").strip().replace("_", "").replace(",", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
