@@ -54,7 +54,7 @@ QUESTIONS: Final = (
         ),
         (
             "Where does it wait before asking the model again after a temporary failure, and how long?",
-            "handlers/workbench_research/model_backends/retry.py",
+            "handlers/workbench_research/backends/retry.py",
             "def calculate_delay(",
         ),
         (

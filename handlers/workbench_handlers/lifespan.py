@@ -13,7 +13,7 @@ from workbench_handlers.editing.reviews.state_files import STATE_VARIABLE
 from workbench_handlers.editing.state import EditingState, editing_state
 from workbench_handlers.state import Workspace, project_paths, workspace
 from workbench_handlers.workflows.answers import RecentAnswers
-from workbench_research.model_backends import logs
+from workbench_research import logs
 from workbench_research.state import Research
 from workbench_server.options import Options
 

@@ -15,9 +15,9 @@ from workbench_handlers.workspace.roots import Located, RefusedPathError, Root
 from workbench_handlers.workspace.scan import in_thread
 from workbench_research.analysis.citations import access_warnings
 from workbench_research.analysis.result import left_out_of, usage_of
+from workbench_research.backends.question import Answer, Report
 from workbench_research.context.material import Files
 from workbench_research.file_list import FileList, ListedFile, list_files, readable
-from workbench_research.model_backends.question import Answer, Report
 from workbench_research.prompts import task
 from workbench_research.state import AskAbout
 from workbench_research.summary_parser import Parsed, parse_summaries

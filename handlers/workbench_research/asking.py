@@ -22,17 +22,17 @@ from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.keys import OFFLINE, is_loopback, is_offline, named
 from workbench_research.backends.models import Model
 from workbench_research.backends.protocol import Backend, Options, Part
+from workbench_research.backends.question import TIMEOUT_S, Answer, Question, Report, Usage
 from workbench_research.backends.selection import GEMINI_CLI, Selected, choose
 from workbench_research.context.prompt_form import left_out_text
 from workbench_research.local_store import LocalStore, StoreError
-from workbench_research.model_backends.question import TIMEOUT_S, Answer, Question, Report, Usage
 from workbench_research.model_backends.selection import BACKEND, COMMAND, PROGRAM, configured_command, find_executable
 
 if TYPE_CHECKING:
+    from workbench_research.backends.ask import Slot
+    from workbench_research.backends.retry import RetryConfig, RetryStatistics
     from workbench_research.context.material import Files, Material
     from workbench_research.context.tags import TagCache
-    from workbench_research.model_backends.ask import Slot
-    from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
 
 WINDOW: Final = "WORKBENCH_RESEARCH_WINDOW"
 """Tokens of files and question that are sent at most."""
@@ -193,7 +193,7 @@ class Api:
 
     async def _ask(self, request: Request, prepared: _Prepared, asking: Asking) -> Answer:
         """Ask with retries, in one of the processes that are one server, within the limits of the cost."""
-        from workbench_research.model_backends.ask import ask_with_retries
+        from workbench_research.backends.ask import ask_with_retries
 
         limits = budget.Limits.of(self.environ)
         question, parts, models, store = prepared.question, prepared.parts, prepared.models, prepared.store
@@ -387,7 +387,7 @@ async def _kept(store: LocalStore, key: str) -> dict[str, Any]:
 
 
 async def _keep(store: LocalStore, key: str, answer: Answer) -> None:
-    from workbench_research.model_backends.redaction import redact_known
+    from workbench_research.redaction import redact_known
 
     (text,) = redact_known([answer.text], os.environ)
     value = json.dumps({"text": text, "model": answer.model, "files": answer.files})

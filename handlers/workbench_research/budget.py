@@ -11,8 +11,8 @@ from typing import Final
 from toolmason_runtime import ToolError
 
 from workbench_research.backends.models import Model
+from workbench_research.backends.question import Usage
 from workbench_research.local_store import LocalStore, StoreError
-from workbench_research.model_backends.question import Usage
 
 MAX_COST: Final = "WORKBENCH_RESEARCH_MAX_COST"
 """US dollars that one call may cost."""

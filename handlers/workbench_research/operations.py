@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Final, TypeVar, cast
 
-from workbench_research.model_backends.question import Report
+from workbench_research.backends.question import Report
 from workbench_research.slots import MAX_PROGRAMS, Slots
 
 LINGER_S: Final = 15.0

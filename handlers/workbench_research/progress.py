@@ -11,7 +11,7 @@ from typing import Final
 
 from toolmason_runtime import ToolCall
 
-from workbench_research.model_backends.question import Report
+from workbench_research.backends.question import Report
 
 HEARTBEAT_INTERVAL_S: Final = 25.0
 """Seconds without progress after which a client receives a heartbeat; clients time out after 60."""

@@ -14,9 +14,9 @@ from workbench_handlers.workspace.roots import Root
 from workbench_research.analysis.answer_json import find_object, parse_int, parse_text, parse_texts
 from workbench_research.analysis.prompts import CALLERS_TEXT, JSON_ONLY, prompt, quoted
 from workbench_research.at_references import escape_at_signs
+from workbench_research.backends.question import Answer, Report
 from workbench_research.context.material import Files
-from workbench_research.model_backends.question import Answer, Report
-from workbench_research.model_backends.redaction import redact_known_in_json
+from workbench_research.redaction import redact_known_in_json
 from workbench_research.state import AskAbout, Research
 
 __all__ = [

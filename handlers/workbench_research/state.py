@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from toolmason_runtime import ToolCall, ToolError
 
 from workbench_research.asking import Api, Asking, CallOptions, Request, select
+from workbench_research.backends.question import Answer, Question, Report
 from workbench_research.budget import Spending
-from workbench_research.model_backends.logs import record
-from workbench_research.model_backends.question import Answer, Question, Report
+from workbench_research.logs import record
 from workbench_research.model_backends.selection import models
 from workbench_research.operations import (
     HANDOVER_S,
@@ -34,8 +34,8 @@ from workbench_research.progress import HEARTBEAT_INTERVAL_S, progress_reporter
 from workbench_research.slots import MAX_PROGRAMS
 
 if TYPE_CHECKING:
+    from workbench_research.backends.retry import RetryConfig, RetryStatistics
     from workbench_research.context.material import Files
-    from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
 
 LINGER_VARIABLE: Final = "WORKBENCH_LINGER_SECONDS"
 """Seconds that an operation continues after its last caller left."""
@@ -105,14 +105,14 @@ class Research:
     @cached_property
     def retry(self) -> RetryConfig:
         """The retry settings."""
-        from workbench_research.model_backends.retry import RetryConfig
+        from workbench_research.backends.retry import RetryConfig
 
         return RetryConfig.from_environ(os.environ)
 
     @cached_property
     def statistics(self) -> RetryStatistics:
         """Results of all questions since the server started."""
-        from workbench_research.model_backends.retry import RetryStatistics
+        from workbench_research.backends.retry import RetryStatistics
 
         return RetryStatistics()
 
@@ -249,7 +249,7 @@ def _check_program_options(params: Any) -> None:
 
 def _without_secrets(answer: Answer) -> Answer:
     """Redact the server's own keys: a model can quote a project's `.env` file that contains them."""
-    from workbench_research.model_backends.redaction import redact_known
+    from workbench_research.redaction import redact_known
 
     text, model = redact_known((answer.text, answer.model), os.environ)
     files, refused, ignored = (

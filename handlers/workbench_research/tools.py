@@ -26,13 +26,13 @@ from workbench_research.analysis.scope import Scope, parse_scope, split_list
 from workbench_research.analysis.trace_feature import run as run_trace_feature
 from workbench_research.analysis.validate_against_codebase import run as run_validate_against_codebase
 from workbench_research.at_references import References, escape_at_signs, resolve_references
+from workbench_research.backends.question import Answer, Ask, Report
 from workbench_research.context.material import Files
 from workbench_research.delivery import deliver
 from workbench_research.error_codes import with_specified_codes
-from workbench_research.model_backends.question import Answer, Ask, Report
-from workbench_research.model_backends.redaction import redact_known_in_json
 from workbench_research.model_backends.user_settings import is_git_ignore_respected
 from workbench_research.prompts import free_question, task
+from workbench_research.redaction import redact_known_in_json
 from workbench_research.state import AskAbout, Research
 from workbench_server.research import models as research
 from workbench_server.validation import models as validation

@@ -14,13 +14,13 @@ from workbench_research.analysis.result import require_text, usage_of
 from workbench_research.at_references import escape_at_signs
 from workbench_research.delivery import deliver
 from workbench_research.error_codes import with_specified_codes
-from workbench_research.model_backends.redaction import redact_known_in_json
+from workbench_research.redaction import redact_known_in_json
 from workbench_research.state import AskAbout, Research
 from workbench_research.tools import FLASH
 from workbench_server.research.models import GroundingSearchParams, GroundingSearchResult
 
 if TYPE_CHECKING:
-    from workbench_research.model_backends.question import Answer, Report
+    from workbench_research.backends.question import Answer, Report
 
 MAX_SOURCES: Final = 50
 """Maximum sources of one result, the first."""

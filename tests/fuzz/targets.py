@@ -351,8 +351,8 @@ def client_toml(data: bytes) -> object:
 @target
 def secrets_in_text(data: bytes) -> object:
     """A model API's error text: what is masked, and what it says about the failure."""
-    from workbench_research.model_backends import error_text
-    from workbench_research.model_backends.redaction import redact
+    from workbench_research.backends import error_text
+    from workbench_research.redaction import redact
 
     text = _text(data)
     redact(text, {"API_KEY": "0123456789abcdef"})

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from workbench_research.backends.attempt import ask_once
+from workbench_research.backends.failure_kinds import AttemptError, Kind, classify
 from workbench_research.backends.keys import OFFLINE, RESEARCH, URL
 from workbench_research.backends.protocol import Options, Part
+from workbench_research.backends.question import Answer
 from workbench_research.backends.selection import choose, readiness
-from workbench_research.model_backends.failure_kinds import AttemptError, Kind, classify
-from workbench_research.model_backends.question import Answer
 
 PYTHON = os.environ.get("LOCAL_MODEL_PYTHON", sys.executable)
 TEXT = "1: def area(width, height):\n2:     return width * height\n"

@@ -13,7 +13,7 @@ from fake_cli import Fake, answered, cjk, line, result, slivers, started
 from served import Ear, Said, environment, inside, served, settle
 from toolmason_runtime.shared.tokens import estimate_tokens
 
-from workbench_research.model_backends.question import Answer
+from workbench_research.backends.question import Answer
 from workbench_research.state import Research
 
 pytestmark = pytest.mark.anyio

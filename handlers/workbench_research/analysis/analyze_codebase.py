@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench_research.analysis import prompts
 from workbench_research.analysis.result import ResultBuilder, require_text
 from workbench_research.analysis.scope import Scope, parse_scope, split_list
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.research.models import AnalyzeCodebaseParams

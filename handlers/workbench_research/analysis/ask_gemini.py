@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench_research.analysis import prompts
 from workbench_research.analysis.analyze_codebase import prose_result
 from workbench_research.analysis.result import ResultBuilder, require_text
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.research.models import AskGeminiParams

@@ -13,7 +13,7 @@ from workbench_research.analysis.issues import count_by_severity, note_gaps, par
 from workbench_research.analysis.result import ResultBuilder, require_text
 from workbench_research.analysis.scope import Scope, parse_scope
 from workbench_research.analysis.token_budget import RESULT_TOKENS
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.validation.models import CheckConsistencyParams

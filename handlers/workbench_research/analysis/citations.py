@@ -19,9 +19,9 @@ from workbench_handlers.workspace.roots import Located, RefusedPathError, Root
 from workbench_research.analysis.answer_json import parse_int, parse_text, parse_texts
 from workbench_research.analysis.scope import Scope
 from workbench_research.analysis.token_budget import take_within_budget
-from workbench_research.model_backends.question import Answer
-from workbench_research.model_backends.redaction import redact_known
+from workbench_research.backends.question import Answer
 from workbench_research.model_backends.user_settings import GIT_IGNORE_SETTING
+from workbench_research.redaction import redact_known
 
 MAX_FILES: Final = 400
 """Maximum files checked for one result."""

@@ -12,7 +12,7 @@ from workbench_research.analysis.citations import Citation, parse_citation, pars
 from workbench_research.analysis.result import ResultBuilder, require_text
 from workbench_research.analysis.scope import Scope, parse_scope
 from workbench_research.analysis.token_budget import cut_to_budget
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.research.models import FindCodeByIntentParams

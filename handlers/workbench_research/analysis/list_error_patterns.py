@@ -10,7 +10,7 @@ from workbench_research.analysis import prompts
 from workbench_research.analysis.answer_json import parse_objects, parse_text
 from workbench_research.analysis.result import SEVERITIES, ResultBuilder, parse_severity
 from workbench_research.analysis.scope import Scope, parse_scope
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.research.models import ListErrorPatternsParams

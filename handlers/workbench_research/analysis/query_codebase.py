@@ -14,7 +14,7 @@ from workbench_research.analysis.answer_json import Parsed, parse_object, parse_
 from workbench_research.analysis.result import ResultBuilder
 from workbench_research.analysis.scope import Scope, parse_scope
 from workbench_research.analysis.token_budget import RESULT_TOKENS, cut_to_budget
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.research.models import QueryCodebaseParams

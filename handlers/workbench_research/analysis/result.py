@@ -18,7 +18,7 @@ from workbench_research.analysis.citations import (
 )
 from workbench_research.analysis.scope import Scope
 from workbench_research.analysis.token_budget import RESULT_TOKENS
-from workbench_research.model_backends.question import Answer, Usage
+from workbench_research.backends.question import Answer, Usage
 
 LONG_TEXT: Final[Mapping[str, str]] = {
     "ask_gemini": "answer",

@@ -11,7 +11,7 @@ from workbench_research.analysis.answer_json import parse_int, parse_objects, pa
 from workbench_research.analysis.citations import parse_citation
 from workbench_research.analysis.result import ResultBuilder, require_text
 from workbench_research.analysis.token_budget import RESULT_TOKENS
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.research.models import TraceFeatureParams

@@ -13,7 +13,7 @@ from workbench_research.analysis import prompts
 from workbench_research.analysis.answer_json import parse_object, parse_text
 from workbench_research.analysis.issues import ReportedIssues, count_by_severity, note_gaps, parse_issues
 from workbench_research.analysis.result import ResultBuilder, require_text
-from workbench_research.model_backends.question import Ask
+from workbench_research.backends.question import Ask
 
 if TYPE_CHECKING:
     from workbench_server.validation.models import ValidateAgainstCodebaseParams

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from workbench_research.backends.breakpoints import Breakpoints
 from workbench_research.backends.connection import CONNECT_TIMEOUT_S, COUNT_TIMEOUT_S, Connection
+from workbench_research.backends.failure_kinds import AttemptError
 from workbench_research.backends.failures import blocked, broken
 from workbench_research.backends.prompt import SYSTEM, part_text, question_text
 from workbench_research.backends.protocol import End, Event, Options, Part, Text
-from workbench_research.model_backends.failure_kinds import AttemptError
-from workbench_research.model_backends.question import Usage
+from workbench_research.backends.question import Usage
 
 _CUT: Final = {"max_tokens", "model_context_window_exceeded"}
 _BLOCKED: Final = "refusal"

@@ -9,9 +9,9 @@ from typing import Final, cast
 
 import anyio
 
+from workbench_research.backends.failure_kinds import NO_OUTPUT, AttemptError
 from workbench_research.backends.protocol import Backend, End, Event, Options, Part, Progress, Text
-from workbench_research.model_backends.failure_kinds import NO_OUTPUT, AttemptError
-from workbench_research.model_backends.question import Answer, Report
+from workbench_research.backends.question import Answer, Report
 
 REPORT_INTERVAL_S: Final = 0.4
 """Minimum seconds between two progress reports."""

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import anyio.to_thread
 
+from workbench_research.backends.failure_kinds import AttemptError
 from workbench_research.backends.failures import attempt_error
 from workbench_research.backends.keys import Endpoint, Environ, is_loopback
 from workbench_research.backends.models import Provider
 from workbench_research.backends.prompt import estimate_tokens
 from workbench_research.backends.protocol import Options, Part
-from workbench_research.model_backends.failure_kinds import AttemptError
 from workbench_research.packages import require_library
 
 CONNECT_TIMEOUT_S: Final = 20.0

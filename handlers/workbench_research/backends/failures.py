@@ -11,15 +11,15 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from workbench_research.backends.keys import Environ, Key
-from workbench_research.model_backends.failure_kinds import (
+from workbench_research.backends.failure_kinds import (
     MAX_EXCERPT_CHARS,
     AttemptError,
     FailureClass,
     Kind,
     class_of_status,
 )
-from workbench_research.model_backends.redaction import excerpt
+from workbench_research.backends.keys import Environ, Key
+from workbench_research.redaction import excerpt
 
 BLOCKED: Final = FailureClass(
     kind=Kind.OTHER,

@@ -10,12 +10,12 @@ from typing import Any, Final
 import anyio.to_thread
 
 from workbench_research.backends.connection import COUNT_TIMEOUT_S, Connection
+from workbench_research.backends.failure_kinds import AttemptError
 from workbench_research.backends.failures import BROKEN, blocked, broken
 from workbench_research.backends.gemini_caches import TTL_S, Cached, GeminiCaches
 from workbench_research.backends.prompt import SYSTEM, part_text, question_text
 from workbench_research.backends.protocol import End, Event, Options, Part, Progress, Text
-from workbench_research.model_backends.failure_kinds import AttemptError
-from workbench_research.model_backends.question import Usage
+from workbench_research.backends.question import Usage
 
 _BLOCKED: Final = {"SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "RECITATION"}
 _DONE: Final = {"STOP", "MAX_TOKENS"}

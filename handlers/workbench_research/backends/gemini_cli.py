@@ -21,6 +21,8 @@ import anyio.to_thread
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Command, Limits, Process, follow, run_to_cleanup
 
+from workbench_research.backends.error_text import object_statuses, retry_after, without_stack
+from workbench_research.backends.failure_kinds import NO_OUTPUT, AttemptError, FailureClass, Kind
 from workbench_research.backends.failures import BROKEN, SPENT, TOO_LONG, class_of_http, key_hint
 from workbench_research.backends.gemini_cli_home import EMPTY, POLICY, find_program, prepare
 from workbench_research.backends.keys import Endpoint, Environ
@@ -28,9 +30,7 @@ from workbench_research.backends.models import Provider
 from workbench_research.backends.prompt import SYSTEM, estimate_tokens, part_text, question_text
 from workbench_research.backends.protocol import End, Event, Options, Part, Progress, Text, Usage
 from workbench_research.backends.run_directory import run_directory
-from workbench_research.model_backends.error_text import object_statuses, retry_after, without_stack
-from workbench_research.model_backends.failure_kinds import NO_OUTPUT, AttemptError, FailureClass, Kind
-from workbench_research.model_backends.redaction import excerpt
+from workbench_research.redaction import excerpt
 
 MAX_PROMPT_BYTES: Final = 8 * 1024 * 1024
 """Maximum bytes of a prompt; the CLI silently truncates longer ones."""

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from workbench_research.backends.models import Provider
-from workbench_research.model_backends.redaction import REDACTED, redact
+from workbench_research.redaction import REDACTED, redact
 
 RESEARCH: Final = "WORKBENCH_RESEARCH"
 """The variable that names the provider, and a model: `anthropic`, `openai/gpt-6-luna`, `ollama/qwen3:8b`."""

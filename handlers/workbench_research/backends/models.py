@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 
-from workbench_research.model_backends.question import Usage
+from workbench_research.backends.question import Usage
 
 KINDS: Final = ("flash", "pro")
 _MILLION: Final = 1_000_000

@@ -12,7 +12,7 @@ from workbench_research.backends.failures import blocked, broken
 from workbench_research.backends.keys import is_loopback
 from workbench_research.backends.prompt import SYSTEM, part_text, question_text
 from workbench_research.backends.protocol import End, Event, Options, Part, Progress, Text
-from workbench_research.model_backends.question import Usage
+from workbench_research.backends.question import Usage
 
 _CUT: Final = "length"
 _BLOCKED: Final = "content_filter"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from workbench_research.model_backends.question import Usage
+from workbench_research.backends.question import Usage
 
 __all__ = ["Backend", "End", "Event", "Options", "Part", "Progress", "Text", "Usage"]
 

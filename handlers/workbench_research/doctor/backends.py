@@ -14,8 +14,8 @@ from workbench_research.backends.selection import GEMINI_CLI, readiness
 from workbench_research.doctor.check import Check
 
 if TYPE_CHECKING:
+    from workbench_research.backends.question import Answer
     from workbench_research.backends.selection import Selected
-    from workbench_research.model_backends.question import Answer
 
 _TEST_PROMPT: Final = "This is a test of the connection. Answer with the one word: ready"
 _TEST_TIMEOUT_S: Final = 120.0
@@ -73,11 +73,11 @@ def answer_check(selected: Selected, environ: Mapping[str, str], reason_not_to_a
 async def _ask(selected: Selected, environ: Mapping[str, str]) -> Answer:
     from pathlib import Path
 
+    from workbench_research.backends.ask import ask_with_retries
     from workbench_research.backends.attempt import ask_once
     from workbench_research.backends.protocol import Options
-    from workbench_research.model_backends.ask import ask_with_retries
-    from workbench_research.model_backends.question import Question
-    from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
+    from workbench_research.backends.question import Question
+    from workbench_research.backends.retry import RetryConfig, RetryStatistics
 
     backend, title = selected.backend(environ), selected.provider.title
 

@@ -34,8 +34,8 @@ from workbench_research.model_backends.user_settings import (
 )
 
 if TYPE_CHECKING:
+    from workbench_research.backends.question import Answer
     from workbench_research.model_backends.adapter import Program
-    from workbench_research.model_backends.question import Answer
 
 COMMAND: Final = "toolmason-workbench doctor"
 INSTALL_GEMINI: Final = "npm install -g @google/gemini-cli"
@@ -188,7 +188,7 @@ def _check_answer(
     program: Program | None, auth: Auth, environ: Environ, directory: Path, reason_not_to_ask: Callable[[], str]
 ) -> Check:
     """Ask the model one short question, in the way of research tools."""
-    from workbench_research.model_backends.retry import RetryConfig
+    from workbench_research.backends.retry import RetryConfig
 
     try:
         RetryConfig.from_environ(environ)
@@ -220,10 +220,10 @@ def _not_asked(reason: str) -> Check:
 
 
 async def _ask(program: Program, environ: Environ, directory: Path) -> Answer:
+    from workbench_research.backends.question import Question
+    from workbench_research.backends.retry import RetryConfig, RetryStatistics
     from workbench_research.model_backends.ask import ask_model
     from workbench_research.model_backends.gemini import GeminiAdapter
-    from workbench_research.model_backends.question import Question
-    from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
     from workbench_research.model_backends.selection import models
 
     async def report(_text: str) -> None:
@@ -265,7 +265,7 @@ def _sentence(text: str) -> str:
 
 def _printable(text: str, environ: Environ) -> str:
     """Return a program's text without secrets, control characters and line breaks."""
-    from workbench_research.model_backends.redaction import redact
+    from workbench_research.redaction import redact
 
     characters = (" " if character in "\r\n\t" else character for character in redact(text, environ))
     # Control characters act on the terminal; format characters can reverse the text that follows.

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 
 from toolmason_runtime.programs import Command, Limits
 
+from workbench_research.backends.question import Question
 from workbench_research.model_backends.events import EventReader
-from workbench_research.model_backends.question import Question
 
 MEMORY_MB: Final = 8192
 """Memory limit of a model's command line. Node's own limit is half of the machine's memory."""

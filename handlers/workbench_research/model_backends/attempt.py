@@ -16,10 +16,10 @@ import anyio.to_thread
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Command, Process, follow, run_to_cleanup
 
+from workbench_research.backends.question import Answer, Question, Report
 from workbench_research.backends.run_directory import run_directory
+from workbench_research.logs import record
 from workbench_research.model_backends.adapter import Adapter, Program
-from workbench_research.model_backends.logs import record
-from workbench_research.model_backends.question import Answer, Question, Report
 from workbench_research.model_backends.run_monitor import RunMonitor
 
 REPORT_INTERVAL_S: Final = 0.4

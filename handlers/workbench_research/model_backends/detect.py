@@ -23,7 +23,6 @@ from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Command, Invocation, Outcome, base_environment, run
 
 from workbench_research.model_backends.adapter import Program, launch_argv, model_limits
-from workbench_research.model_backends.redaction import excerpt
 from workbench_research.model_backends.selection import (
     PROGRAM,
     backend_problem,
@@ -31,6 +30,7 @@ from workbench_research.model_backends.selection import (
     find_executable,
 )
 from workbench_research.model_backends.stored_programs import load_program, store_program
+from workbench_research.redaction import excerpt
 
 PROBE_TIMEOUTS_S: Final = (15.0, 45.0)
 """Seconds of each attempt for both runs, which are simultaneous: Node needs one or two to start, 30 under load."""

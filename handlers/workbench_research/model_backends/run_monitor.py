@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
-from workbench_research.model_backends.error_text import object_statuses, retry_after, without_stack
+from workbench_research.backends.error_text import object_statuses, retry_after, without_stack
+from workbench_research.backends.failure_kinds import NO_OUTPUT, NOT_READ_ONLY, AttemptError
+from workbench_research.backends.question import Answer
 from workbench_research.model_backends.events import (
     Event,
     EventReader,
@@ -20,9 +22,7 @@ from workbench_research.model_backends.events import (
     ToolStarted,
     WarningEvent,
 )
-from workbench_research.model_backends.failure_kinds import NO_OUTPUT, NOT_READ_ONLY, AttemptError
-from workbench_research.model_backends.question import Answer
-from workbench_research.model_backends.redaction import excerpt, redact
+from workbench_research.redaction import excerpt, redact
 
 MAX_ANSWER_CHARS: Final = 32 * 1024 * 1024
 """Maximum characters of an answer."""

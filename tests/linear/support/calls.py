@@ -58,8 +58,8 @@ def call_builders() -> None:
     from workbench_handlers.workflows.data import hosts
     from workbench_handlers.workspace.ignore import parse_gitignore
     from workbench_handlers.workspace.worker_main import _yaml_loader
+    from workbench_research.backends.error_text import contains
     from workbench_research.model_backends.detect import _help_entry
-    from workbench_research.model_backends.error_text import contains
 
     providers.__wrapped__()  # without its cache
     for client in clients().values():

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from workbench_research.at_references import escape_at_signs
-from workbench_research.model_backends.question import Answer
+from workbench_research.backends.question import Answer
 from workbench_server.catalogue import CATALOGUE
 
 APP = "import store\n\n\ndef main():\n    return store.load('x')\n\n\nif __name__ == '__main__':\n    main()\n"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from model_apis import TOKENS_WRITTEN, Break, EndEarly, Fail, FailInStream, Finish, Garbage, Pause, Say
+from provider_apis import TOKENS_WRITTEN, Break, EndEarly, Fail, FailInStream, Finish, Garbage, Pause, Say
 from rigs import KEY, Rig, part
 
 FILES = (part("src/a.py", "1: a = 1\n" * 900), part("src/b.py", "1: b = 2\n" * 900))

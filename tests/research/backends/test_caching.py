@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-from model_apis import Fail, GeminiApi, Pause, Say
+from provider_apis import Fail, GeminiApi, Pause, Say
 from rigs import Rig, part
 
 from workbench_research.backends import gemini_caches

@@ -50,14 +50,14 @@ from toolmason_runtime import ToolError
 
 from workbench_research.backends import gemini_cli, gemini_cli_home
 from workbench_research.backends.attempt import ask_once
+from workbench_research.backends.failure_kinds import AttemptError, Kind, classify
 from workbench_research.backends.gemini_cli import GeminiCliBackend
 from workbench_research.backends.gemini_cli_home import COMMAND
 from workbench_research.backends.keys import NO_KEY, OFFLINE, RESEARCH, URL_KEY, Endpoint, Key
 from workbench_research.backends.models import providers
 from workbench_research.backends.protocol import Options, Part
+from workbench_research.backends.question import Answer
 from workbench_research.backends.selection import choose, readiness
-from workbench_research.model_backends.failure_kinds import AttemptError, Kind, classify
-from workbench_research.model_backends.question import Answer
 
 PATIENCE_S = 240.0
 SECRET = "AIzaSyTheKeyOfThisTest0123456789abcdef"

@@ -8,7 +8,7 @@ import keyring
 import keyring.backend
 import keyring.errors
 import pytest
-from model_apis import OpenAIApi
+from provider_apis import OpenAIApi
 from rigs import KEY, Rig
 
 from workbench_research.backends.keys import (

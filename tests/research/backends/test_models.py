@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from workbench_research.backends.models import KINDS, Model, Prices, Provider, providers
-from workbench_research.model_backends.question import Usage
+from workbench_research.backends.question import Usage
 
 ALL = list(providers().values())
 PRICES = Prices(input=2.0, cached=0.2, written=2.5, out=10.0)

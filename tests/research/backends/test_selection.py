@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from model_apis import OpenAIApi
+from provider_apis import OpenAIApi
 from toolmason_runtime import ToolError
 
 from workbench_research.backends import selection

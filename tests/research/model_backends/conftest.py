@@ -17,11 +17,11 @@ import anyio
 import pytest
 from gemini_homes import Home
 
+from workbench_research.backends.question import Answer, Question
 from workbench_research.model_backends.adapter import Program
 from workbench_research.model_backends.attempt import run_attempt
 from workbench_research.model_backends.detect import parse_features
 from workbench_research.model_backends.gemini import GeminiAdapter
-from workbench_research.model_backends.question import Answer, Question
 
 PATIENCE_S = 60.0
 Asks = Callable[..., Any]

@@ -25,13 +25,14 @@ from fake_cli import (
 from gemini_api import GeminiApi, Refuse, Say
 from toolmason_runtime import ToolError
 
+from workbench_research.backends.ask import ask_with_retries
+from workbench_research.backends.failure_kinds import AttemptError
+from workbench_research.backends.question import Answer, Question
+from workbench_research.backends.retry import RetryConfig, RetryStatistics
 from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.ask import ask_model, ask_with_retries
+from workbench_research.model_backends.ask import ask_model
 from workbench_research.model_backends.detect import parse_features
-from workbench_research.model_backends.failure_kinds import AttemptError
 from workbench_research.model_backends.gemini import GeminiAdapter
-from workbench_research.model_backends.question import Answer, Question
-from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
 
 MakeFake = Callable[..., Fake]
 

@@ -45,12 +45,12 @@ from fake_cli import (
 )
 from toolmason_runtime import ToolError
 
+from workbench_research.backends.failure_kinds import AttemptError, Kind, classify
+from workbench_research.backends.question import Answer, Question
 from workbench_research.model_backends.adapter import Program
 from workbench_research.model_backends.attempt import REPORT_INTERVAL_S, run_attempt
 from workbench_research.model_backends.detect import parse_features
-from workbench_research.model_backends.failure_kinds import AttemptError, Kind, classify
 from workbench_research.model_backends.gemini import GeminiAdapter
-from workbench_research.model_backends.question import Answer, Question
 from workbench_research.model_backends.run_monitor import MAX_ANSWER_CHARS
 
 pytestmark = pytest.mark.anyio

@@ -18,9 +18,9 @@ from gemini_homes import KEY, Home
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs.access import isolation
 
+from workbench_research.backends.failure_kinds import NOT_READ_ONLY, AttemptError
 from workbench_research.model_backends import read_only
 from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.failure_kinds import NOT_READ_ONLY, AttemptError
 
 pytestmark = pytest.mark.anyio
 

@@ -20,10 +20,10 @@ from gemini_api import BAD_KEY, NO_MODEL, OVERLOADED, TOO_MANY, Break, Call, Fou
 from gemini_homes import KEY, Home
 from toolmason_runtime import ToolError
 
+from workbench_research.backends.failure_kinds import AttemptError, Kind, classify
+from workbench_research.backends.question import Question
 from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.failure_kinds import AttemptError, Kind, classify
 from workbench_research.model_backends.gemini import MAX_PROMPT_BYTES, GeminiAdapter
-from workbench_research.model_backends.question import Question
 from workbench_research.model_backends.read_only import TOOLS
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,7 @@ from toolmason_runtime import ToolError
 from workbench_handlers.workspace.roots import Root
 from workbench_research.analyze_directory import MAX_IN_QUESTION, MAX_LIST_CHARS, analyze_directory
 from workbench_research.at_references import resolve_references
-from workbench_research.model_backends.question import Answer
+from workbench_research.backends.question import Answer
 
 
 @dataclass

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_apis import AnthropicApi, BedrockApi, GeminiApi, ModelApi, OpenAIApi
+from provider_apis import AnthropicApi, BedrockApi, GeminiApi, ModelApi, OpenAIApi
 from toolmason_runtime import ToolError
 
+from workbench_research.backends.ask import ask_with_retries
 from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.keys import RESEARCH, URL, URL_KEY
 from workbench_research.backends.protocol import Backend, Options, Part
+from workbench_research.backends.question import Answer, Question
+from workbench_research.backends.retry import RetryConfig, RetryStatistics
 from workbench_research.backends.selection import choose
-from workbench_research.model_backends.ask import ask_with_retries
-from workbench_research.model_backends.question import Answer, Question
-from workbench_research.model_backends.retry import RetryConfig, RetryStatistics
 
 KEY = "rig-key-0123456789abcdef"
 APIS: dict[str, type[ModelApi]] = {

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_research.model_backends.error_text import retry_after, statuses
-from workbench_research.model_backends.failure_kinds import (
+from workbench_research.backends.error_text import retry_after, statuses
+from workbench_research.backends.failure_kinds import (
     MAX_EXCERPT_CHARS,
     NO_OUTPUT,
     NOT_READ_ONLY,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_research.model_backends.redaction import REDACTED, excerpt, redact, redact_known
+from workbench_research.redaction import REDACTED, excerpt, redact, redact_known
 
 KEY = "AIzaSyD-0123456789abcdefghijklmnopqrstu"
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----"

@@ -14,7 +14,7 @@ from typing import Any, Final, TextIO
 
 from toolmason_runtime import FIELDS, LogLines
 
-from workbench_research.model_backends.redaction import REDACTED, is_secret_name, redact
+from workbench_research.redaction import REDACTED, is_secret_name, redact
 
 LOGGERS: Final = ("workbench_handlers", "workbench_research")
 """The parents of the loggers of Workbench."""

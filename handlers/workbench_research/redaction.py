@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from workbench_research.model_backends.credential_files import load_credentials
+from workbench_research.credential_files import load_credentials
 
 REDACTED: Final = "[redacted]"
 """Replacement of a secret."""

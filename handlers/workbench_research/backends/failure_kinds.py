@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from toolmason_runtime import ToolError
 
-from workbench_research.model_backends.error_text import (
+from workbench_research.backends.error_text import (
     contains,
     denied_path,
     missing_path,
@@ -23,7 +23,7 @@ from workbench_research.model_backends.error_text import (
     without_files,
     without_stack,
 )
-from workbench_research.model_backends.redaction import excerpt, redact
+from workbench_research.redaction import excerpt, redact
 
 MAX_EXCERPT_CHARS: Final = 2_000
 """Characters of the program's messages in the details of an error."""

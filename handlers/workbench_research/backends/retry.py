@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolmason_runtime import ToolError
 
-from workbench_research.model_backends.error_text import contains, plain, retry_after
-from workbench_research.model_backends.failure_kinds import AttemptError, classify
-from workbench_research.model_backends.redaction import excerpt
+from workbench_research.backends.error_text import contains, plain, retry_after
+from workbench_research.backends.failure_kinds import AttemptError, classify
+from workbench_research.redaction import excerpt
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

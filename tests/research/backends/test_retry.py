@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_research.model_backends.failure_kinds import AttemptError
-from workbench_research.model_backends.retry import (
+from workbench_research.backends.failure_kinds import AttemptError
+from workbench_research.backends.retry import (
     NonRetryableError,
     RetryableError,
     RetryConfig,
@@ -22,7 +22,7 @@ from workbench_research.model_backends.retry import (
 )
 
 AT_ONCE = RetryConfig(initial_delay=0.0)
-LOGGER = "workbench_research.model_backends.retry"
+LOGGER = "workbench_research.backends.retry"
 seconds = st.floats(0, 1e9)
 
 
@@ -318,7 +318,7 @@ def test_statistics_are_those_of_the_specification() -> None:
 
 
 def test_tenacity_is_not_imported_before_the_first_question() -> None:
-    modules = "workbench_research.model_backends.ask, workbench_research.model_backends.retry"
+    modules = "workbench_research.backends.ask, workbench_research.backends.retry"
     code = f"import sys, {modules}; sys.exit('tenacity' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

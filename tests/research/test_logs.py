@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workbench_research.model_backends.logs import LOGGERS, RedactingFilter, install, record
+from workbench_research.logs import LOGGERS, RedactingFilter, install, record
 
 OURS = logging.getLogger("workbench_research")
 KEY = "AIzaSyD-0123456789abcdefghijklmnopqrstu"
