@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import anyio
@@ -40,7 +41,6 @@ MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 EXIT_GRACE_S: Final = 3.0
 """Seconds to exit after the complete answer."""
 PREPARE_TIMEOUT_S: Final = 30.0
-"""Maximum seconds before the program is started."""
 
 _WEB_SEARCH: Final = "google_web_search"
 _MEMORY_MB: Final = 8192
@@ -146,6 +146,7 @@ class GeminiCliBackend:
         path = Path(await anyio.to_thread.run_sync(directory.__enter__))
         try:
             command = await self._command(path, prompt, options, run.allowed)
+            run.environ = command.env
             process = Process(run.feed_stdout, run.feed_stderr, stdout_file=path / "output", max_bytes=MAX_OUTPUT_BYTES)
             run.stop_waiting = process.stop_waiting
             code = None
@@ -200,12 +201,19 @@ class GeminiCliBackend:
         sign, decided = _decide(code, text)
         if decided.kind is Kind.AUTH and not decided.hint and self.endpoint.key.variable:
             decided = FailureClass(kind=Kind.AUTH, hint=key_hint(self.endpoint.key, self.provider.title))
-        return self._error(text or run.invalid, decided, sign, code)
+        return self._error(text or run.invalid, decided, sign, code, run.environ)
 
-    def _error(self, text: str, decided: FailureClass, sign: str = "", code: int | None = None) -> AttemptError:
-        shown = self.endpoint.key.redact(text, self.environ)
+    def _error(
+        self,
+        text: str,
+        decided: FailureClass,
+        sign: str = "",
+        code: int | None = None,
+        environ: Environ = MappingProxyType({}),
+    ) -> AttemptError:
+        known = {**self.environ, **environ}  # with the key of the user's `.env` file
         return AttemptError(
-            excerpt(shown, self.environ, _MAX_ERROR_CHARS),
+            excerpt(self.endpoint.key.redact(text, known), known, _MAX_ERROR_CHARS),
             exit_code=code,
             status=next(iter(object_statuses(text)), None),
             error_type=sign or "refused",
@@ -229,6 +237,7 @@ class _Run:
         self.warnings: list[str] = []
         self.invalid = ""
         self.used_tool = ""
+        self.environ: Environ = {}
         self._model = ""
         self._held = ""
         self._has_text = False

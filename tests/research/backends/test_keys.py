@@ -157,7 +157,7 @@ def test_without_a_key_the_message_says_where_to_get_one(store: Store, monkeypat
 
 
 def test_a_key_is_in_no_text_of_a_question(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
-    from model_apis import Break, Fail, Say
+    from provider_apis import Break, Fail, Say
 
     caplog.set_level(logging.DEBUG)
     rig.api.will(Fail(500, message=f"you sent {KEY}"))
