@@ -105,6 +105,7 @@ class Workplace:
             "TZ": "UTC",
             "TOOLMASON_SANDBOX": "off",
             "GEMINI_API_KEY": "no key at all",
+            "WORKBENCH_RESEARCH": "gemini-cli",
             "RESPONSE_CHUNK_SIZE_KB": "1",
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from fake_cli import Fake, answered, failed, quota, silent, unauthenticated
 from gemini_api import GeminiApi, Say
 from gemini_homes import KEY, Home
+from model_apis import OpenAIApi
 
 from workbench_handlers.doctor.client_files import client_names
 from workbench_research.backends.failure_kinds import AttemptError
@@ -46,6 +48,7 @@ class Person:
             "PATH": "/usr/bin:/bin",
             "PYTHONUTF8": "1",
             "TMPDIR": str(directory),
+            "WORKBENCH_RESEARCH": "gemini-cli",
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(directory / "none" / "settings.json"),
         }
 
@@ -462,3 +465,25 @@ def test_colour_can_be_turned_off(person: Person) -> None:
 
     assert terminal.end() == 1
     assert "\x1b[" not in terminal.output
+
+
+def test_the_api_of_a_key_is_asked_and_each_other_provider_has_its_next_step(person: Person) -> None:
+    with OpenAIApi() as api:
+        settings = {"WORKBENCH_RESEARCH": "openai", "WORKBENCH_RESEARCH_URL": api.url, "WORKBENCH_RESEARCH_KEY": SECRET}
+        exit_code, report, checks = person.report("--yes", **settings)
+
+    assert exit_code == 0
+    assert report["ready"] is True
+    assert checks["backend"]["message"] == "OpenAI API is asked: key in WORKBENCH_RESEARCH_KEY"
+    assert re.search(r"answered in .* tokens", checks["answer"]["message"])
+    assert "set ANTHROPIC_API_KEY" in checks["anthropic"]["fix"]
+    assert (checks["anthropic"]["status"], checks["ollama"]["status"]) == ("skipped", "skipped")
+    assert len(api.asked) == 1
+
+
+def test_without_anything_to_ask_the_next_step_is_a_key(person: Person) -> None:
+    exit_code, _, checks = person.report(WORKBENCH_RESEARCH="")
+
+    assert exit_code == 1
+    assert "set a key, such as GEMINI_API_KEY" in checks["backend"]["message"]
+    assert checks["backend"]["code"] == "AUTH_MISSING"
