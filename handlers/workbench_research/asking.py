@@ -21,10 +21,10 @@ from workbench_research import budget
 from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.keys import OFFLINE, is_loopback, is_offline, named
 from workbench_research.backends.models import Model
+from workbench_research.backends.prompt_form import left_out_text
 from workbench_research.backends.protocol import Backend, Options, Part
 from workbench_research.backends.question import TIMEOUT_S, Answer, Question, Report, Usage
 from workbench_research.backends.selection import GEMINI_CLI, Selected, choose
-from workbench_research.context.prompt_form import left_out_text
 from workbench_research.local_store import LocalStore, StoreError
 from workbench_research.model_backends.selection import BACKEND, COMMAND, PROGRAM, configured_command, find_executable
 

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from workbench_research.model_backends.gemini_files import GEMINI_DIRECTORY, parse_dotenv, without_comments
+from workbench_research.gemini_files import GEMINI_DIRECTORY, parse_dotenv, without_comments
 
 _MAX_BYTES: Final = 256 * 1024
 _QUOTED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`]+)`")

@@ -199,7 +199,8 @@ class GeminiCliBackend:
         if run.is_ended and not text:
             return AttemptError("", error_type=NO_OUTPUT, source=self.provider.title)
         sign, decided = _decide(code, text)
-        if decided.kind is Kind.AUTH and not decided.hint and self.endpoint.key.variable:
+        # Exit code 41 says that there is no account; other signs that the key was refused.
+        if decided.kind is Kind.AUTH and code != 41 and not decided.hint and self.endpoint.key.variable:
             decided = FailureClass(kind=Kind.AUTH, hint=key_hint(self.endpoint.key, self.provider.title))
         return self._error(text or run.invalid, decided, sign, code, run.environ)
 
@@ -343,7 +344,7 @@ def _prompt(question: str, parts: tuple[Part, ...]) -> str:
 
 def _decide(code: int | None, text: str) -> tuple[str, FailureClass]:
     """Return the sign that decides, and the failure class."""
-    if code in _EXIT_CODES:
+    if code is not None and code in _EXIT_CODES:
         return f"exit code {code}", _EXIT_CODES[code]
     for sign, row in _SIGNS:
         if sign in text:

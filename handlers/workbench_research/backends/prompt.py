@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from workbench_research.backends.prompt_form import DATA_RULE, file_block
 from workbench_research.backends.protocol import Part
-from workbench_research.context.prompt_form import DATA_RULE, file_block
 
 SYSTEM: Final = f"You answer questions about a software project. The question follows the last file. {DATA_RULE}"
 BYTES_PER_TOKEN: Final = 2.5

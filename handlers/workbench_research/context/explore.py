@@ -14,10 +14,10 @@ from toolmason_runtime import estimate_tokens
 
 from workbench_handlers.workspace.scan import Scan
 from workbench_research.analysis.answer_json import find_object, parse_int, parse_objects, parse_text
+from workbench_research.backends.prompt_form import safe_name
 from workbench_research.backends.protocol import Part
 from workbench_research.context.material import Files, choose_files
 from workbench_research.context.number import TextFile, number_lines, read_files
-from workbench_research.context.prompt_form import safe_name
 from workbench_research.context.secrets import Allow, find_secrets, load_allow, mask
 
 MAX_CALLS: Final = 30

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from workbench_research.model_backends.gemini_files import GEMINI_DIRECTORY, users_home
+from workbench_research.gemini_files import GEMINI_DIRECTORY, users_home
 from workbench_research.model_backends.user_settings import (
     Environ,
     GeminiSettings,

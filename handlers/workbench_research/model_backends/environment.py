@@ -10,7 +10,7 @@ from typing import Final
 
 from toolmason_runtime.programs import base_environment, is_outside
 
-from workbench_research.model_backends.gemini_files import GEMINI_DIRECTORY, parse_dotenv, read_bounded
+from workbench_research.gemini_files import GEMINI_DIRECTORY, parse_dotenv, read_bounded
 
 _PASSED_PREFIXES: Final = ("GEMINI_", "GOOGLE_", "CLOUDSDK_", "XDG_")
 _PASSED_NAMES: Final = {

@@ -11,6 +11,7 @@ from toolmason_runtime.programs import Command
 
 from workbench_research.backends.failure_kinds import NOT_READ_ONLY
 from workbench_research.backends.question import Question
+from workbench_research.gemini_files import users_home
 from workbench_research.model_backends.adapter import Program, launch_argv, model_limits
 from workbench_research.model_backends.environment import child_environment, project_variables, user_variables
 from workbench_research.model_backends.events import (
@@ -21,7 +22,6 @@ from workbench_research.model_backends.events import (
     ToolStarted,
     parse_event,
 )
-from workbench_research.model_backends.gemini_files import users_home
 from workbench_research.model_backends.read_only import TOOLS, WEB_TOOLS, Restriction, restrict
 
 MAX_PROMPT_BYTES: Final = 8 * 1024 * 1024

@@ -23,14 +23,14 @@ from typing import Any, Final
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Access, isolation
 
-from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.gemini_files import (
+from workbench_research.gemini_files import (
     GEMINI_DIRECTORY,
     SYSTEM_DIRECTORY,
     read_settings,
     read_text,
     users_home,
 )
+from workbench_research.model_backends.adapter import Program
 
 TOOLS: Final = ("read_file", "list_directory", "glob", "grep_search")
 """All that the model may use for a question about the project."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from workbench_research.model_backends import gemini_files
-from workbench_research.model_backends.gemini_files import (
+from workbench_research import gemini_files
+from workbench_research.gemini_files import (
     GEMINI_DIRECTORY,
     SYSTEM_DIRECTORY,
     parse_dotenv,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from workbench_research.credential_files import load_credentials
+from workbench_research.gemini_files import parse_dotenv
 from workbench_research.model_backends.environment import project_variables, user_variables
-from workbench_research.model_backends.gemini_files import parse_dotenv
 
 FILES = {
     "plain": ("GEMINI_API_KEY=abc", "abc"),

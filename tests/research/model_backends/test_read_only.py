@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolError
 
+from workbench_research.gemini_files import users_home
 from workbench_research.model_backends import read_only
 from workbench_research.model_backends.adapter import Program
 from workbench_research.model_backends.environment import child_environment, project_variables
-from workbench_research.model_backends.gemini_files import users_home
 from workbench_research.model_backends.read_only import TOOLS, read_only_enforced, restrict
 
 NEW = Program(path="/bin/gemini", name="gemini", version="0.61.0", features=frozenset({"admin-policy"}))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime.programs import escape_invisible
 
 from workbench_research.backends.protocol import Part
-from workbench_research.context.choose import LeftOut
+
+if TYPE_CHECKING:
+    from workbench_research.context.choose import LeftOut
 
 DATA_RULE: Final = (
     'The files of the project are between <file path="..."> and </file>. Each of their lines begins with its number '
