@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from toolmason_runtime.programs import escape_invisible
 
 from workbench_research.backends.protocol import Part
-
-if TYPE_CHECKING:
-    from workbench_research.context.choose import LeftOut
 
 DATA_RULE: Final = (
     'The files of the project are between <file path="..."> and </file>. Each of their lines begins with its number '
@@ -32,6 +29,20 @@ MAX_NAME_CHARS: Final = 500
 """Maximum characters of a path in a prompt."""
 _UNSAFE: Final = re.compile(r"[<>\"'`&]")
 """Characters that could end an attribute or begin a tag."""
+
+
+class NotSent(Protocol):
+    """A file that was left out, and why."""
+
+    @property
+    def path(self) -> str:
+        """The path, relative to the project."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """The reason, without the path."""
+        ...
 
 
 def file_block(part: Part) -> str:
@@ -55,7 +66,7 @@ def files_text(parts: Iterable[Part]) -> str:
     return "".join(map(file_block, parts))
 
 
-def left_out_text(left_out: Sequence[LeftOut], *, limit: int = 200) -> str:
+def left_out_text(left_out: Sequence[NotSent], *, limit: int = 200) -> str:
     """Return the files that were left out, for the model: one line a reason, at most `limit` names in all."""
     reasons: dict[str, list[str]] = {}
     for entry in left_out:
