@@ -43,8 +43,7 @@ EXIT_GRACE_S: Final = 3.0
 PREPARE_TIMEOUT_S: Final = 30.0
 
 _WEB_SEARCH: Final = "google_web_search"
-_MEMORY_MB: Final = 8192
-"""Memory limit. Node's own limit is half of the machine's memory."""
+_MEMORY_MB: Final = 8192  # Node's own limit is half of the machine's memory
 _UMASK: Final = 0o077
 _MAX_STDERR_BYTES: Final = 64 * 1024
 _MAX_ERROR_CHARS: Final = 8_000
