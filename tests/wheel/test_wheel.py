@@ -340,7 +340,7 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "search_files": ({"path": ".", "pattern": "facts"}, "facts.json", "pathspec"),
     "get_file_info": ({"path": "facts.json"}, "application/json", ""),
     "directory_tree": ({"path": "."}, "facts.json", "pathspec"),
-    "grep_content": ({"pattern": "answer"}, "1 matching line", "pathspec"),
+    "grep_content": ({"pattern": '"answer"'}, "1 matching line", "pathspec"),
     "propose_and_review": ({"path": "facts.json", "match_text": "43", "new_string": "44"}, "match_text", ""),
     "commit_review": ({"session_path": "rv_none", "original_path": "facts.json"}, "rv_none", ""),
     "review_status": ({}, "pending_count", ""),
