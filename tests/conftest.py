@@ -42,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "uncovered: takes long, and quicker tests reach its branches: not measured")
     config.addinivalue_line("markers", "real_start(reason): the processes of this test are started, never forked")
 
 

@@ -279,7 +279,12 @@ class Api:
             latency_ms += answer.latency_ms
             calls = [] if is_last else find_calls(answer.text)
             if not calls:
-                counted = {"usage": usage, "tokens": tokens, "latency_ms": latency_ms, "tool_calls": explorer.calls}
+                counted: dict[str, Any] = {
+                    "usage": usage,
+                    "tokens": tokens,
+                    "latency_ms": latency_ms,
+                    "tool_calls": explorer.calls,
+                }
                 return replace(answer, parts=now, **counted)
             for call in calls[: MAX_CALLS - explorer.calls]:
                 done = await asyncio.to_thread(explorer.run, call)

@@ -130,6 +130,7 @@ MANIFESTS = {
 }
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_an_excessive_manifest_has_a_diagnostic(name: str, project: Project) -> None:
     text, code = MANIFESTS[name]

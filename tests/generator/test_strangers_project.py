@@ -131,6 +131,7 @@ def plant(project: Project, canary: Path) -> None:
     put(project.root / ".git" / "HEAD", "ref: refs/heads/main\n")
 
 
+@pytest.mark.uncovered
 @pytest.mark.skipif(sys.platform == "win32", reason="the planted programs are shell scripts")
 @pytest.mark.parametrize("start", [[TOOLMASON], [sys.executable, "-m", "toolmason"]], ids=["program", "module"])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -255,6 +256,7 @@ def test_a_template_that_exceeds_its_memory_limit_is_stopped(text: str, run: Too
     assert "MiB of memory" in result.stderr
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     "text",
     [
@@ -281,6 +283,7 @@ NESTED = '{{ "[" * 200000 }}'
 TAKES_TOO_LONG = "it is nested too deep or too large to be formatted|formatting takes more than"
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     ("template", "text", "told"),
     [
@@ -321,6 +324,7 @@ def test_differences_in_a_file_of_many_lines_are_shown_in_part(run: Toolmason, p
 # Nothing outside is read
 
 
+@pytest.mark.uncovered
 @needs_links
 @pytest.mark.parametrize("command", ["check", "generate"])
 @pytest.mark.parametrize("kind", ["file", "folder", "relative", "include"])
@@ -402,6 +406,7 @@ def test_a_manifest_that_is_not_a_file_of_the_project_is_refused(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.uncovered
 @needs_links
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", [["check"], ["schema", "check"]], ids=" ".join)
@@ -415,6 +420,7 @@ def test_a_schema_that_is_not_a_file_of_the_project_is_refused(command: list[str
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.uncovered
 @needs_links
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", [["check"], ["schema", "check"]], ids=" ".join)
@@ -430,6 +436,7 @@ def test_a_handler_that_is_not_a_file_of_the_project_is_refused(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.uncovered
 @needs_links
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_link_to_the_whole_system_beside_the_handlers_is_not_followed(command: list[str], project: Project) -> None:
@@ -452,6 +459,7 @@ def test_a_generated_file_that_is_a_pipe_or_too_large_is_not_read(project: Proje
     assert "TM605 in the way  docs/index.md (a file that cannot be read)" in result.stderr
 
 
+@pytest.mark.uncovered
 def test_planted_files_are_read_up_to_a_limit(project: Project) -> None:
     for number in range(40):
         path = PurePosixPath(f"copy{number}.md")
@@ -482,6 +490,7 @@ def test_a_pyproject_that_tomllib_cannot_parse_is_reported(text: str, run: Toolm
     assert "error[TM337]" in result.stderr
 
 
+@pytest.mark.uncovered
 @needs_links
 def test_folders_nested_deeper_than_calls_are_compared(run: Toolmason, project: Project) -> None:
     descriptors = [os.open(project.generated, os.O_RDONLY)]
@@ -525,6 +534,7 @@ def with_schema(project: Project, schema: str) -> None:
 # Nothing outside is written
 
 
+@pytest.mark.uncovered
 @needs_links
 @pytest.mark.parametrize("command", ["check", "generate"])
 def test_a_generated_folder_that_is_a_link_is_refused(
@@ -597,6 +607,7 @@ def server(project: Project) -> Server:
     return reading.server
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("ci", ["", "1"], ids=["on a desk", "in CI"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["with a record", "without a record"])
 def test_models_changed_by_a_pull_request_are_stale_even_with_correct_hashes(
@@ -641,6 +652,7 @@ def test_a_schema_nested_too_deeply_is_reported_with_its_key(command: list[str],
     assert len(result.stderr) < 2000
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("layout", ["text", "json", "github", "sarif"])
 @pytest.mark.parametrize("command", ["check", "lint"])
 def test_of_many_findings_some_are_shown_with_the_number_of_the_others(

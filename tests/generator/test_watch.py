@@ -180,6 +180,7 @@ def test_folder_of_templates_that_comes_later_is_noticed(project: Project) -> No
         watch.close()
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     "text", ["{{ 1 / 0 }}", '{% extends "docs/index.md.jinja" %}', "\N{LATIN SMALL LETTER SHARP S}"]
 )

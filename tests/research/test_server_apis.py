@@ -298,7 +298,7 @@ async def test_the_web_is_searched_by_the_providers_that_can(world: World) -> No
 
     if world.name in {"gemini", "anthropic"}:
         (request,) = world.api.asked
-        assert "search" in json.dumps(request.body["tools"])
+        assert "search" in json.dumps(request.body["tools"]).lower()
         assert said.data["sources"] == ["https://example.org/a"]
     else:
         assert said.error["details"]["reason"] == "NO_WEB_SEARCH"

@@ -294,6 +294,7 @@ EVERYWHERE = {
 """The answers in which each tool's schema stands."""
 
 
+@pytest.mark.uncovered
 def test_no_answer_contains_a_schema_that_a_provider_refuses() -> None:
     assert offences(CATALOGUE) == {}
 
@@ -382,6 +383,7 @@ def test_each_guard_catches_something(guard: Guard, name: str) -> None:
     assert list(guard(BAD[name]))
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("name", BAD)
 def test_bad_schema_is_caught_in_every_answer_that_holds_it(name: str) -> None:
     found = [each for each in sent(with_schema("read_files", BAD[name])) if each.tool == "read_files"]

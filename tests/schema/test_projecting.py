@@ -846,6 +846,7 @@ def each_names_all(keyword: str) -> dict[str, Any]:
     return {"type": "object", "properties": {"x": {"$ref": "#/$defs/n0"}}, "$defs": names}
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("keyword", ["anyOf", "allOf", "oneOf"])
 def test_definitions_that_all_name_each_other_are_read_in_bounded_work(keyword: str) -> None:
     sent = advertise(each_names_all(keyword)).schema
@@ -949,6 +950,7 @@ def calls(schema: Any, target: str) -> int:
     return count
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("target", ["mcp", "openai"])
 @pytest.mark.parametrize("name", MANY)
 def test_twice_as_much_takes_about_twice_the_work(name: str, target: str) -> None:

@@ -274,6 +274,7 @@ def test_every_target_has_rules_and_only_its_own() -> None:
         assert all(target in rule.targets for rule in rules_for(target))
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(("rule", "target"), ROWS, ids=name_of)
 def test_rule_reports_its_violation_and_accepts_a_similar_valid_schema(rule: Rule, target: Target) -> None:
     case = {**CASES, **UNLISTED}[rule.pattern]
@@ -621,6 +622,7 @@ BOUNDED = {
 }
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("target", [Target.MCP, Target.GEMINI_PARAMETERS])
 @pytest.mark.parametrize("name", BOUNDED)
 def test_bottomless_and_huge_schemas_end_soon(name: str, target: Target) -> None:

@@ -809,6 +809,7 @@ def test_the_action_checks_the_project_unless_something_is_named(project: Projec
     assert re.match(r"\d+ tools? for mcp: ", ran.stderr)
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("text", ["$(touch made)", "`touch made`", "x; touch made", "x' \" ; touch made #", "--help"])
 def test_inputs_of_the_action_are_never_run(text: str, tmp_path: Path) -> None:
     for name in ("source", "server", "tool", "target", "fail_on", "timeout", "header", "sarif_file"):

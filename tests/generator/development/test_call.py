@@ -50,6 +50,7 @@ def test_call_reads_the_arguments_from_stdin_and_prints_the_whole_result(project
     assert json.loads(result.stdout)["structuredContent"]["words"] == 2
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     ("arguments", "code", "output"),
     [

@@ -102,6 +102,7 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8", newline="\n")
 
 
+@pytest.mark.uncovered
 def test_a_saved_manifest_and_a_saved_handler_are_served_at_once(project: Project, development: Development) -> None:
     assert (
         development.summary("count_words")

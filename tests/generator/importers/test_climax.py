@@ -866,6 +866,7 @@ def test_two_results_need_two_places() -> None:
     assert climax(GIT, "--policy-output", "x").exit_code == 2
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     ("text", "why"),
     [

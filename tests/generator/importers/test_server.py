@@ -96,6 +96,7 @@ def properties(**parts: Any) -> dict[str, Any]:
 # Real servers
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(("name", "count"), [("everything", 16), ("filesystem", 14), ("memory", 9)])
 def test_a_server_from_npm_is_imported_generated_and_unchanged(name: str, count: int, tmp_path: Path) -> None:
     manifest = tmp_path / "manifest" / f"{name}.toml"

@@ -441,6 +441,7 @@ LIVE = {
 }
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(("text", "errors"), LIVE.values(), ids=LIVE)
 def test_text_that_a_client_runs_is_not_generated_unless_it_is_allowed(text: str, errors: int, tmp_path: Path) -> None:
     project = Project(tmp_path, tmp_path / "manifest.toml")

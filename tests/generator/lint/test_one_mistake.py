@@ -69,6 +69,7 @@ def mutants(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{'.'.join(map(str, path))} {kind}", changed
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("case", GOOD)
 def test_one_mistake_gives_no_diagnostic_of_a_later_stage(case: str) -> None:
     root = GOLDEN / case

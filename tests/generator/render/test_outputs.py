@@ -69,6 +69,7 @@ INCLUDED: dict[str, tuple[str, set[str]]] = {
 }
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(("entries", "files"), INCLUDED.values(), ids=INCLUDED)
 def test_entries_of_include_are_added(entries: str, files: set[str], generate: Generate, tmp_path: Path) -> None:
     assert generate(f"outputs.include = {entries}").exit_code == 0

@@ -78,6 +78,7 @@ def test_patterns_are_searched_in_texts_of_any_length(pattern: str, fits: str, d
     assert message.endswith(f"does not match `{pattern}`")
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("keyword", ["pattern", "propertyNames", "patternProperties", "additionalProperties"])
 def test_regex_match_is_stopped_after_a_time_limit_and_reported(keyword: str) -> None:
     pattern = "^(?=(a|aa)+$)"

@@ -204,6 +204,7 @@ def test_invalid_project_name_suggests_the_name_option(wanted: str, tmp_path: Pa
     assert not (tmp_path / "house").exists()
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     "wanted",
     [

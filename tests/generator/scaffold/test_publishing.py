@@ -64,6 +64,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(("options", "added"), FILES.items(), ids=[" ".join(options) for options in FILES])
 def test_an_option_adds_its_files_and_no_others(
     options: tuple[str, ...], added: set[str], laid_out_once: Path, tmp_path: Path

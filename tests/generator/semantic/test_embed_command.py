@@ -86,6 +86,7 @@ def test_only_tools_with_another_text_are_embedded_again(embedded: Project, run:
     assert "; 0 tools embedded" not in other.stdout
 
 
+@pytest.mark.uncovered
 def test_check_and_lint_report_new_changed_and_removed_tools_as_notes(embedded: Project, run: Run) -> None:
     text = embedded.postings.read_text(encoding="utf-8")
     tools = [line for line in text.splitlines() if line.startswith("tool ")]
@@ -147,6 +148,7 @@ def test_an_unusable_embedder_ends_with_a_message(
     assert not project.postings.exists()
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

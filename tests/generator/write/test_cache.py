@@ -58,6 +58,7 @@ def test_a_check_without_changes_imports_no_stage_that_it_does_not_need(known: P
     assert (heavy | unused | {"packaging"}).isdisjoint(second.stdout.split())
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(("ci", "is_imported"), [("", False), ("1", True)])
 def test_models_of_an_earlier_run_are_used_again_outside_ci(known: Project, ci: str, is_imported: bool) -> None:
     text = known.manifest.read_text(encoding="utf-8")
@@ -79,6 +80,7 @@ def test_models_of_an_earlier_run_are_used_again_outside_ci(known: Project, ci: 
     assert ran.stdout.split() == [str(is_imported)]
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("name", ["manifest", "handler", "new handler", "template"])
 def test_a_changed_input_is_not_recalled(known: Project, name: str) -> None:
     assert known.handlers
@@ -141,6 +143,7 @@ def test_whatever_a_template_may_include_counts(known: Project, suffix: str) -> 
     assert load_run(known) is None
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("folder", ["handlers", "templates"])
 def test_a_change_behind_a_link_invalidates_the_cache(folder: str, known: Project, run: Callable[..., Result]) -> None:
     elsewhere = known.root / "elsewhere"
@@ -264,6 +267,7 @@ def test_a_missing_file_is_made_again_and_a_stale_one_is_pruned(known: Project, 
     assert lost.exists()
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"inputs": 1, "files": {}}', "\x00", "[" * 100_000])
 def test_a_broken_record_is_worth_nothing(known: Project, text: str) -> None:
     record(known).write_text(text, encoding="utf-8")
@@ -311,6 +315,7 @@ def test_a_record_that_the_project_brings_along_turns_no_check_green(
     assert run("check").exit_code == 3
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("name", ["notes.json", ""])
 def test_no_file_of_the_user_is_written_through_a_link(
     name: str, known: Project, run: Callable[..., Result], tmp_path: Path
@@ -329,6 +334,7 @@ def test_no_file_of_the_user_is_written_through_a_link(
     assert victim.read_text(encoding="utf-8") == "precious" if name else list(victim.iterdir()) == []
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("home", ["relative", "inside", "linked inside"])
 def test_a_cache_directory_that_the_project_could_have_brought_is_not_used(
     home: str, known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

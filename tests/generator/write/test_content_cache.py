@@ -136,6 +136,7 @@ def test_an_edit_anywhere_gives_the_findings_and_the_server_of_a_run_without_the
     assert servers[0] == servers[1] == servers[2]
 
 
+@pytest.mark.uncovered
 def test_models_of_another_process_change_no_file_of_a_server_with_many_tools(tmp_path: Path) -> None:
     project = Project(tmp_path, tmp_path / "manifest.toml")
     tool = {
@@ -194,6 +195,7 @@ def test_compiled_templates_are_reused_but_not_in_ci(
     assert run("check").exit_code == 0
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("damage", ["empty", "one bit", "cut", "no header", "another version", "no text"])
 def test_a_damaged_file_is_ignored(damage: str, known: Project, run: Callable[..., Result]) -> None:
     data = path_of(known).read_bytes()
@@ -212,6 +214,7 @@ def test_a_damaged_file_is_ignored(damage: str, known: Project, run: Callable[..
     assert entries(known)
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(("variable", "is_used"), [("", False), ("1", True)])
 def test_ci_uses_the_cache_only_if_it_is_permitted(
     variable: str, is_used: bool, known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
@@ -326,6 +329,7 @@ def entries(project: Project) -> dict[str, str]:
     return cache._stored if cache else {}
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("obstacle", ["a file", "open to others"])
 def test_a_directory_that_cannot_be_used_costs_only_time(
     obstacle: str, project: Project, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

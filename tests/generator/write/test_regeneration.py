@@ -96,6 +96,7 @@ def killed(home: Path) -> Iterator[tuple[int, Path]]:
         yield number, folder
 
 
+@pytest.mark.uncovered
 def test_a_run_killed_at_any_operation_leaves_a_tree_that_is_repaired(
     tmp_path: Path, trees: dict[str, dict[str, bytes]]
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_run_killed_at_any_operation_leaves_a_tree_that_is_repaired(
     assert list(dict.fromkeys(outcomes)) == [("old", False), ("new", True), ("new", False)]
 
 
+@pytest.mark.uncovered
 def test_an_edit_made_after_a_kill_is_never_lost(tmp_path: Path) -> None:
     for number, folder in killed(tmp_path):
         edited = [path for path in (folder / "a.py", folder / "a.json", folder / "docs/a.md") if path.exists()]
@@ -192,6 +194,7 @@ def test_a_journal_that_no_run_of_this_user_wrote_is_not_carried_out(name: str, 
     assert check(rendered(OLD), folder).is_clean
 
 
+@pytest.mark.uncovered
 def test_where_no_key_can_be_kept_a_killed_run_loses_no_more_than_the_repair(tmp_path: Path) -> None:
     nowhere = {"XDG_CACHE_HOME": "relative"}
     for number in range(1, 70, 3):

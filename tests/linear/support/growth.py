@@ -23,7 +23,7 @@ SIEVE_S = 0.001
 MIN_S = 0.003
 """Below this, a measurement of the longer text says nothing."""
 MEASURED_S = 0.04
-CPU_S = 0.5
+CPU_S = 2.0
 """Processor time for the measurements of one attack."""
 
 Operation = Callable[[Any, Any], object]

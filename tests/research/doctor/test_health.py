@@ -65,6 +65,7 @@ def parts(tmp_path: Path) -> HealthParts:
         store=returning(StoreHealth(kind="memory", is_reachable=True)),
         models={"flash": ("a", "b", ""), "pro": ("",)},
         operations=({"id": "1", "tool": "quick_query"},),
+        backends=lambda: [{"name": "openai", "ready": False}],
     )
 
 
@@ -98,6 +99,7 @@ def test_diagnostics_contain_all_details(parts: HealthParts, tmp_path: Path) -> 
         "geminiOnPath": True,
         "geminiVersion": "0.61.0",
         "backend": {"name": "gemini", "program": str(tmp_path / "bin" / "gemini"), "version": "0.61.0"},
+        "backends": [{"name": "openai", "ready": False}],
         "authConfigured": True,
         "authMethod": "api_key",
         "readOnlyModeEnforced": True,
@@ -229,3 +231,17 @@ def test_a_check_that_cannot_be_completed_is_an_error_without_its_text(
     assert answer["status"] == "error"
     assert problem in answer["problems"][0]
     assert answer["diagnostics"]["retry"]
+
+
+def test_an_api_needs_no_program(tmp_path: Path, parts: HealthParts) -> None:
+    report = ask(replace(parts, api="anthropic", environ={"PATH": "", "HOME": str(tmp_path)}))
+
+    assert report["status"] == "ok"
+    assert report["diagnostics"]["backend"] == {"name": "anthropic"}
+    assert report["diagnostics"]["authConfigured"] is True
+
+
+def test_without_anything_to_ask_the_next_step_is_a_problem(parts: HealthParts) -> None:
+    report = ask(replace(parts, select_problem="set a key"))
+
+    assert (report["status"], report["problems"]) == ("degraded", ["research tools cannot answer: set a key"])

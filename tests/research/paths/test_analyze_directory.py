@@ -317,7 +317,7 @@ def test_a_cancelled_call_stops_asking(room: Any) -> None:
     async def cancelled() -> None:
         waiting = asyncio.Event()
 
-        async def ask(_: str, files: object = None) -> Answer:  # noqa: ARG001  one interface
+        async def ask(prompt: str, files: object = None) -> Answer:  # noqa: ARG001  one interface
             waiting.set()
             await asyncio.Event().wait()
             raise AssertionError
