@@ -14,19 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime import ToolError, estimate_tokens
+from toolmason_runtime.programs import SearchPath
 
 from workbench_handlers.workspace.packages import NotInstalledError
 from workbench_handlers.workspace.scan import in_thread
 from workbench_research import budget
 from workbench_research.backends.attempt import ask_once
-from workbench_research.backends.keys import OFFLINE, is_loopback, is_offline, named
+from workbench_research.backends.keys import RESEARCH, is_loopback, named
 from workbench_research.backends.models import Model
 from workbench_research.backends.prompt_form import left_out_text
 from workbench_research.backends.protocol import Backend, Options, Part
 from workbench_research.backends.question import TIMEOUT_S, Answer, Question, Report, Usage
 from workbench_research.backends.selection import GEMINI_CLI, Selected, choose
 from workbench_research.local_store import LocalStore, StoreError
-from workbench_research.model_backends.selection import BACKEND, COMMAND, PROGRAM, configured_command, find_executable
+from workbench_research.model_backends.selection import BACKEND, COMMAND
 
 if TYPE_CHECKING:
     from workbench_research.backends.ask import Slot
@@ -124,7 +125,7 @@ class Api:
             ToolError: a file cannot be sent, a limit of the cost would be exceeded, or there is no answer.
         """
         models = self.selected.models(request.kind, self.environ)
-        if request.searches_web and self.selected.provider.backend not in ("gemini", "anthropic"):
+        if request.searches_web and self.selected.provider.backend not in ("gemini", "anthropic", "gemini_cli"):
             message = (
                 f"{self.selected.provider.title} cannot search the web: set WORKBENCH_RESEARCH to gemini or anthropic"
             )
@@ -196,6 +197,9 @@ class Api:
         from workbench_research.backends.ask import ask_with_retries
 
         limits = budget.Limits.of(self.environ)
+        backend = self.backend
+        if self.selected.provider.name == GEMINI_CLI:  # no directory of a project chooses the program
+            backend = self.selected.backend(SearchPath.of(self.environ, request.projects).narrow(self.environ))
         question, parts, models, store = prepared.question, prepared.parts, prepared.models, prepared.store
         total = prepared.tokens + estimate_tokens(question)
         title = self.selected.provider.title
@@ -209,7 +213,7 @@ class Api:
                 searches_web=request.searches_web,
             )
             async with asking.slot():
-                return await ask_once(self.backend, question, parts, options, title=title, report=asking.report)
+                return await ask_once(backend, question, parts, options, title=title, report=asking.report)
 
         asked: list[Answer] = []
 
@@ -312,27 +316,17 @@ class Api:
             await delete()
 
 
-def select(environ: Mapping[str, str]) -> Selected | None:
-    """Return the API to ask; None for the Gemini CLI.
+def select(environ: Mapping[str, str]) -> Selected:
+    """Return what is asked. It may read the system's key store and ask local servers: call it in a thread.
 
-    The CLI is asked if the settings name it, or if no API can be asked and it is installed. It may read the system's
-    key store and ask local servers: call it in a thread.
+    The Gemini CLI is asked if the settings name it, or if no API can be asked and it is installed.
 
     Raises:
         ToolError: nothing can be asked. The message has the next step.
     """
     name, _ = named(environ)
     is_program = name == GEMINI_CLI or (not name and any(environ.get(each, "").strip() for each in _OF_PROGRAM))
-    if is_program and is_offline(environ):
-        raise ToolError(f"{OFFLINE} allows only servers on this machine, not the Gemini CLI", code="AUTH_MISSING")
-    if is_program:
-        return None
-    try:
-        return choose(environ)
-    except ToolError:
-        if not name and not is_offline(environ) and find_executable(configured_command(environ) or PROGRAM, environ):
-            return None
-        raise
+    return choose({**environ, RESEARCH: GEMINI_CLI} if is_program and not name else environ)
 
 
 async def _in_thread(work: Callable[[Any], Material]) -> Material:
