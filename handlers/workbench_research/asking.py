@@ -1,4 +1,4 @@
-"""Ask the selected API: its files are chosen here, its cost is limited, and its answer is checked and kept."""
+"""Ask the selected provider: its files are chosen here, its cost is limited, and its answer is checked and kept."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from workbench_handlers.workspace.packages import NotInstalledError
 from workbench_handlers.workspace.scan import in_thread
 from workbench_research import budget
 from workbench_research.backends.attempt import ask_once
-from workbench_research.backends.keys import RESEARCH, is_loopback, named
+from workbench_research.backends.keys import is_loopback
 from workbench_research.backends.models import Model
 from workbench_research.backends.prompt_form import left_out_text
 from workbench_research.backends.protocol import Backend, Options, Part
 from workbench_research.backends.question import TIMEOUT_S, Answer, Question, Report, Usage
-from workbench_research.backends.selection import GEMINI_CLI, Selected, choose
+from workbench_research.backends.selection import GEMINI_CLI, Selected
 from workbench_research.local_store import LocalStore, StoreError
-from workbench_research.model_backends.selection import BACKEND, COMMAND
 
 if TYPE_CHECKING:
     from workbench_research.backends.ask import Slot
@@ -48,8 +47,6 @@ COUNT_SHARE: Final = 0.7
 EXPLORE_SHARE: Final = 0.25
 """Share of the window for the first files of a question that explores."""
 _NAMES_IN_PROMPT: Final = 60
-_OF_PROGRAM: Final = (BACKEND, COMMAND, "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
-"""Variables by which a user has chosen the Gemini CLI, if `WORKBENCH_RESEARCH` names nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,19 +311,6 @@ class Api:
         """Delete what the provider keeps for later questions."""
         if delete := getattr(self.backend, "delete_caches", None):
             await delete()
-
-
-def select(environ: Mapping[str, str]) -> Selected:
-    """Return what is asked. It may read the system's key store and ask local servers: call it in a thread.
-
-    The Gemini CLI is asked if the settings name it, or if no API can be asked and it is installed.
-
-    Raises:
-        ToolError: nothing can be asked. The message has the next step.
-    """
-    name, _ = named(environ)
-    is_program = name == GEMINI_CLI or (not name and any(environ.get(each, "").strip() for each in _OF_PROGRAM))
-    return choose({**environ, RESEARCH: GEMINI_CLI} if is_program and not name else environ)
 
 
 async def _in_thread(work: Callable[[Any], Material]) -> Material:

@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError, upstream_warnings
-from toolmason_runtime.programs import ProgramSettings
+from toolmason_runtime.programs import ProgramSettings, SearchPath
 
 from workbench_handlers.editing.reviews.state_files import state_problem
 from workbench_handlers.state import Workspace, roots_for
-from workbench_research.asking import select
+from workbench_research.backends.gemini_cli_home import PROGRAM, find_program
+from workbench_research.backends.models import KINDS, providers
+from workbench_research.backends.selection import GEMINI_CLI, select
 from workbench_research.doctor.backends import backend_rows
-from workbench_research.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
+from workbench_research.doctor.health import HealthParts, StoreHealth, health
+from workbench_research.doctor.program import auth_method, program_version
 from workbench_research.error_codes import with_specified_codes
-from workbench_research.model_backends.detect import find_program
-from workbench_research.model_backends.read_only import can_search, read_only_enforced
-from workbench_research.model_backends.selection import MODELS, models, without_project_paths
 from workbench_research.operations import Operation
 from workbench_research.state import Research
 from workbench_server.research.models import HealthCheckParams, HealthCheckResult
-
-if TYPE_CHECKING:
-    from workbench_research.model_backends.adapter import Program
 
 
 @with_specified_codes
@@ -40,24 +37,28 @@ async def health_check(params: HealthCheckParams, call: ToolCall) -> HealthCheck
         problems.append(f"research tools cannot answer: {error.message}")
     if problem := await asyncio.to_thread(state_problem, os.environ, projects):
         problems.append(f"propose_and_review cannot answer: {problem}")
-    environ = without_project_paths(os.environ, projects)
-    api, select_problem = None, ""
+    environ = SearchPath.of(os.environ, projects).narrow(os.environ)
+    selected, select_problem = None, ""
     try:
-        api = await asyncio.to_thread(select, environ)
+        selected = await asyncio.to_thread(select, environ)
     except ToolError as error:
         select_problem = error.message
+    name = selected.provider.name if selected else ""
+    program = find_program(environ) if name == GEMINI_CLI else ""
+    models = selected.models if selected else lambda kind, _: providers()[GEMINI_CLI].resolve(kind)
     parts = HealthParts(
         server_name=server.name,
         server_version=server.version,
         project_root=projects[0],
-        environ=environ,
-        find=lambda: find_program(environ),
-        read_only=_read_only_status,
+        version=lambda: program_version(program, environ),
         retry=lambda: shared.retry,
         retry_statistics=shared.statistics.to_dict,
         store=partial(_store_health, call.state(ChunkStore)),
-        models={kind: api.models(kind, environ) if api else models(kind, environ) for kind in MODELS},
-        api=api.provider.name if api else "",
+        models={kind: models(kind, environ) for kind in KINDS},
+        backend=name,
+        program=program,
+        is_on_path=SearchPath.of(environ, ()).find(PROGRAM) is not None,
+        auth_method=await asyncio.to_thread(auth_method, selected, environ),
         select_problem=select_problem,
         backends=lambda: backend_rows(environ),
         operations=[_operation_data(running, has_progress=call.is_local) for running in shared.operations.running()],
@@ -74,20 +75,6 @@ async def health_check(params: HealthCheckParams, call: ToolCall) -> HealthCheck
 async def _store_health(store: ChunkStore) -> StoreHealth:
     problem = await store.check()
     return StoreHealth(kind=store.kind, is_reachable=not problem, problem=problem)
-
-
-async def _read_only_status(program: Program) -> ReadOnlyStatus:
-    return await asyncio.to_thread(_read_only_status_now, program)
-
-
-def _read_only_status_now(program: Program) -> ReadOnlyStatus:
-    is_enforced, reasons = read_only_enforced(program, os.environ)
-    if not can_search(program):
-        note = (
-            "the model cannot search files, since neither a sandbox nor a trusted ripgrep is available: install ripgrep"
-        )
-        reasons = (*reasons, f"{note} for the whole system")
-    return ReadOnlyStatus(is_enforced, reasons)
 
 
 def _operation_data(operation: Operation, *, has_progress: bool) -> dict[str, Any]:

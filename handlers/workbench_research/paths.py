@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from toolmason_runtime import ToolCall, ToolError
@@ -13,10 +14,11 @@ from toolmason_runtime import ToolCall, ToolError
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.open import similar
 from workbench_handlers.workspace.roots import RefusedPathError, Root, locate
-from workbench_research.at_references import path_spellings
 
 MAX_SUGGESTIONS: Final = 5
 """Missing paths of one call for which similar names are suggested."""
+_QUOTED: Final = re.compile("|".join(rf"{quote}[^{quote}\n]{{1,4096}}{quote}" for quote in "'\"`"))
+_UNESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 class Paths(Protocol):
@@ -58,6 +60,18 @@ async def validate_paths(params: Paths, call: ToolCall) -> dict[str, Any]:
     """
     roots = await roots_for(call)
     return {"tool": "validate_paths", "results": await asyncio.to_thread(_check_all, params.paths, roots)}
+
+
+def path_spellings(text: str) -> Iterator[str]:
+    """Yield the possible paths in `text`, the most likely first: itself, or the spelling of a reference."""
+    yield text
+    path = text.strip().removeprefix("@")
+    if _QUOTED.fullmatch(path):
+        yield path[1:-1]
+        return
+    yield path
+    if "\\" in path:
+        yield _UNESCAPE.sub(r"\1", path)
 
 
 def _check_all(paths: Sequence[str], roots: tuple[Root, ...]) -> list[dict[str, Any]]:

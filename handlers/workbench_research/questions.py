@@ -13,7 +13,6 @@ from toolmason_runtime import ToolCall
 from workbench_handlers.workspace.roots import Root
 from workbench_research.analysis.answer_json import find_object, parse_int, parse_text, parse_texts
 from workbench_research.analysis.prompts import CALLERS_TEXT, JSON_ONLY, prompt, quoted
-from workbench_research.at_references import escape_at_signs
 from workbench_research.backends.question import Answer, Report
 from workbench_research.context.material import Files
 from workbench_research.redaction import redact_known_in_json
@@ -53,7 +52,7 @@ async def ask_shared(
 
     async def do(ask: AskAbout, _report: Report) -> dict[str, Any]:
         files = Files(root=Root(directory, "the project"), about=question.replace("@", " "))
-        return await asyncio.to_thread(parse, await ask(escape_at_signs(question), files))
+        return await asyncio.to_thread(parse, await ask(question, files))
 
     result, _ = await call.state(Research).run_shared(call, params, directory, do, kind=kind, projects=projects)
     redacted: dict[str, Any] = redact_known_in_json(result, os.environ)

@@ -1,8 +1,7 @@
 """Redaction of secrets in text that is logged, sent or stored.
 
-Secrets are recognised by their source (variables and fields with a secret name, in the environment and in the user's
-own files, and passwords in URLs) or by their form (Google API keys, tokens, private keys). Redact before cutting: half
-a key has no recognisable form.
+Secrets are recognised by their source (variables and fields with a secret name, and passwords in URLs) or by their form
+(Google API keys, tokens, private keys). Redact before cutting: half a key has no recognisable form.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
-
-from workbench_research.credential_files import load_credentials
 
 REDACTED: Final = "[redacted]"
 """Replacement of a secret."""
@@ -120,7 +117,7 @@ def excerpt(text: str, environ: Mapping[str, str], max_chars: int) -> str:
 def _values(environ: Mapping[str, str]) -> list[str]:
     """Return the secrets in plain, JSON and URL form, the longest first: one may contain another."""
     forms = set()
-    for name, value in (*environ.items(), *load_credentials(environ)):
+    for name, value in environ.items():
         for plain in _secrets(name, value.strip()):
             if len(plain) >= MIN_SECRET_CHARS:
                 forms |= {

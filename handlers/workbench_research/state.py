@@ -9,18 +9,19 @@ import logging
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from toolmason_runtime import ToolCall, ToolError
+from toolmason_runtime.programs import SearchPath
 
-from workbench_research.asking import Api, Asking, CallOptions, Request, select
-from workbench_research.backends.question import Answer, Question, Report
+from workbench_research.asking import Api, Asking, CallOptions, Request
+from workbench_research.backends.question import Answer, Report
+from workbench_research.backends.selection import select
 from workbench_research.budget import Spending
 from workbench_research.logs import record
-from workbench_research.model_backends.selection import models
 from workbench_research.operations import (
     HANDOVER_S,
     LINGER_S,
@@ -72,7 +73,7 @@ class AskAbout(Protocol):
     """Asks the model a prompt about the directory of the current call."""
 
     async def __call__(self, prompt: str, files: Files | None = None) -> Answer:
-        """Ask with the files that are sent to an API. The Gemini CLI reads them itself."""
+        """Ask with the files that are sent with the prompt."""
 
 
 @dataclass
@@ -90,16 +91,16 @@ class Research:
     """Seconds without progress after which a client receives a heartbeat."""
     _api: Api | None = field(default=None, init=False)
 
-    async def api(self) -> Api | None:
-        """Return the API that is asked, with its one backend; None for the Gemini CLI.
+    async def api(self, projects: Iterable[Path]) -> Api:
+        """Return the provider that is asked, with its one backend. No directory of `projects` chooses a program.
 
         Raises:
             ToolError: nothing can be asked.
         """
-        if self._api is None and (selected := await asyncio.to_thread(select, os.environ)) is not None:
-            self._api = self._api or Api(
-                selected=selected, backend=selected.backend(os.environ), environ=dict(os.environ)
-            )
+        if self._api is None:
+            environ = SearchPath.of(os.environ, projects).narrow(os.environ)
+            selected = await asyncio.to_thread(select, environ)
+            self._api = self._api or Api(selected=selected, backend=selected.backend(environ), environ=environ)
         return self._api
 
     @cached_property
@@ -115,50 +116,6 @@ class Research:
         from workbench_research.backends.retry import RetryStatistics
 
         return RetryStatistics()
-
-    async def ask(self, question: Question, operation: Operation, projects: Iterable[Path]) -> Answer:
-        """Ask a program, with retries and fallback. No directory of `projects` can choose the program.
-
-        Raises:
-            ToolError: there is no program, or no answer.
-        """
-        from workbench_research.model_backends.ask import ask_model
-        from workbench_research.model_backends.detect import find_program
-        from workbench_research.model_backends.gemini import GeminiAdapter
-        from workbench_research.model_backends.selection import without_project_paths
-
-        program = await find_program(without_project_paths(os.environ, projects))
-        answer = await ask_model(
-            question,
-            adapter=GeminiAdapter(),
-            program=program,
-            retry=self.retry,
-            statistics=self.statistics,
-            report=operation.report,
-            slot=lambda: self.operations.acquire_slot(operation),
-        )
-        return _without_secrets(answer)
-
-    async def _ask_once(
-        self, call: ToolCall, question: Question, operation: Operation, projects: Iterable[Path]
-    ) -> Answer:
-        """Ask in one of the processes that are one server. Its answer survives it, for calls that are repeated."""
-        from pydantic import TypeAdapter, ValidationError
-
-        asked: list[Answer] = []
-
-        async def work() -> str:
-            asked.append(await self.ask(question, operation, projects))
-            return json.dumps(asdict(asked[0]))
-
-        key = json.dumps([question.prompt, str(question.directory), question.models, question.searches_web])
-        text = await call.once(key, work, keep_s=HANDOVER_S, on_wanted=operation.want)
-        if asked:
-            return asked[0]
-        try:
-            return TypeAdapter(Answer).validate_json(text)
-        except ValidationError:  # another program has written to this Redis, or another version of this one
-            return await self.ask(question, operation, projects)
 
     async def run_shared(
         self,
@@ -189,22 +146,17 @@ class Research:
             spending = Spending()
 
             async def ask(prompt: str, files: Files | None = None) -> Answer:
-                if (api := await self.api()) is not None:
-                    request = Request(
-                        prompt=prompt,
-                        kind=kind,
-                        directory=directory,
-                        projects=tuple(projects),
-                        files=files,
-                        options=CallOptions.of(params),
-                        searches_web=searches_web,
-                    )
-                    return _without_secrets(await api.ask(request, self._asking(call, operation, spending)))
-                _check_program_options(params)
-                question = Question(
-                    prompt=prompt, directory=directory, models=models(kind, os.environ), searches_web=searches_web
+                request = Request(
+                    prompt=prompt,
+                    kind=kind,
+                    directory=directory,
+                    projects=tuple(projects),
+                    files=files,
+                    options=CallOptions.of(params),
+                    searches_web=searches_web,
                 )
-                return await self._ask_once(call, question, operation, projects)
+                api = await self.api(projects)
+                return _without_secrets(await api.ask(request, self._asking(call, operation, spending)))
 
             return await do(ask, operation.report), operation
 
@@ -234,28 +186,12 @@ class Research:
             await self._api.aclose()
 
 
-def _check_program_options(params: Any) -> None:
-    """Refuse options that the Gemini CLI does not have, since it reads the files itself.
-
-    Raises:
-        ToolError: one is set.
-    """
-    options = CallOptions.of(params)
-    given = {"dry_run": options.dry_run, "depth": options.explores, "paths": bool(getattr(params, "paths", None))}
-    if names := [name for name, is_given in given.items() if is_given]:
-        message = f"`{names[0]}` needs the API of a provider, but the Gemini CLI is asked: leave it out"
-        raise ToolError(message, code="INVALID_ARGUMENT", details={"argument": names[0]})
-
-
 def _without_secrets(answer: Answer) -> Answer:
     """Redact the server's own keys: a model can quote a project's `.env` file that contains them."""
     from workbench_research.redaction import redact_known
 
-    text, model = redact_known((answer.text, answer.model), os.environ)
-    files, refused, ignored = (
-        tuple(redact_known(paths, os.environ)) for paths in (answer.files, answer.refused, answer.ignored)
-    )
-    return replace(answer, text=text, model=model, files=files, refused=refused, ignored=ignored)
+    text, model, *files = redact_known((answer.text, answer.model, *answer.files), os.environ)
+    return replace(answer, text=text, model=model, files=tuple(files))
 
 
 def _loggable(params: Any) -> dict[str, Any]:

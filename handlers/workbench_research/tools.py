@@ -17,7 +17,6 @@ from workbench_research import paths
 from workbench_research.analysis.analyze_codebase import run as run_analyze_codebase
 from workbench_research.analysis.ask_gemini import run as run_ask_gemini
 from workbench_research.analysis.check_consistency import run as run_check_consistency
-from workbench_research.analysis.citations import access_warnings
 from workbench_research.analysis.find_code_by_intent import run as run_find_code_by_intent
 from workbench_research.analysis.list_error_patterns import run as run_list_error_patterns
 from workbench_research.analysis.query_codebase import run as run_query_codebase
@@ -25,12 +24,10 @@ from workbench_research.analysis.result import LONG_TEXT, left_out_of, usage_of
 from workbench_research.analysis.scope import Scope, parse_scope, split_list
 from workbench_research.analysis.trace_feature import run as run_trace_feature
 from workbench_research.analysis.validate_against_codebase import run as run_validate_against_codebase
-from workbench_research.at_references import References, escape_at_signs, resolve_references
 from workbench_research.backends.question import Answer, Ask, Report
 from workbench_research.context.material import Files
 from workbench_research.delivery import deliver
 from workbench_research.error_codes import with_specified_codes
-from workbench_research.model_backends.user_settings import is_git_ignore_respected
 from workbench_research.prompts import free_question, task
 from workbench_research.redaction import redact_known_in_json
 from workbench_research.state import AskAbout, Research
@@ -81,15 +78,14 @@ def _question(tool: str, option: str) -> Prepare[Any]:
         if not params.prompt.strip():
             raise ToolError("`prompt` must not be blank", code="INVALID_ARGUMENT", details={"argument": "prompt"})
         root = await paths.project_root(call)
-        checked = await _resolve_references(params.prompt, root, call)
         form = getattr(params, option)
-        prompt = free_question(checked.prompt, focus=params.focus or "", form=form)
+        prompt = free_question(params.prompt, focus=params.focus or "", form=form)
         files = Files(root=root, paths=tuple(params.paths or ()), about=params.prompt, is_prose=True)
 
         async def work(ask: AskAbout, _report: Report) -> dict[str, Any]:
-            envelope = await asyncio.to_thread(_envelope, await ask(prompt, files), root)
+            envelope = _envelope(await ask(prompt, files), root)
             result = {"tool": tool, "focus": params.focus, option: form, **envelope}
-            return _add_attached_files(await _chunk_result(call, result), checked)
+            return await _chunk_result(call, result)
 
         return root, work
 
@@ -110,12 +106,9 @@ def _analysis(
 
     async def prepare(params: Params, call: ToolCall) -> tuple[Root, Work]:
         root = await paths.project_root(call, top(params) or "")
-        is_api = await call.state(Research).api() is not None
 
         async def work(ask: AskAbout, _report: Report) -> dict[str, Any]:
             async def ask_task(prompt: str) -> Answer:
-                if not is_api:
-                    return await ask(escape_at_signs(task(prompt)))
                 files = Files(
                     root=root,
                     about=_words(params),
@@ -154,8 +147,6 @@ async def _directory_summaries(params: research.AnalyzeDirectoryParams, call: To
 
 async def _prompt_with_files(params: research.AskGeminiParams, call: ToolCall) -> tuple[Root, Work]:
     root = await paths.project_root(call)
-    checked = await _resolve_references(params.prompt, root, call)
-    rewritten = params.model_copy(update={"prompt": checked.prompt})
     named_only = not params.include_codebase_context
     files = Files(root=root, paths=tuple(params.paths or ()), about=params.prompt, only_named=named_only, is_prose=True)
 
@@ -163,8 +154,7 @@ async def _prompt_with_files(params: research.AskGeminiParams, call: ToolCall) -
         async def ask_task(prompt: str) -> Answer:
             return await ask(task(prompt), files)
 
-        result = await run_ask_gemini(rewritten, ask_task, root.path)
-        return _add_attached_files(await _chunk_result(call, result), checked)
+        return await _chunk_result(call, await run_ask_gemini(params, ask_task, root.path))
 
     return root, work
 
@@ -178,17 +168,6 @@ async def _run_shared(params: Any, call: ToolCall, root: Root, do: Work, *, kind
     return {**redacted, "meta": {**redacted["meta"], "operationId": operation.id}}
 
 
-async def _resolve_references(prompt: str, root: Root, call: ToolCall) -> References:
-    """Return the prompt for the Gemini CLI, which reads references itself; unchanged for an API."""
-    if await call.state(Research).api() is not None:
-        return References((), prompt)
-    return await asyncio.to_thread(_resolve_now, prompt, root)
-
-
-def _resolve_now(prompt: str, root: Root) -> References:
-    return resolve_references(prompt, root, obeys_git=is_git_ignore_respected(os.environ))
-
-
 def _envelope(answer: Answer, root: Root) -> dict[str, Any]:
     return {
         "model": answer.model,
@@ -200,22 +179,8 @@ def _envelope(answer: Answer, root: Root) -> dict[str, Any]:
             "projectRoot": str(root.path),
             "truncated": answer.is_cut,
             **left_out_of(answer),
-            "warnings": [*answer.warnings, *access_warnings(answer, root.path)],
+            "warnings": list(answer.warnings),
         },
-    }
-
-
-def _add_attached_files(result: dict[str, Any], checked: References) -> dict[str, Any]:
-    """Add the files that the prompt refers to: the program reads them without a tool call.
-
-    A directory, with a slash at its end, represents the files in it.
-    """
-    attached = [f"{reference.path}/" if reference.is_directory else reference.path for reference in checked.found]
-    meta = result["meta"]
-    return {
-        **result,
-        "filesAccessed": list(dict.fromkeys([*attached, *result["filesAccessed"]])),
-        "meta": {**meta, "warnings": [*checked.warnings, *meta["warnings"]]},
     }
 
 

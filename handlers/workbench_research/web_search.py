@@ -11,7 +11,6 @@ from toolmason_runtime import ToolCall, ToolError
 from workbench_handlers.state import Workspace, roots_for
 from workbench_research.analysis import prompts
 from workbench_research.analysis.result import require_text, usage_of
-from workbench_research.at_references import escape_at_signs
 from workbench_research.delivery import deliver
 from workbench_research.error_codes import with_specified_codes
 from workbench_research.redaction import redact_known_in_json
@@ -72,8 +71,8 @@ async def grounding_search(params: GroundingSearchParams, call: ToolCall) -> Gro
 
 
 def search_prompt(query: str) -> str:
-    """Return the complete prompt. The query is data, and none of its `@` refers to a file."""
-    return escape_at_signs(prompts.prompt(_SEARCH, prompts.quoted("query", query)))
+    """Return the complete prompt. The query is data."""
+    return prompts.prompt(_SEARCH, prompts.quoted("query", query))
 
 
 def find_sources(text: str) -> list[str]:

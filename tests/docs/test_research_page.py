@@ -24,6 +24,11 @@ from pages import NODE, ROOT, quoted, read
 from toolmason_runtime.chunks import memory, shared_work, text
 from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
+from workbench_research.model_backends.adapter import Program
+from workbench_research.model_backends.attempt import run_attempt
+from workbench_research.model_backends.environment import child_environment
+from workbench_research.model_backends.gemini import GeminiAdapter
+from workbench_research.model_backends.selection import COMMAND, PROGRAM
 
 from workbench_handlers.doctor.command import main as doctor
 from workbench_research import asking, delivery, health_check, logs, operations, progress, slots, tools, web_search
@@ -33,11 +38,6 @@ from workbench_research.backends.retry import RetryConfig
 from workbench_research.doctor.checks import INSTALL_GEMINI
 from workbench_research.error_codes import SPECIFIED, STILL_RUNNING
 from workbench_research.model_backends import detect, environment, gemini, read_only, selection
-from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.attempt import run_attempt
-from workbench_research.model_backends.environment import child_environment
-from workbench_research.model_backends.gemini import GeminiAdapter
-from workbench_research.model_backends.selection import COMMAND, PROGRAM
 from workbench_server.catalogue import CATALOGUE
 
 PAGE = read("docs/research.md")

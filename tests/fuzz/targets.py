@@ -166,7 +166,8 @@ def path_references(data: bytes) -> object:
     from toolmason_runtime import ToolError
 
     from workbench_handlers.workspace.roots import Root
-    from workbench_research.at_references import escape_at_signs, path_spellings, resolve_references
+    from workbench_research.context.references import find_references
+    from workbench_research.paths import path_spellings
 
     text = _surrogates(data)
     directory = Path(tempfile.gettempdir(), "project")
@@ -174,10 +175,9 @@ def path_references(data: bytes) -> object:
         (directory / "src").mkdir(parents=True)
         (directory / "src" / "app.py").touch()
         (directory / "a b.txt").touch()
-    escape_at_signs(text)
     list(path_spellings(text))
     with suppress(ToolError):
-        return resolve_references(text, Root.of(str(directory), "a test"))
+        return find_references(text, Root.of(str(directory), "a test"))
     return None
 
 

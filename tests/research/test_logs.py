@@ -51,7 +51,7 @@ def log() -> Iterator[Log]:
         own.setLevel(logging.NOTSET)
 
 
-@pytest.mark.parametrize("name", ["workbench_handlers.files.x", "workbench_research.model_backends.x"])
+@pytest.mark.parametrize("name", ["workbench_handlers.files.x", "workbench_research.backends.x"])
 def test_a_record_is_one_line_of_json_with_its_fields(log: Log, name: str) -> None:
     record(
         logging.getLogger(name),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from workbench_research.model_backends.selection import FLASH, MODELS, PRO, models
 from workbench_research.operations import LINGER_S, WAIT_S
 from workbench_research.slots import MAX_PROGRAMS
 from workbench_research.state import (
@@ -70,18 +69,3 @@ def test_an_invalid_number_of_programs_is_logged_and_the_default_applies(
 
     assert max_programs() == MAX_PROGRAMS
     assert MAX_PROGRAMS_VARIABLE in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", FLASH),
-        (" , ", FLASH),
-        ("one, two ,auto", ("one", "two", "")),
-        ("auto", ("",)),
-        ("one,one,auto,auto", ("one", "")),
-    ],
-)
-def test_models_are_named_in_order_between_commas(text: str, expected: tuple[str, ...]) -> None:
-    assert models("flash", {MODELS["flash"][0]: text}) == expected
-    assert models("pro", {MODELS["flash"][0]: text}) == PRO

@@ -26,16 +26,13 @@ async def run(params: AskGeminiParams, ask: Ask, root: Path) -> dict[str, Any]:
     require_text(params.prompt, "prompt")
     reads = bool(params.include_codebase_context)
     answer = await ask(ask_prompt(params.prompt, reads=reads))
-    has_references = prompts.has_references(params.prompt)
-    builder = ResultBuilder("ask_gemini", answer, root, reads_files=reads, has_attachments=has_references)
+    builder = ResultBuilder("ask_gemini", answer, root, reads_files=reads)
     if params.temperature is not None and not answer.has_temperature:
         builder.warnings.append(TEMPERATURE_WARNING)
-    if builder.answer.files and not (reads or has_references or params.paths):
-        builder.warnings.append("the model read files although the call excluded them: see filesAccessed")
     return await prose_result(builder, "answer", {"includeCodebaseContext": reads})
 
 
 def ask_prompt(text: str, *, reads: bool) -> str:
-    """Return the prompt. References in it stay, and the program attaches their files."""
+    """Return the prompt. The files of references in it are sent before it."""
     rules = prompts.RULES if reads else prompts.RULES_WITHOUT_FILES
     return prompts.prompt(prompts.ASK, rules, prompts.quoted("prompt", text))

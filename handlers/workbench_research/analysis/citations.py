@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -19,8 +19,6 @@ from workbench_handlers.workspace.roots import Located, RefusedPathError, Root
 from workbench_research.analysis.answer_json import parse_int, parse_text, parse_texts
 from workbench_research.analysis.scope import Scope
 from workbench_research.analysis.token_budget import take_within_budget
-from workbench_research.backends.question import Answer
-from workbench_research.model_backends.user_settings import GIT_IGNORE_SETTING
 from workbench_research.redaction import redact_known
 
 MAX_FILES: Final = 400
@@ -73,14 +71,10 @@ class _File:
 
 @dataclass(slots=True)
 class CitationChecker:
-    """The files of a project, each read once. It blocks. `warnings` are the problems found.
-
-    `refused` are the paths that the model was denied.
-    """
+    """The files of a project, each read once. It blocks. `warnings` are the problems found."""
 
     root: Path
     scope: Scope = field(default_factory=Scope)
-    refused: Collection[str] = ()
     _files: dict[str, _File] = field(default_factory=dict)
     _missing: dict[str, None] = field(default_factory=dict)
     _imprecise: dict[str, None] = field(default_factory=dict)
@@ -152,7 +146,7 @@ class CitationChecker:
                 ("the model cited lines or names that do not exist", self._imprecise),
                 ("the model named files outside the scope", self._outside),
                 (f"the model named more than {MAX_FILES} files, and some were not checked", self._unchecked),
-                ("ignored files, files denied to the model and settings files are not quoted", self._hidden),
+                ("ignored files and settings files are not quoted", self._hidden),
             )
             if paths
         ]
@@ -187,10 +181,10 @@ class CitationChecker:
         text = decode(data) if len(data) <= max_lines else None
         self._remaining_bytes -= len(data) if text is not None else 0
         lines = None if text is None else _split(text)
-        return _File(shown, exists=True, lines=lines, is_hidden=self._is_hidden(located, shown))
+        return _File(shown, exists=True, lines=lines, is_hidden=self._is_hidden(located))
 
-    def _is_hidden(self, located: Located, shown: str) -> bool:
-        if shown in self.refused or any(part.casefold().startswith(DOT_ENV) for part in located.parts):
+    def _is_hidden(self, located: Located) -> bool:
+        if any(part.casefold().startswith(DOT_ENV) for part in located.parts):
             return True
         try:
             return self._ignore.ignores_file(located.parts)
@@ -266,16 +260,6 @@ def files_outside_scope(scope: Scope, paths: Iterable[str]) -> str:
     """Return a warning about files outside the scope that the model read; empty if there are none."""
     read = [path for path in paths if not scope.is_whole and not scope.covers(PurePosixPath(path).as_posix())]
     return f"the model also read files outside the scope: {_join(read)}" if read else ""
-
-
-def access_warnings(answer: Answer, root: Path) -> Iterator[str]:
-    """Yield warnings about existing files that the model was denied. It blocks."""
-    if answer.ignored:
-        hint = f"if it is .gitignore, the Gemini CLI's setting `{GIT_IGNORE_SETTING} = false` allows them"
-        yield f"an ignore file denied the model access to files ({hint}): {_join(answer.ignored)}"
-    denied = [path for path in answer.refused if path not in answer.ignored and os.path.lexists(root / path)]
-    if denied:
-        yield f"the model was denied access to files, or could not read them: {_join(denied)}"
 
 
 def fit_entries(entries: list[dict[str, Any]], budget: int, what: str) -> tuple[list[dict[str, Any]], str]:

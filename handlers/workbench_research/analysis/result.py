@@ -12,7 +12,6 @@ from toolmason_runtime import ToolError
 from workbench_research.analysis.answer_json import Parsed, find_object, parse_text
 from workbench_research.analysis.citations import (
     CitationChecker,
-    access_warnings,
     files_outside_scope,
     fit_entries,
 )
@@ -55,14 +54,12 @@ class ResultBuilder:
     scope: Scope = field(default_factory=Scope)
     reads_files: bool = True
     """Whether the model should read the project."""
-    has_attachments: bool = False
-    """Whether the program attached files, which no tool call reports."""
     warnings: list[str] = field(default_factory=list)
     truncated: bool = False
     citations: CitationChecker = field(init=False)
 
     def __post_init__(self) -> None:
-        self.citations = CitationChecker(self.root, self.scope, self.answer.refused)
+        self.citations = CitationChecker(self.root, self.scope)
 
     def read(self, *keys: str) -> Parsed | None:
         """Return the JSON object of the answer; add a warning if it is missing or incomplete."""
@@ -107,10 +104,10 @@ class ResultBuilder:
         }
 
     def _reliability_warnings(self) -> list[str]:
-        doubts = [*access_warnings(self.answer, self.root), *self.citations.warnings]
+        doubts = list(self.citations.warnings)
         if outside := files_outside_scope(self.scope, self.answer.files):
             doubts.append(outside)
-        is_unseen = not (self.answer.files or self.answer.tool_calls or self.has_attachments)
+        is_unseen = not (self.answer.files or self.answer.tool_calls)
         if self.reads_files and is_unseen:
             doubts.append("the model read no file: the answer may not be based on the project")
         return doubts

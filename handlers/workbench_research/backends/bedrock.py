@@ -6,6 +6,7 @@ blocks, so each step runs in a thread.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -85,11 +86,13 @@ class BedrockBackend(Connection):
         from botocore.config import Config
         from botocore.tokens import FrozenAuthToken
 
+        # Its log has the key and the credentials of requests.
+        logging.getLogger("botocore").setLevel(logging.WARNING)
         # Without AWS_PROFILE, whose settings may name other credentials.
         session = botocore.session.Session(session_vars={"profile": (None, [], None, None)})
         region = next((value for name in REGIONS if (value := self.environ.get(name))), DEFAULT_REGION)
         key, url = self.endpoint.key, self.endpoint.url
-        signature = None
+        signature = "v4"  # also if the environment has a token
         if key.variable == "AWS_SECRET_ACCESS_KEY" or url.startswith("http:"):
             # A server on this machine without encryption gets a signature: botocore sends it no token.
             access, token = self.environ.get("AWS_ACCESS_KEY_ID", "none"), self.environ.get("AWS_SESSION_TOKEN") or None

@@ -174,7 +174,7 @@ class GeminiCliBackend:
         system.write_text(SYSTEM, encoding="utf-8")
         return Command(
             argv=(
-                *_launch_argv(program),
+                *launch_argv(program),
                 *("-o", "stream-json", "--approval-mode", "default", "--admin-policy", str(directory / POLICY)),
                 *("-e", "none", "--allowed-mcp-server-names", "none"),
                 *(("-m", options.model) if options.model else ()),
@@ -357,7 +357,7 @@ def _decide(code: int | None, text: str) -> tuple[str, FailureClass]:
     return "no answer" if code in (None, 0) else f"exit code {code}", FailureClass(kind=Kind.OTHER)
 
 
-def _launch_argv(path: str) -> tuple[str, ...]:
+def launch_argv(path: str) -> tuple[str, ...]:
     """Return the beginning of the command line that starts the program.
 
     On Windows, npm installs a batch file for cmd.exe, which would split arguments again. The script is run directly

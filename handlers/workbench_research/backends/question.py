@@ -59,10 +59,9 @@ class Usage:
 class Answer:
     """The model's answer and its cost.
 
-    `model` is the program's name for it. `files` are the files that the model read, relative to the question's
-    directory with forward slashes, each once, in order. `refused` are the files that it was denied, and `ignored` those
-    among them that files such as `.gitignore` exclude. `web_searches` counts successful searches, `attempts` started
-    programs. `is_cut`: the answer exceeded the limit. `usage` is that of the last attempt, and empty for a program.
+    `model` is the provider's name for it. `files` are the files that were sent, relative to the question's directory
+    with forward slashes, each once, in order. `web_searches` counts successful searches, `attempts` all questions to a
+    model. `is_cut`: the answer exceeded the limit. `usage` is that of the last attempt.
     `has_temperature`: the model takes one. `left_out` are files that were not sent or cut, each with the reason,
     and `parts` those that were sent, if the model chose some.
     """
@@ -70,8 +69,6 @@ class Answer:
     text: str = field(repr=False)
     model: str
     files: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
     tokens: int = 0
     tool_calls: int = 0
     web_searches: int = 0

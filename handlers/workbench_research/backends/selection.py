@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from toolmason_runtime import ToolError
 
-from workbench_research.backends.gemini_cli_home import cli_endpoint
+from workbench_research.backends.gemini_cli_home import COMMAND, PROGRAM, cli_endpoint, find_program
 from workbench_research.backends.keys import (
     OFFLINE,
     RESEARCH,
@@ -35,6 +35,17 @@ MODELS: Final[Mapping[str, str]] = {"flash": "WORKBENCH_FLASH_MODELS", "pro": "W
 """The variable of each kind of model, with names that are separated by commas."""
 GEMINI_CLI: Final = "gemini-cli"
 """The program that is asked if no other provider can be."""
+BACKEND: Final = "WORKBENCH_BACKEND"
+"""The older variable of the Gemini CLI: `gemini` or `auto`."""
+INSTALL: Final = "npm install -g @google/gemini-cli"
+
+_OF_PROGRAM: Final = (BACKEND, COMMAND, "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
+"""Variables by which a user has chosen the Gemini CLI, if `WORKBENCH_RESEARCH` names nothing."""
+_TROUBLESHOOTING: Final = f"""\
+Gemini CLI not found on PATH
+→ Install: {INSTALL}
+→ Docs: https://github.com/google-gemini/gemini-cli
+→ Note: since 2026-06-18 Gemini CLI serves only paid API keys and enterprise accounts"""
 
 _PROBE_S: Final = 0.5
 _MAX_PROBE_BYTES: Final = 1024 * 1024
@@ -97,6 +108,25 @@ class Readiness:
     step: str = ""
 
 
+def select(environ: Environ) -> Selected:
+    """Return what is asked: as `choose`, and the Gemini CLI also if one of its own variables is set.
+
+    Raises:
+        ToolError: nothing can be asked. The message has the next step.
+    """
+    is_program = names_program(environ)
+    if is_program and (value := environ.get(BACKEND, "").strip()).lower() not in ("", "gemini", "auto"):
+        message = f"{BACKEND} is {value!r}: set it to gemini or auto, and start the server again"
+        raise ToolError(message, code="GEMINI_CLI_ERROR", details={"reason": "SETTING"})
+    return choose({**environ, RESEARCH: GEMINI_CLI} if is_program and not named(environ)[0] else environ)
+
+
+def names_program(environ: Environ) -> bool:
+    """Return whether the settings name the Gemini CLI."""
+    name, _ = named(environ)
+    return name == GEMINI_CLI or (not name and any(environ.get(each, "").strip() for each in _OF_PROGRAM))
+
+
 def choose(environ: Environ) -> Selected:
     """Return the provider to ask. It may read the system's key store and ask local servers: call it in a thread.
 
@@ -147,6 +177,11 @@ def _choose_named(name: str, model: str, environ: Environ) -> Selected:
         models = _models_of(_local_url(provider, environ))
         example = models[0] if models else "MODEL"
         raise ToolError(f"{RESEARCH} must name a model as well: {name}/{example}", code="AUTH_MISSING")
+    if name == GEMINI_CLI and not find_program(environ):
+        message = f"`{PROGRAM}` is not on PATH (directories of the project do not count): install it with `{INSTALL}`"
+        if environ.get(COMMAND, "").strip():
+            message = f"{COMMAND} names a program that does not exist: correct it, or install one with `{INSTALL}`"
+        raise ToolError(message, code="GEMINI_CLI_NOT_FOUND", details={"troubleshooting": _TROUBLESHOOTING})
     found = _inspect(provider, environ)
     if not isinstance(found, Endpoint):
         raise ToolError(f"{provider.title} cannot be asked: {found}", code="AUTH_MISSING")

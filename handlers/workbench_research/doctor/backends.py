@@ -10,14 +10,14 @@ from toolmason_runtime import ToolError
 
 from workbench_research.backends.keys import named
 from workbench_research.backends.models import providers
-from workbench_research.backends.selection import GEMINI_CLI, readiness
-from workbench_research.doctor.check import Check
+from workbench_research.backends.selection import GEMINI_CLI, names_program, readiness
+from workbench_research.doctor.check import Check, printable
 
 if TYPE_CHECKING:
     from workbench_research.backends.question import Answer
     from workbench_research.backends.selection import Selected
 
-_TEST_PROMPT: Final = "This is a test of the connection. Answer with the one word: ready"
+TEST_PROMPT: Final = "This is a test of the connection. Answer with the one word: ready"
 _TEST_TIMEOUT_S: Final = 120.0
 
 
@@ -26,6 +26,8 @@ def chooses_api(environ: Mapping[str, str]) -> bool:
     name, _ = named(environ)
     if name:
         return name != GEMINI_CLI
+    if names_program(environ):
+        return False
     return any(environ.get(key, "").strip() for provider in providers().values() for key in provider.keys)
 
 
@@ -42,6 +44,8 @@ def selected_check(selected: Selected) -> Check:
     """Return the check of the API that is asked."""
     model = f", model {selected.model}" if selected.model else ""
     key = f"key in {selected.endpoint.key}" if selected.endpoint.key.variable else "without a key"
+    if not selected.endpoint.url and not selected.endpoint.key.variable:
+        key = "with the account that is signed in"
     return Check("backend", "ok", f"{selected.provider.title} is asked: {key}{model}")
 
 
@@ -55,8 +59,16 @@ def other_checks(environ: Mapping[str, str]) -> Iterator[Check]:
             yield Check(state.name, "skipped", f"{state.title} is not ready{detail}", state.step)
 
 
-def answer_check(selected: Selected, environ: Mapping[str, str], reason_not_to_ask: Callable[[], str]) -> Check:
-    """Ask the API one short question, in the way of research tools."""
+def answer_check(
+    selected: Selected, environ: Mapping[str, str], reason_not_to_ask: Callable[[], str], fixes: Mapping[str, str]
+) -> Check:
+    """Ask the provider one short question, in the way of research tools. `fixes` are instructions by error code."""
+    from workbench_research.backends.retry import RetryConfig
+
+    try:
+        RetryConfig.from_environ(environ)
+    except ToolError as error:
+        return Check("answer", "error", error.message, code=error.code)
     if reason := reason_not_to_ask():
         return Check("answer", "skipped", f"not asked: {reason}")
     import anyio
@@ -65,9 +77,11 @@ def answer_check(selected: Selected, environ: Mapping[str, str], reason_not_to_a
     try:
         answer = anyio.run(_ask, selected, environ)
     except ToolError as error:
-        return Check("answer", "error", error.message, code=error.code)
+        return Check("answer", "error", printable(error.message, environ), fixes.get(error.code, ""), error.code)
     seconds = time.monotonic() - start
-    return Check("answer", "ok", f"{answer.model} answered in {seconds:.1f} s, {answer.tokens:,} tokens")
+    return Check(
+        "answer", "ok", f"{printable(answer.model, environ)} answered in {seconds:.1f} s, {answer.tokens:,} tokens"
+    )
 
 
 async def _ask(selected: Selected, environ: Mapping[str, str]) -> Answer:
@@ -86,9 +100,9 @@ async def _ask(selected: Selected, environ: Mapping[str, str]) -> Answer:
 
     async def attempt(model: str) -> Answer:
         options = Options(model=model, timeout_s=_TEST_TIMEOUT_S)
-        return await ask_once(backend, _TEST_PROMPT, (), options, title=title, report=report)
+        return await ask_once(backend, TEST_PROMPT, (), options, title=title, report=report)
 
-    question = Question(prompt=_TEST_PROMPT, directory=Path.cwd(), models=selected.models("flash", environ))
+    question = Question(prompt=TEST_PROMPT, directory=Path.cwd(), models=selected.models("flash", environ))
     return await ask_with_retries(
         question,
         attempt,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,3 +26,14 @@ class Check:
 
     def __str__(self) -> str:
         return f"{self.message}; {self.fix}" if self.fix else self.message
+
+
+def printable(text: str, environ: Mapping[str, str]) -> str:
+    """Return the text of a program or a server without secrets, control characters and line breaks."""
+    from workbench_research.redaction import redact
+
+    characters = (" " if character in "\r\n\t" else character for character in redact(text, environ))
+    # Control characters act on the terminal; format characters can reverse the text that follows.
+    return "".join(
+        character for character in characters if unicodedata.category(character) not in {"Cc", "Cf", "Cs"}
+    ).strip()

@@ -7,20 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import describe_isolation, isolation_warnings
 
-from workbench_research.doctor.checks import Setup, git_ignore_check, inspect_setup
-from workbench_research.model_backends.selection import PROGRAM, find_executable
-from workbench_research.model_backends.user_settings import Environ
+from workbench_research.doctor.program import GIT_IGNORE
 from workbench_research.packages import require_for_questions
-
-if TYPE_CHECKING:
-    from workbench_research.model_backends.adapter import Program
 
 _log = logging.getLogger(__name__)
 
@@ -41,31 +36,21 @@ class StoreHealth:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOnlyStatus:
-    """Whether the program is restricted to reading, and remarks."""
-
-    is_read_only: bool
-    notes: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthParts:
     """The parts of a server that `health` checks. Functions are called only for diagnostics, except `retry`.
 
-    `find` runs the program for its version, `read_only` checks its restriction to reading, `store` asks the store for a
-    sign of life, and `retry` reads the retry settings. `models` are the names to try in order for each kind of tool,
-    `operations` the running ones as JSON, and `unconfined` the programs that declare no access. `upstreams` are
-    warnings about MCP servers whose tools changed. `api` is the provider that is asked; empty for the Gemini CLI.
+    `version` runs the program for its version, `store` asks the store for a sign of life, and `retry` reads the retry
+    settings. `models` are the names to try in order for each kind of tool, `operations` the running ones as JSON, and
+    `unconfined` the programs that declare no access. `upstreams` are warnings about MCP servers whose tools changed.
+    `backend` is the provider that is asked, and `program` the path of the Gemini CLI if it is that; both may be empty.
     `select_problem` is why nothing can be asked, and `backends` returns the state of each provider.
     """
 
     server_name: str
     server_version: str
     project_root: Path
-    environ: Environ
-    find: Callable[[], Awaitable[Program]]
-    read_only: Callable[[Program], Awaitable[ReadOnlyStatus]]
+    version: Callable[[], Awaitable[str]]
     retry: Callable[[], object]
     retry_statistics: Callable[[], Mapping[str, Any]]
     store: Callable[[], Awaitable[StoreHealth]]
@@ -73,7 +58,10 @@ class HealthParts:
     operations: Sequence[Mapping[str, Any]] = ()
     unconfined: Sequence[str] = ()
     upstreams: Sequence[str] = ()
-    api: str = ""
+    backend: str = ""
+    program: str = ""
+    is_on_path: bool = False
+    auth_method: str = "none"
     select_problem: str = ""
     backends: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     check_timeout_s: float = CHECK_TIMEOUT_S
@@ -124,77 +112,52 @@ async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, 
         "server": {"name": parts.server_name, "version": parts.server_version},
     }
     findings = _Findings()
-    setup = await findings.run("the check of the installation", partial(_inspect, parts), parts.check_timeout_s)
-    if setup is None:
-        return answer | {"status": "error", "problems": findings.incomplete}
     findings.require(require_for_questions)
     findings.require(parts.retry)
-    program = None
-    if parts.api or parts.select_problem:
-        setup = setup._replace(program=None, problem=None)
     if parts.select_problem:
-        findings.problems.append(f"research tools cannot answer: {parts.select_problem}")
-    if include_diagnostics and setup.program:
-        program = await findings.run("the version check", parts.find, parts.probe_timeout_s, is_refusal_a_problem=True)
-    if setup.problem:
-        findings.problems.insert(0, str(setup.problem))
+        findings.problems.insert(0, f"research tools cannot answer: {parts.select_problem}")
     if include_diagnostics:
-        answer["diagnostics"] = await _diagnostics(setup, program, parts, findings)
+        answer["diagnostics"] = await _diagnostics(parts, findings)
     if findings.problems or findings.incomplete:
         status = "error" if findings.incomplete else "degraded"
         answer |= {"status": status, "problems": [*findings.problems, *findings.incomplete]}
     return answer
 
 
-async def _inspect(parts: HealthParts) -> Setup:
-    inspect = partial(inspect_setup, parts.environ, parts.project_root)
-    return await anyio.to_thread.run_sync(inspect, abandon_on_cancel=True)
-
-
-async def _diagnostics(
-    setup: Setup, program: Program | None, parts: HealthParts, findings: _Findings
-) -> dict[str, Any]:
+async def _diagnostics(parts: HealthParts, findings: _Findings) -> dict[str, Any]:
     """Return the known details, and add the problems that they show to `findings`."""
-    read_only = None
-    if program:
-        read_only = await findings.run(
-            "the check of read-only mode", partial(parts.read_only, program), parts.check_timeout_s
+    version = None
+    if parts.program:
+        version = await findings.run(
+            "the version check", parts.version, parts.probe_timeout_s, is_refusal_a_problem=True
         )
-    if read_only and not read_only.is_read_only:
-        findings.problems.append("read-only mode cannot be enforced with this program")
     store = await findings.run("the check of the store", parts.store, parts.check_timeout_s)
     if store and not store.is_reachable:
         default = f"the {store.kind} store of long answers, which WORKBENCH_STORE names, does not answer"
         findings.problems.append(store.problem or default)
-    path, auth = setup.program, setup.auth
-    git_ignore = git_ignore_check(parts.environ) if path else None
-    backend = {"name": parts.api or PROGRAM, "program": path, "version": program and program.version}
+    backend = {"name": parts.backend, "program": parts.program or None, "version": version}
     backends = await findings.run("the check of the providers", partial(_rows, parts), parts.check_timeout_s)
-    remark = ""
-    if auth.configured is not False and auth.hint and not parts.api:
-        remark = f"{auth.detail}; {auth.hint}" if auth.configured is None and auth.detail else auth.hint
     return _without_none(
         {
             "projectRoot": str(parts.project_root),
-            "geminiOnPath": find_executable(PROGRAM, parts.environ) is not None,
-            "geminiVersion": program.version if program else None,
-            "backend": _without_none(backend) if path or parts.api else None,
+            "geminiOnPath": parts.is_on_path,
+            "geminiVersion": version,
+            "backend": _without_none(backend) if parts.backend else None,
             "backends": [dict(row) for row in backends or ()],
-            "authConfigured": True if parts.api else auth.configured,
-            "authMethod": "api_key" if parts.api else auth.method,
-            "readOnlyModeEnforced": read_only and read_only.is_read_only,
-            "gitIgnoreRespected": git_ignore is not None if path else None,
+            "authConfigured": bool(parts.backend),
+            "authMethod": parts.auth_method,
+            # No backend has a tool that writes, and files are chosen by the rules of .gitignore.
+            "readOnlyModeEnforced": True if parts.backend else None,
+            "gitIgnoreRespected": True if parts.backend else None,
             "models": {kind: [name or "auto" for name in names] for kind, names in parts.models.items()},
             "retry": dict(parts.retry_statistics()),
             "store": {"kind": store.kind, "reachable": store.is_reachable} if store else None,
             "operations": [dict(operation) for operation in parts.operations],
             "isolation": describe_isolation(),
             "warnings": [
-                *([git_ignore.message] if git_ignore else ()),
-                *([f"{remark[0].upper()}{remark[1:]}."] if remark else ()),
+                *([GIT_IGNORE] if parts.program else ()),
                 *isolation_warnings(parts.unconfined),
                 *parts.upstreams,
-                *(read_only.notes if read_only else ()),
             ],
         }
     )

@@ -59,7 +59,6 @@ def call_builders() -> None:
     from workbench_handlers.workspace.ignore import parse_gitignore
     from workbench_handlers.workspace.worker_main import _yaml_loader
     from workbench_research.backends.error_text import contains
-    from workbench_research.model_backends.detect import _help_entry
 
     providers.__wrapped__()  # without its cache
     for client in clients().values():
@@ -95,7 +94,6 @@ def call_builders() -> None:
         is_number_text(keyword, "1")
     for expected in ("a boolean", "an integer", "a number"):
         _is_quoted_literal("1", expected)
-    _help_entry("--model NAME", "model")
     contains("not found", "not found")
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from workbench_research.at_references import escape_at_signs
 from workbench_research.backends.question import Answer
 from workbench_server.catalogue import CATALOGUE
 
@@ -55,7 +54,7 @@ class Tools:
         module = importlib.import_module(f"workbench_research.analysis.{tool}")
 
         async def ask(prompt: str) -> Answer:
-            return await self.ask(prompt if tool == "ask_gemini" else escape_at_signs(prompt))
+            return await self.ask(prompt)
 
         result: dict[str, Any] = asyncio.run(module.run(params, ask, self.root))
         entry = CATALOGUE["tools"][tool]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from workbench_research.model_backends.selection import without_project_paths
 
 from workbench_research.doctor.check import Check
 from workbench_research.doctor.checks import git_ignore_check, inspect_setup, program_on_path
-from workbench_research.model_backends.selection import without_project_paths
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis", "tenacity")

@@ -18,15 +18,15 @@ from fake_cli import Fake, answered, failed, quota, silent, unauthenticated
 from gemini_api import GeminiApi, Say
 from gemini_homes import KEY, Home
 from provider_apis import OpenAIApi
+from workbench_research.model_backends.attempt import run_attempt
+from workbench_research.model_backends.auth import find_auth
+from workbench_research.model_backends.detect import find_program
+from workbench_research.model_backends.gemini import GeminiAdapter
 
 from workbench_handlers.doctor.client_files import client_names
 from workbench_research.backends.failure_kinds import AttemptError
 from workbench_research.backends.question import Question
 from workbench_research.doctor.checks import TEST_PROMPT
-from workbench_research.model_backends.attempt import run_attempt
-from workbench_research.model_backends.auth import find_auth
-from workbench_research.model_backends.detect import find_program
-from workbench_research.model_backends.gemini import GeminiAdapter
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 TIMEOUT_S = 60.0

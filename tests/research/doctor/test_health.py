@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs.access import SANDBOX, describe_isolation
+from workbench_research.model_backends.adapter import Program
 
 from workbench_research.backends.retry import RetryConfig
 from workbench_research.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
-from workbench_research.model_backends.adapter import Program
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 Change = Callable[[HealthParts], HealthParts]

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gemini_api import GeminiApi, Request, Say
 from toolmason_runtime import ToolError
 
 from workbench_handlers.workspace.roots import Root
 from workbench_research.analyze_directory import MAX_IN_QUESTION, MAX_LIST_CHARS, analyze_directory
-from workbench_research.at_references import resolve_references
 from workbench_research.backends.question import Answer
 
 
@@ -292,14 +288,6 @@ def test_hostile_names_stay_data_on_a_line_of_their_own_and_get_their_summaries(
     json.dumps(result, ensure_ascii=False).encode()
 
 
-def test_the_question_refers_to_no_file_by_itself(room: Any) -> None:
-    room.write("@types/@scope/icon@2x.png", "text")
-    model = Model()
-    model.map(room.project)
-    checked = resolve_references(model.prompts[0], Root.of(str(room.project), "a test"))
-    assert (checked.found, checked.prompt) == ((), model.prompts[0])
-
-
 def test_files_that_cannot_be_read_as_text_are_marked_in_the_question(room: Any) -> None:
     room.write("logo.png", b"\0" * 2_000)
     room.write("a.py", "text")
@@ -331,35 +319,3 @@ def test_a_cancelled_call_stops_asking(room: Any) -> None:
             await task
 
     asyncio.run(cancelled())
-
-
-def test_the_real_program_maps_a_folder(project: Path, gemini: str, gemini_home: Any, api: GeminiApi) -> None:
-    (project / "src").mkdir()
-    for name in ("a.py", "icon@2x.svg", "odd name`.txt"):
-        (project / "src" / name).write_text(f"here is <{name}>", encoding="utf-8")
-
-    def reply(request: Request) -> list[Say]:
-        prompt = next(text for text in request.texts if "TASK: Map a directory" in text)
-        return [Say(f"```json\n{everything(asked_for(prompt))}\n```")]
-
-    api.decides(reply)
-
-    async def ask(prompt: str, files: object = None) -> Answer:  # noqa: ARG001  one interface
-        run = await asyncio.to_thread(
-            subprocess.run,
-            [gemini, "-o", "json", "-m", "gemini-2.5-flash", "--skip-trust", "-e", "none"],
-            input=prompt.encode(),
-            cwd=project,
-            env=dict(gemini_home.environ),
-            capture_output=True,
-            timeout=120,
-            check=True,
-        )
-        return Answer(text=json.loads(run.stdout)["response"], model="flash")
-
-    async def report(_: str) -> None: ...
-
-    root = Root.of(str(project), "a test")
-    result = asyncio.run(analyze_directory(Params("src"), ask, root, report))
-    assert summaries(result) == {f"src/{name}": f"Is src/{name}." for name in ("a.py", "icon@2x.svg", "odd name`.txt")}
-    assert not re.findall(r"here is <", json.dumps([request.body for request in api.requests]))

@@ -141,12 +141,12 @@ def read(path: str, *, ok: bool = True, id: str = "1") -> list[Step]:  # noqa: A
 
 
 def quota(*, message: str = "Resource has been exhausted (e.g. check quota).") -> list[Step]:
-    """Meet a 429 and go on retrying for minutes, as the real one does."""
+    """Meet a 429, and end."""
     body = json.dumps({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}})
     return [
         started(),
-        err(f"Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {body}\n"),
-        pause(600),
+        err(f"Attempt 1 failed with status 429. Max attempts reached _ApiError: {body}\n"),
+        ends(1),
     ]
 
 

@@ -2,39 +2,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_cli import (
-    GEMINI_HELP,
-    Fake,
-    Script,
-    answered,
-    failed,
-    half_an_answer,
-    invalid_output,
-    no_model,
-    quota,
-    silent,
-    unauthenticated,
-)
-from gemini_api import GeminiApi, Refuse, Say
 from toolmason_runtime import ToolError
 
 from workbench_research.backends.ask import ask_with_retries
 from workbench_research.backends.failure_kinds import AttemptError
 from workbench_research.backends.question import Answer, Question
 from workbench_research.backends.retry import RetryConfig, RetryStatistics
-from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.ask import ask_model
-from workbench_research.model_backends.detect import parse_features
-from workbench_research.model_backends.gemini import GeminiAdapter
-
-MakeFake = Callable[..., Fake]
 
 TIERS = ("flash-3", "flash-2.5", "")
 KEY = "AIzaSyD-0123456789abcdefghijklmnopqrstu"
@@ -214,130 +193,3 @@ def test_errors_and_progress_contain_no_prompt_and_no_secret() -> None:
     error = question.error(AttemptError(f"oh {KEY}", exit_code=1))
 
     assert KEY not in json.dumps([error.message, error.details, question.reports])
-
-
-ENVIRON = {"PATH": "/usr/bin:/bin", "GEMINI_API_KEY": "a-key-without-a-form"}
-
-
-def run(
-    path: Path | str,
-    directory: Path,
-    models: tuple[str, ...],
-    statistics: RetryStatistics,
-    environ: Mapping[str, str] = ENVIRON,
-) -> Answer:
-    """Ask a program that is really run."""
-
-    async def report(_: str) -> None:
-        pass
-
-    program = Program(path=str(path), name="gemini", version="0.61.0", features=parse_features(GEMINI_HELP))
-    question = Question(prompt="why?", directory=directory, models=models, timeout_s=60)
-    retry = RetryConfig(initial_delay=0.0)
-    how: dict[str, Any] = {"retry": retry, "statistics": statistics, "report": report, "environ": environ}
-    return asyncio.run(ask_model(question, adapter=GeminiAdapter(), program=program, **how))
-
-
-def test_a_program_that_meets_a_429_is_ended_and_another_model_answers(fake: MakeFake, project: Path) -> None:
-    cli, statistics = fake("gemini", quota(), no_model("flash-2.5"), answered("because")), RetryStatistics()
-    answer = run(cli.path, project, TIERS, statistics)
-
-    assert (answer.text, answer.attempts) == ("because", 3)
-    assert [warning.partition(" (")[0] for warning in answer.warnings] == [
-        "flash-3 was skipped: its quota is exceeded",
-        "flash-2.5 was skipped: it is not available",
-    ]
-    assert ["-m" in each.argv for each in cli.runs] == [True, True, False]
-    assert statistics.to_dict()["total_calls"] == 1
-
-
-def test_a_program_that_loses_its_connection_is_asked_again(fake: MakeFake, project: Path) -> None:
-    lost = failed(1, "TypeError: fetch failed\n    at chunk-A.js:404:12 { code: 'ECONNRESET' }\n")
-    cli, statistics = fake("gemini", lost, answered("because")), RetryStatistics()
-
-    assert run(cli.path, project, TIERS, statistics).attempts == 2
-    assert len(cli.runs) == 2
-    assert statistics.total_retries == 1
-
-
-@pytest.mark.parametrize(
-    ("script", "code"),
-    [
-        (unauthenticated(), "AUTH_MISSING"),
-        (invalid_output(), "GEMINI_CLI_ERROR"),
-        (silent(), "GEMINI_CLI_ERROR"),
-        (half_an_answer(), "GEMINI_CLI_ERROR"),
-        (failed(52, "bad settings: a-key-without-a-form"), "GEMINI_CLI_ERROR"),
-    ],
-    ids=["unauthenticated", "invalid_output", "silent", "killed", "settings"],
-)
-def test_what_does_not_pass_is_asked_once(fake: MakeFake, project: Path, script: Script, code: str) -> None:
-    cli = fake("gemini", script)
-    with pytest.raises(ToolError) as raised:
-        run(cli.path, project, TIERS, RetryStatistics())
-
-    assert raised.value.code == code
-    assert len(cli.runs) == 1
-    assert "a-key-without-a-form" not in json.dumps([raised.value.message, raised.value.details])
-
-
-def test_the_real_program_falls_back_from_a_quota_and_from_a_model_that_is_gone(
-    gemini: str, gemini_home: Any, api: GeminiApi, project: Path
-) -> None:
-    access_warnings = {
-        "gemini-a": Refuse(429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
-        "gemini-b": Refuse(404, "NOT_FOUND", "models/gemini-b is not found for API version v1beta"),
-    }
-    api.decides(lambda request: [access_warnings.get(request.model, Say("because"))])
-    answer = run(gemini, project, ("gemini-a", "gemini-b", "gemini-c"), RetryStatistics(), gemini_home.environ)
-
-    assert (answer.text, answer.attempts) == ("because", 3)
-    assert [each.model for each in api.streamed] == ["gemini-a", "gemini-b", "gemini-c"]
-    assert [each.split(" was skipped: ")[1].split(" (")[0] for each in answer.warnings[:2]] == [
-        "its quota is exceeded",
-        "it is not available",
-    ]
-
-
-def test_the_real_program_with_a_bad_key_is_asked_once(
-    gemini: str, gemini_home: Any, api: GeminiApi, project: Path
-) -> None:
-    api.always(Refuse(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."))
-    with pytest.raises(ToolError) as raised:
-        run(gemini, project, TIERS, RetryStatistics(), gemini_home.environ)
-
-    assert raised.value.code == "AUTH_MISSING"
-    assert raised.value.details["attempts"] == 1
-    assert gemini_home.environ["GEMINI_API_KEY"] not in json.dumps([raised.value.message, raised.value.details])
-
-
-def test_the_error_of_the_real_program_without_an_account_names_the_fix(
-    gemini: str, gemini_home: Any, project: Path
-) -> None:
-    with pytest.raises(ToolError) as raised:
-        run(gemini, project, TIERS, RetryStatistics(), gemini_home.without("GEMINI_API_KEY"))
-
-    assert raised.value.code == "AUTH_MISSING"
-    assert "set GEMINI_API_KEY" in raised.value.message
-
-
-def test_whoever_named_another_address_and_no_method_is_told_what_is_missing(fake: MakeFake, project: Path) -> None:
-    cli = fake("gemini", unauthenticated())
-    environ = {"PATH": os.environ["PATH"], "HOME": str(project), "GEMINI_API_KEY": KEY}
-    with pytest.raises(ToolError) as raised:
-        run(cli.path, project, TIERS, RetryStatistics(), environ | {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"})
-
-    assert raised.value.code == "AUTH_MISSING"
-    assert "selectedType" in raised.value.message
-    assert KEY not in raised.value.message
-
-
-def test_the_real_program_asks_again_when_the_service_is_overloaded(
-    gemini: str, gemini_home: Any, api: GeminiApi, project: Path
-) -> None:
-    api.will(Refuse(503, "UNAVAILABLE", "The model is overloaded. Please try again later."))
-    api.always(Say("because"))
-    statistics = RetryStatistics()
-
-    assert run(gemini, project, ("gemini-a",), statistics, gemini_home.environ).attempts == 2
-    assert statistics.total_retries == 1

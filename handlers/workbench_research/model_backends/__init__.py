@@ -1,1 +1,0 @@
-"""Programs that answer a question: detection, command line, events, failures and retries."""
