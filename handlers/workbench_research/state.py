@@ -8,7 +8,7 @@ import json
 import logging
 import math
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import SearchPath
 
 from workbench_research.asking import Api, Asking, CallOptions, Request
+from workbench_research.backends.keys import URL_KEY
 from workbench_research.backends.question import Answer, Report
 from workbench_research.backends.selection import select
 from workbench_research.budget import Spending
@@ -156,7 +157,8 @@ class Research:
                     searches_web=searches_web,
                 )
                 api = await self.api(projects)
-                return _without_secrets(await api.ask(request, self._asking(call, operation, spending)))
+                answer = await api.ask(request, self._asking(call, operation, spending))
+                return _without_secrets(answer, {**os.environ, URL_KEY: api.selected.endpoint.key.value})
 
             return await do(ask, operation.report), operation
 
@@ -186,11 +188,11 @@ class Research:
             await self._api.aclose()
 
 
-def _without_secrets(answer: Answer) -> Answer:
+def _without_secrets(answer: Answer, environ: Mapping[str, str]) -> Answer:
     """Redact the server's own keys: a model can quote a project's `.env` file that contains them."""
     from workbench_research.redaction import redact_known
 
-    text, model, *files = redact_known((answer.text, answer.model, *answer.files), os.environ)
+    text, model, *files = redact_known((answer.text, answer.model, *answer.files), environ)
     return replace(answer, text=text, model=model, files=tuple(files))
 
 

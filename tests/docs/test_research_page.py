@@ -24,20 +24,19 @@ from pages import NODE, ROOT, quoted, read
 from toolmason_runtime.chunks import memory, shared_work, text
 from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
-from workbench_research.model_backends.adapter import Program
-from workbench_research.model_backends.attempt import run_attempt
-from workbench_research.model_backends.environment import child_environment
-from workbench_research.model_backends.gemini import GeminiAdapter
-from workbench_research.model_backends.selection import COMMAND, PROGRAM
 
 from workbench_handlers.doctor.command import main as doctor
 from workbench_research import asking, delivery, health_check, logs, operations, progress, slots, tools, web_search
+from workbench_research.backends import gemini_cli, gemini_cli_home
+from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.failure_kinds import AttemptError, classify, tool_error
-from workbench_research.backends.question import TIMEOUT_S, Question
+from workbench_research.backends.keys import NO_KEY, RESEARCH, Endpoint, Key
+from workbench_research.backends.models import providers
+from workbench_research.backends.protocol import Options
+from workbench_research.backends.question import TIMEOUT_S
 from workbench_research.backends.retry import RetryConfig
-from workbench_research.doctor.checks import INSTALL_GEMINI
+from workbench_research.backends.selection import BACKEND, INSTALL, choose
 from workbench_research.error_codes import SPECIFIED, STILL_RUNNING
-from workbench_research.model_backends import detect, environment, gemini, read_only, selection
 from workbench_server.catalogue import CATALOGUE
 
 PAGE = read("docs/research.md")
@@ -94,10 +93,10 @@ def test_variables_are_those_of_the_manifest_and_of_the_code() -> None:
 
 def test_defaults_and_models_are_those_of_the_code() -> None:
     retry, sizes = RetryConfig.from_environ({}), delivery.limits({})
-    models = {kind: [name or "auto" for name in selection.models(kind, {})] for kind in ("flash", "pro")}
+    models = {kind: list(providers()["gemini-cli"].resolve(kind)) for kind in ("flash", "pro")}
     defaults = {
-        "WORKBENCH_BACKEND": "auto",
-        COMMAND: PROGRAM,
+        BACKEND: "auto",
+        gemini_cli_home.COMMAND: gemini_cli_home.PROGRAM,
         asking.WINDOW: str(asking.DEFAULT_WINDOW),
         "WORKBENCH_FLASH_MODELS": ",".join(models["flash"]),
         "WORKBENCH_PRO_MODELS": ",".join(models["pro"]),
@@ -162,10 +161,10 @@ def test_error_codes_and_the_example_are_those_of_the_code() -> None:
         ("the newest {} larger ones", memory.MAX_FILES),
         ("files of {} MiB together", memory.MAX_FILE_BYTES // 1024**2),
         ("texts of more than {} MiB are always kept", shared_work.MAX_SHARED_BYTES // 1024**2),
-        ("A prompt has at most {} MiB", gemini.MAX_PROMPT_BYTES // 1024**2),
+        ("A prompt has at most {} MiB", gemini_cli.MAX_PROMPT_BYTES // 1024**2),
         ("varies by up to {:.0f} percent", RetryConfig().jitter_range * 100),
         ("Answers are kept for an {}.", "hour" if text.TTL_S == 3600 else text.TTL_S),
-        ("npm install -g {}", INSTALL_GEMINI.rpartition(" ")[2]),
+        ("npm install -g {}", INSTALL.rpartition(" ")[2]),
     ],
 )
 def test_limits_are_those_of_the_code(sentence: str, value: object) -> None:
@@ -178,55 +177,17 @@ def test_limits_are_those_of_the_code(sentence: str, value: object) -> None:
 @pytest.fixture
 def user(tmp_path: Path) -> Path:
     (tmp_path / "user" / ".gemini").mkdir(parents=True)
-    (tmp_path / "user" / ".gemini" / ".env").write_text("GEMINI_API_KEY=x\n", encoding="utf-8")
     return tmp_path / "user"
 
 
-def restricted(user: Path, directory: Path, **settings: Any) -> dict[str, Any]:
-    """Return the settings of the home directory that the program gets if the user has these."""
-    (user / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-    directory.mkdir()
-    program = Program(path="/gemini", name="gemini", version="0.61.0", features=frozenset({"admin-policy"}))
-    home = read_only.restrict(program, {"HOME": str(user)}, directory).home
-    assert home is not None
-    assert not (home / ".env").exists()
-    assert environment.user_variables(user) == {"GEMINI_API_KEY": "x"}
-    copied: dict[str, Any] = json.loads((home / ".gemini" / "settings.json").read_text(encoding="utf-8"))
-    return copied
-
-
-def test_the_policy_allows_the_tools_of_the_page_only() -> None:
-    (names,) = re.findall(r"means restrict it to (.+?), within the project", PAGE.words)
-    assert tuple(quoted(names)) == read_only.TOOLS
-    rules = tomllib.loads(read_only.policy(read_only.TOOLS))["rule"]
-    assert [rule["toolName"] for rule in rules if rule["decision"] == "allow"] == [list(read_only.TOOLS)]
-
-
-def test_the_settings_of_the_page_are_copied_and_no_others(user: Path, tmp_path: Path) -> None:
-    (names,) = re.findall(r"Only these are copied: (.+?)\. The files", PAGE.words)
-    mine: dict[str, Any] = {"hooks": {"BeforeTool": []}, "mcpServers": {"x": {}}, "tools": {"discoveryCommand": "x"}}
-    for name in quoted(names):
-        group, _, key = name.partition(".")
-        mine.setdefault(group, {}).update({key or "mine": {"mine": True}})
-    copied = restricted(user, tmp_path / "run", **mine)
-
-    for name in quoted(names):
-        value: Any = copied
-        for key in name.split("."):
-            value = value[key]
-        assert value in ({"mine": True}, {"mine": {"mine": True}}), name
-    assert "hooks" not in copied
-    assert "mcpServers" not in copied
-    assert "discoveryCommand" not in copied["tools"]
-
-
-def test_the_program_gets_the_variables_of_the_page() -> None:
+def test_the_program_gets_the_variables_of_the_page(user: Path, tmp_path: Path) -> None:
     (passed,) = re.findall(r"\*\*The CLI gets\*\* (.+?) and the variables of any program", PAGE.words)
-    (withheld,) = re.findall(r"It does not get\*\* other keys, (.+?)\. The files", PAGE.words)
-    passed_names, withheld_names = ([name.replace("*", "ANY") for name in quoted(text)] for text in (passed, withheld))
-    child = child_environment(dict.fromkeys([*passed_names, *withheld_names, "OPENAI_API_KEY"], "x"), "/opt/gemini")
-    assert [name for name in passed_names if name not in child] == []
-    assert [name for name in (*withheld_names, "OPENAI_API_KEY") if name in child] == []
+    (withheld,) = re.findall(r"It does not get\*\* other keys, (.+?)\. Keys of", PAGE.words)
+    names = [*quoted(passed), *quoted(withheld), "OPENAI_API_KEY"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(user), **dict.fromkeys(names, "x")}
+    child = gemini_cli_home.prepare(environ, "/opt/gemini", Endpoint(url="", key=Key("", NO_KEY)), tmp_path / "run")
+    assert [name for name in quoted(passed) if name not in child] == []
+    assert [name for name in (*quoted(withheld), "OPENAI_API_KEY") if name in child] == []
 
 
 @pytest.mark.anyio
@@ -245,9 +206,10 @@ async def test_notes_of_the_project_and_of_the_user_are_not_sent_automatically(u
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": api.url,
         }
-        program = await detect.find_program({**environ, "WORKBENCH_GEMINI_COMMAND": str(cli)})
-        question = Question(prompt="Which notes are there?", directory=tmp_path / "project")
-        await run_attempt(GeminiAdapter(), program, question, "", report=ignore, environ=environ)
+        environ |= {RESEARCH: "gemini-cli", gemini_cli_home.COMMAND: str(cli)}
+        backend = choose(environ).backend(environ)
+        options = Options(model="gemini-2.5-flash", timeout_s=TIMEOUT_S)
+        await ask_once(backend, "Which notes are there?", (), options, title="Gemini CLI", report=ignore)
         (sent,) = [json.dumps(request.body) for request in api.streamed]
     assert "Notes of the project." not in sent
     assert "Notes of the user." not in sent

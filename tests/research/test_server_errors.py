@@ -67,15 +67,6 @@ ROWS = {
     "the program fails": Row(
         "GEMINI_CLI_ERROR", "quick_query", {"prompt": "a"}, "in the details", failed(1, "boom\n"), "boom", ONE_MODEL
     ),
-    "the program refuses the ignored file": Row(
-        "GEMINI_CLI_ERROR",
-        "quick_query",
-        {"prompt": "a"},
-        r"\.gitignore",
-        failed(1, "File path 'a.log' is ignored by configured ignore patterns.\n"),
-        "respectGitIgnore = false",
-        ONE_MODEL,
-    ),
     "nobody has signed in": Row(
         "AUTH_MISSING", "quick_query", {"prompt": "a"}, "Login with Google.*set GEMINI_API_KEY", unauthenticated()
     ),

@@ -13,8 +13,8 @@ from fake_cli import Fake, answered, cjk, line, result, slivers, started
 from served import Ear, Said, environment, inside, served, settle
 from toolmason_runtime.shared.tokens import estimate_tokens
 
+from workbench_research.asking import Api
 from workbench_research.backends.question import Answer
-from workbench_research.state import Research
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]
@@ -22,13 +22,6 @@ Call = Callable[..., Awaitable[Said]]
 
 MAX_TOKENS = 25_000
 """What clients let through."""
-
-
-class Endless(Research):
-    """Asks a model that does not come to an end."""
-
-    async def ask(self, *_: Any) -> Answer:
-        return Answer(text="As I said,", model="fake-model", is_cut=True)
 
 
 async def whole(call: Call, first: str, key: str, total: int) -> list[str]:
@@ -66,12 +59,16 @@ async def test_five_megabytes_of_chinese_come_whole(
 
 @pytest.mark.parametrize("tool", ["quick_query", "analyze_codebase"])
 async def test_an_answer_that_is_not_kept_completely_is_marked_as_cut(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+    fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
-    settle(monkeypatch, environment(tmp_path / "home"))
+    async def ask(*_: Any) -> Answer:
+        return Answer(text="As I said,", model="fake-model", is_cut=True)
+
+    monkeypatch.setattr(Api, "ask", ask)
+    settle(monkeypatch, environment(tmp_path / "home", fake("gemini")))
     arguments: dict[str, Any] = {"prompt" if tool == "quick_query" else "focus_description": "a"}
 
-    async with inside(project, state=[Endless()]) as server:
+    async with inside(project) as server:
         found = (await server.call(tool, **arguments)).data
 
     assert found["meta"]["truncated"] is True

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fake_cli import Fake, answered, ends, err, event, failed, out, quota, read, result, started
+from fake_cli import Fake, answered, ends, err, event, failed, out, quota, result, started
 from gemini_homes import KEY
 from served import Ear, Server, environment, inside, serve, served, settle
 
@@ -62,7 +62,7 @@ async def test_no_output_of_the_program_leaks_a_secret(
             event("error", severity="warning", message=f"{UNLIKELY} {TOKEN}"),
             *answered(f"It is `{KEY}`, or {UNLIKELY}."),
         ],
-        [started(), *read(f"keys/{KEY}/{UNLIKELY}.txt"), err(f"{TOKEN}\n"), *answered("Hello")],
+        [err(f"{TOKEN}\n"), *answered("Hello")],
         quota(message=f"no quota for {KEY} {UNLIKELY} {TOKEN}"),
         [started(f"model-{UNLIKELY}"), event("message", role="assistant", content="Hi", delta=True), result(UNLIKELY)],
         answered(json.dumps({"summary": f"It is {KEY}.", "files": [{"path": f"{UNLIKELY}.py", "reason": KEY}]})),
@@ -146,12 +146,13 @@ async def test_a_key_in_the_users_own_files_leaves_as_little(
 ) -> None:
     cli = fake(
         "gemini",
-        [err(f"{UNLIKELY}\n"), *read(f"{UNLIKELY}.txt"), *answered(f"It is {UNLIKELY}.")],
+        [err(f"{UNLIKELY}\n"), *answered(f"It is {UNLIKELY}.")],
         failed(1, f"refused: {UNLIKELY}\n"),
     )
     environ = environment(tmp_path / "home", cli, GEMINI_RETRY_ENABLED="false", WORKBENCH_FLASH_MODELS="auto")
+    del environ["GEMINI_API_KEY"]
     (tmp_path / "home" / ".gemini").mkdir()
-    (tmp_path / "home" / ".gemini" / ".env").write_text(f"OTHER_API_KEY={UNLIKELY}\n", encoding="utf-8")
+    (tmp_path / "home" / ".gemini" / ".env").write_text(f"GEMINI_API_KEY={UNLIKELY}\n", encoding="utf-8")
     told: list[str] = []
 
     async with served(environ, project, "--log-level", "debug", overheard=overheard) as server:
@@ -206,8 +207,6 @@ async def test_log_tells_what_was_called_and_asked_and_how_it_went_but_not_in_wh
     }
     assert called[1]["arguments"] == {"questions": "2 items", "scope": ".", "max_tokens_per_answer": 100}
     assert [line["level"] for line in called] == ["info", "info"]
-    started = [line["argv"] for line in lines if line["message"] == "starting"]
-    assert [argv[-len(run.argv) :] for argv, run in zip(started, cli.runs, strict=True)] == [r.argv for r in cli.runs]
     (answered_line,) = (line for line in lines if line["message"] == "answered")
     assert answered_line["tokensUsed"] == 120
     assert answered_line["latencyMs"] > 0

@@ -68,7 +68,11 @@ class Selected:
         if self.model:
             return (self.model,)
         names = (item.strip() for item in environ.get(MODELS.get(name, ""), "").split(","))
-        chosen = [item for item in names if item and item != "auto"] if name in KINDS else []
+        chosen = (
+            [item for item in names if item and (item != "auto" or item in self.provider.models)]
+            if name in KINDS
+            else []
+        )
         return tuple(dict.fromkeys(model for item in chosen or [name] for model in self.provider.resolve(item)))
 
     def backend(self, environ: Environ) -> Backend:

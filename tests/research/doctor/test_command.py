@@ -12,21 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from fake_cli import Fake, answered, failed, quota, silent, unauthenticated
 from gemini_api import GeminiApi, Say
 from gemini_homes import KEY, Home
 from provider_apis import OpenAIApi
-from workbench_research.model_backends.attempt import run_attempt
-from workbench_research.model_backends.auth import find_auth
-from workbench_research.model_backends.detect import find_program
-from workbench_research.model_backends.gemini import GeminiAdapter
 
 from workbench_handlers.doctor.client_files import client_names
-from workbench_research.backends.failure_kinds import AttemptError
-from workbench_research.backends.question import Question
-from workbench_research.doctor.checks import TEST_PROMPT
+from workbench_research.doctor.backends import TEST_PROMPT
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 TIMEOUT_S = 60.0
@@ -103,13 +96,12 @@ def test_an_empty_machine_gets_the_commands_to_install_and_authenticate(person: 
         "✗ `gemini` is not on PATH",
         "\n      npm install -g @google/gemini-cli\n",
         "https://github.com/google-gemini/gemini-cli",
-        "✗ not authenticated",
         "Option 1: an API key",
         '\n      export GEMINI_API_KEY="your-key-here"\n',
         "Option 2: sign in with Google",
         "2026-06-18",
         "Option 3: Vertex AI",
-        "- not asked: there is no program to ask",
+        "- not asked: there is nothing to ask",
         "Fix the errors above and run `toolmason-workbench doctor` again.",
     ):
         assert text in run.stdout
@@ -118,24 +110,16 @@ def test_an_empty_machine_gets_the_commands_to_install_and_authenticate(person: 
     assert max(map(len, run.stdout.splitlines())) <= 80
 
 
-OLD_HELP = "Usage: gemini [options]\n  -m, --model  Model\n"
 BROKEN: dict[str, tuple[dict[str, Any] | None, dict[str, str], str, str, str]] = {
-    "nothing": (None, {"GEMINI_API_KEY": SECRET}, "program", "GEMINI_CLI_NOT_FOUND", "`gemini` is not on PATH"),
-    "too old": (
-        {"version": "0.1.9", "help": OLD_HELP},
-        {"GEMINI_API_KEY": SECRET},
-        "program",
-        "GEMINI_CLI_ERROR",
-        "stream-json",
-    ),
+    "nothing": (None, {"GEMINI_API_KEY": SECRET}, "backend", "GEMINI_CLI_NOT_FOUND", "`gemini` is not on PATH"),
     "an unknown backend": (
         {},
         {"WORKBENCH_BACKEND": "claude", "GEMINI_API_KEY": SECRET},
-        "program",
+        "backend",
         "GEMINI_CLI_ERROR",
         "WORKBENCH_BACKEND",
     ),
-    "no account": ({}, {}, "authentication", "AUTH_MISSING", "not authenticated"),
+    "no account": ({}, {}, "backend", "AUTH_MISSING", "set GEMINI_API_KEY"),
     "no attempt allowed": (
         {},
         {"GEMINI_API_KEY": SECRET, "GEMINI_RETRY_MAX_ATTEMPTS": "0"},
@@ -189,15 +173,15 @@ def test_yes_asks_the_model_and_shows_how_to_register_the_server(person: Person,
 
     assert run.returncode == 0, run.stdout
     assert f"✓ Gemini CLI 0.61.0 at {program.path}" in run.stdout.replace("\n   ", "")
-    assert "✓ Gemini API key: GEMINI_API_KEY is set in the environment" in run.stdout
+    assert "✓ Gemini CLI is asked: key in GEMINI_API_KEY" in run.stdout
     assert "✓ gemini-9-flash answered in" in run.stdout
     assert "1,234 tokens" in run.stdout
-    assert "! Gemini CLI is configured to respect .gitignore patterns" in run.stdout
+    assert "! Files that .gitignore names are not sent to the model." in run.stdout
     assert "Setup complete." in run.stdout
     for text in ("claude-code: .mcp.json", ".vscode/mcp.json", ".gemini/settings.json", '"mcpServers": {', "codex"):
         assert text in run.stdout
     (asked,) = program.runs
-    assert asked.stdin == TEST_PROMPT
+    assert TEST_PROMPT in asked.stdin
 
 
 NOT_ASKED = {
@@ -220,17 +204,6 @@ def test_the_model_is_asked_only_with_consent(
     assert reason in checks["answer"]["message"]
     assert "Setup complete." in page.stdout
     assert program.runs == []
-
-
-def test_ignored_files_that_are_read_give_no_warning(person: Person, fake: MakeFake) -> None:
-    person.has(fake("gemini"))
-    settings = person.home / ".gemini" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text('{"context": {"fileFiltering": {"respectGitIgnore": false}}}', encoding="utf-8")
-
-    _, _, checks = person.report(GEMINI_API_KEY=SECRET)
-
-    assert "gitignore" not in checks
 
 
 def test_the_configuration_of_named_clients_is_shown_whatever_is_missing(person: Person) -> None:
@@ -294,46 +267,18 @@ def test_a_question_that_fails_has_the_code_of_the_error(
 
 def test_the_real_cli_is_found_and_answers(person: Person, gemini: str, gemini_home: Home, api: GeminiApi) -> None:
     api.will(Say("ready"))
-    person.environ = {**gemini_home.environ, "PYTHONUTF8": "1", "WORKBENCH_GEMINI_COMMAND": gemini}
+    person.environ = {
+        **gemini_home.environ,
+        "PYTHONUTF8": "1",
+        "WORKBENCH_GEMINI_COMMAND": gemini,
+        "WORKBENCH_RESEARCH_KEY": KEY,
+    }
 
     exit_code, report, checks = person.report("--yes")
 
     assert exit_code == 0, report
-    assert [checks[name]["status"] for name in ("program", "authentication", "answer")] == ["ok"] * 3
+    assert [checks[name]["status"] for name in ("backend", "program", "answer")] == ["ok"] * 3
     assert KEY not in json.dumps(report)
-
-
-@pytest.mark.parametrize(
-    ("settings", "variables"),
-    [
-        ({}, {"GEMINI_API_KEY": ""}),
-        ({}, {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": "some-key"}),
-        ({}, {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}),
-        ({"selectedType": "vertex-ai"}, {}),
-        ({"selectedType": "oauth-personal"}, {}),
-        ({"selectedType": "telepathy"}, {}),
-    ],
-    ids=["nothing", "a Google key alone", "another address", "Vertex AI", "Google", "no method"],
-)
-def test_the_real_cli_refuses_where_the_check_fails(
-    gemini: str, gemini_home: Home, project: Path, settings: dict[str, Any], variables: dict[str, str]
-) -> None:
-    gemini_home.set(security={"auth": settings})
-    environ = {**gemini_home.without("GOOGLE_GEMINI_BASE_URL"), **variables}
-    environ = {name: value for name, value in environ.items() if value}
-
-    async def report(_text: str) -> None:
-        """Ignore progress."""
-
-    async def ask() -> None:
-        program = await find_program({**environ, "WORKBENCH_GEMINI_COMMAND": gemini})
-        question = Question(prompt="hi", directory=project, timeout_s=TIMEOUT_S)
-        await run_attempt(GeminiAdapter(), program, question, "", report=report, environ=environ)
-
-    assert find_auth(environ, project).configured is False
-    with pytest.raises(AttemptError) as caught:
-        anyio.run(ask)
-    assert caught.value.exit_code == 41
 
 
 # Output

@@ -155,6 +155,7 @@ def environment(home: Path, *programs: Fake | Path, **more: str) -> dict[str, st
         "LANG": "C.UTF-8",
         "GEMINI_API_KEY": KEY,
         "WORKBENCH_RESEARCH": "gemini-cli",
+        "WORKBENCH_STATE": "/dev/null/state",  # no answer is kept: equal questions are asked again
         "GEMINI_RETRY_INITIAL_DELAY": "0.01",
         **more,
     }
