@@ -182,7 +182,7 @@ class HealthBackend(Model):
     """The provider that is asked, or the Gemini CLI"""
 
     name: str
-    """The provider; gemini with a program is the Gemini CLI"""
+    """The provider; gemini-cli is the Gemini CLI"""
     program: str | None = None
     """Path of the Gemini CLI"""
     version: str | None = None
@@ -773,4 +773,4 @@ class AnalyzeDirectoryResult(Model):
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 061a85a7ed5a9de8fb8805ba7f754d63
+# toolmason: sha256 5fc69df66ad31c29d765235ec1a7b991

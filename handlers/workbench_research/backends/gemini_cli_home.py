@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.programs import SearchPath, base_environment
+from toolmason_runtime.programs import SearchPath
 
 from workbench_research.backends.keys import (
     NO_KEY,
@@ -143,6 +143,8 @@ def prepare(
 
     `tools` are all that the model may use. PATH gets the directory of the program, where its interpreter often is.
     """
+    from toolmason_runtime.programs import base_environment
+
     environ = with_users_file(environ)
     home = directory / HOME
     env = base_environment(environ) | {name: value for name, value in environ.items() if name.upper() in _PASSED}
@@ -174,18 +176,14 @@ def _policy(tools: tuple[str, ...]) -> str:
     return rules
 
 
-def _tools(tools: tuple[str, ...]) -> dict[str, Any]:
-    """Return the settings that offer only these tools, should the policy be ignored."""
-    return {"core": list(tools), "sandbox": False}
-
-
 def _create_home(directory: Path, theirs: Path, kind: str, tools: tuple[str, ...]) -> None:
     directory.mkdir(parents=True)
     for name in _ACCOUNT:
         if (theirs / name).is_file():
             _link_or_copy(theirs / name, directory / name)
     security = {"auth": {"selectedType": kind} if kind else {}, "folderTrust": {"enabled": False}}
-    settings = {**_SETTINGS, "security": security, "tools": _tools(tools)}
+    # Offers only these tools, should the policy be ignored.
+    settings = {**_SETTINGS, "security": security, "tools": {"core": list(tools), "sandbox": False}}
     (directory / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
 
 

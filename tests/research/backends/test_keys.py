@@ -34,7 +34,7 @@ class Store(keyring.backend.KeyringBackend):
     priority = 1.0
 
     def __init__(self, keys: dict[str, str], *, is_locked: bool = False) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.keys, self.is_locked = keys, is_locked
 
     def get_password(self, service: str, username: str) -> str | None:
