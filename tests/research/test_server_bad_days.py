@@ -39,11 +39,11 @@ FAULTS: dict[str, tuple[Script, str, str]] = {
     "killed in mid-answer": (half_an_answer(), "ended by signal 9 before its answer was complete", "not an answer"),
     "killed at once": ([killed()], "ended by signal 9", "signal 9"),
     "half a line and a good end": ([started(), out('{"type":"mess')], "without a readable answer", "not an answer: "),
-    "no word": (silent(), "without a readable answer", "ended without output"),
-    "no answer behind a good start": ([started()], "without a readable answer", "without an answer"),
+    "no word": (silent(), "without a readable answer", "no answer"),
+    "no answer behind a good start": ([started()], "without a readable answer", "no answer"),
     "garbage": (invalid_output(), "without a readable answer", "<html>"),
-    "a good end behind no answer": ([started(), result(tokens=0)], "name fewer or smaller files", "without an answer"),
-    "a loop": ([started(), LOOP, result()], "exit code", "Loop detected"),
+    "a good end behind no answer": ([started(), result(tokens=0)], "name fewer or smaller files", "no answer"),
+    "a loop": ([started(), LOOP, result()], "its messages are in the details", "Loop detected"),
     "no model of any name": (no_model(), "to models of this account", "404"),
 }
 """By name: what the program does, what the message says, and what the details hold."""

@@ -200,12 +200,14 @@ async def test_log_tells_what_was_called_and_asked_and_how_it_went_but_not_in_wh
     assert called[0]["tool"] == "quick_query"
     began = [(line["tool"], line["operation"]) for line in lines if line["message"] == "started"]
     assert began[0] == ("quick_query", answer.data["meta"]["operationId"])
-    assert called[0]["arguments"] == {
+    options = {"fresh": False, "dry_run": False}
+    assert called[0]["arguments"] == options | {
+        "depth": "5 characters",
         "prompt": f"{len(MARK)} characters",
         "focus": "security",
         "responseStyle": "normal",
     }
-    assert called[1]["arguments"] == {"questions": "2 items", "scope": ".", "max_tokens_per_answer": 100}
+    assert called[1]["arguments"] == options | {"questions": "2 items", "scope": ".", "max_tokens_per_answer": 100}
     assert [line["level"] for line in called] == ["info", "info"]
     (answered_line,) = (line for line in lines if line["message"] == "answered")
     assert answered_line["tokensUsed"] == 120
