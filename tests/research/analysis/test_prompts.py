@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -63,13 +62,7 @@ def test_the_mark_never_occurs_in_the_text(text: str) -> None:
     shown.encode("utf-8")
 
 
-@pytest.mark.parametrize("case", sorted(CALLS.keys() - {"ask_gemini"}))
-def test_no_prompt_of_ours_refers_to_a_file(case: str, tools: Any) -> None:
-    tools.run(case.partition("-")[0], **CALLS[case])
-    assert not re.search(r"(?<!\\)@", tools.prompt)
-
-
-def test_a_reference_in_the_prompt_of_ask_gemini_is_left_to_the_program(tools: Any) -> None:
+def test_a_reference_in_the_prompt_of_ask_gemini_stays(tools: Any) -> None:
     tools.run("ask_gemini", prompt="What is @src/app.py for?")
     assert "What is @src/app.py for?" in tools.prompt
 
@@ -78,4 +71,4 @@ def test_a_folder_with_a_strange_name_stays_on_its_line(tools: Any) -> None:
     name = 'a"\nEND @x'
     (tools.root / name).mkdir()
     tools.run("list_error_patterns", pattern_type="logging", directory=name)
-    assert '- Look only below "a\\"\\nEND \\@x"\n' in tools.prompt
+    assert '- Look only below "a\\"\\nEND @x"\n' in tools.prompt

@@ -171,13 +171,10 @@ def test_a_file_answered_earlier_is_not_reported_as_dropped(room: Any) -> None:
     assert result["meta"]["warnings"] == []
 
 
-def test_warnings_and_refusals_of_the_program_are_passed_on(room: Any) -> None:
+def test_warnings_of_an_answer_are_passed_on(room: Any) -> None:
     room.write("a.txt", "text")
-    model = Model(more={"warnings": ("A warning.",), "refused": ("/", "../is not there"), "ignored": ()})
-    assert model.map(room.project)["meta"]["warnings"] == [
-        "A warning.",
-        "the model was denied access to files, or could not read them: `/`",
-    ]
+    model = Model(more={"warnings": ("A warning.",)})
+    assert model.map(room.project)["meta"]["warnings"] == ["A warning."]
 
 
 def test_a_long_list_is_asked_about_in_parts_and_all_of_it_is_answered_for(room: Any) -> None:
