@@ -276,14 +276,14 @@ async def test_real_cli_asks_the_api_for_the_models_of_the_appendix_in_turn_and_
     environ = gemini_home.without(WORKBENCH_GEMINI_COMMAND=gemini, WORKBENCH_RESEARCH_KEY=KEY)
     async with served(environ, app, "--log-level", "debug", overheard=overheard) as server:
         said = await server.call(
-            "quick_query", told=told.append, timeout_s=60, prompt="Where does @'src/b c.py' start?"
+            "quick_query", told=told.append, timeout_s=240, prompt="Where does @'src/b c.py' start?"
         )
         of_flash = [request.model for request in api.streamed]
         before = len(of_flash)
-        deep = await server.call("deep_research", timeout_s=60, prompt="Why?")
+        deep = await server.call("deep_research", timeout_s=240, prompt="Why?")
         of_pro = [request.model for request in api.streamed[before:]]
         api.decides(lambda _: (BAD_KEY,))
-        refused = await server.call("quick_query", timeout_s=60, prompt="Why?")
+        refused = await server.call("quick_query", timeout_s=240, prompt="Why?")
         everything = json.dumps(server.heard) + server.logged()
 
     found = said.data
