@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cases import CASES, META, STATS
-from model_apis import Fail, ModelApi, Say
+from provider_apis import Fail, ModelApi, Say
 from rigs import APIS, KEY
 from served import Near, Said, inside, settle
 

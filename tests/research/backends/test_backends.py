@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from model_apis import TOKENS_WRITTEN, Break, EndEarly, Fail, FailInStream, Finish, Garbage, Pause, Say
+from provider_apis import TOKENS_WRITTEN, Break, EndEarly, Fail, FailInStream, Finish, Garbage, Pause, Say
 from rigs import KEY, Rig, part
 
 from workbench_research.context.number import number_lines

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-from model_apis import Fail, GeminiApi, Pause, Say
+from provider_apis import Fail, GeminiApi, Pause, Say
 from rigs import Rig, part
 
 from workbench_research.backends import gemini_caches
@@ -162,7 +162,7 @@ def test_a_cache_that_expires_soon_is_not_used(gemini: Rig, monkeypatch: pytest.
 @only_gemini
 def test_without_caches_the_question_is_still_asked(gemini: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Fail(400, message="Model does not support caching.")
-    from model_apis import JsonReply
+    from provider_apis import JsonReply
 
     monkeypatch.setattr(stub(gemini), "_cache", lambda _: JsonReply(400, stub(gemini).error(refused)))
 
@@ -206,7 +206,7 @@ def test_tokens_are_counted_by_the_api_or_not_underestimated(rig: Rig) -> None:
 
 @pytest.mark.parametrize("rig", ["gemini", "anthropic"], indirect=True)
 def test_without_the_counter_tokens_are_estimated(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    from model_apis import JsonReply
+    from provider_apis import JsonReply
 
     monkeypatch.setattr(rig.api, "other", lambda _: JsonReply(500, {}))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from model_apis import OpenAIApi
+from provider_apis import OpenAIApi
 from toolmason_runtime import ToolError
 
 from workbench_research.backends import selection
@@ -114,7 +114,7 @@ def test_a_local_server_is_proposed_and_not_used(ollama: OpenAIApi) -> None:
 def test_another_program_at_the_port_is_not_proposed(
     ollama: OpenAIApi, body: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from model_apis import JsonReply
+    from provider_apis import JsonReply
 
     monkeypatch.setattr(ollama, "other", lambda _: JsonReply(200, body))
 

@@ -17,7 +17,7 @@ import pytest
 from fake_cli import Fake, answered, failed, quota, silent, unauthenticated
 from gemini_api import GeminiApi, Say
 from gemini_homes import KEY, Home
-from model_apis import OpenAIApi
+from provider_apis import OpenAIApi
 
 from workbench_handlers.doctor.client_files import client_names
 from workbench_research.doctor.checks import TEST_PROMPT

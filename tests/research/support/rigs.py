@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_apis import AnthropicApi, BedrockApi, GeminiApi, ModelApi, OpenAIApi
+from provider_apis import AnthropicApi, BedrockApi, GeminiApi, ModelApi, OpenAIApi
 from toolmason_runtime import ToolError
 
 from workbench_research.backends.attempt import ask_once
