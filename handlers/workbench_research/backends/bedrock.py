@@ -19,7 +19,7 @@ from workbench_research.backends.failures import blocked, broken
 from workbench_research.backends.keys import is_loopback
 from workbench_research.backends.prompt import SYSTEM, part_text, question_text
 from workbench_research.backends.protocol import End, Event, Options, Part, Text
-from workbench_research.backends.question import Usage
+from workbench_research.model_backends.question import Usage
 
 REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 """Variables of the region."""
@@ -86,17 +86,19 @@ class BedrockBackend(Connection):
         from botocore.config import Config
         from botocore.tokens import FrozenAuthToken
 
-        # Its log has the key and the credentials of requests.
-        logging.getLogger("botocore").setLevel(logging.WARNING)
+        _silence()
         # Without AWS_PROFILE, whose settings may name other credentials.
         session = botocore.session.Session(session_vars={"profile": (None, [], None, None)})
         region = next((value for name in REGIONS if (value := self.environ.get(name))), DEFAULT_REGION)
         key, url = self.endpoint.key, self.endpoint.url
-        signature = "v4"  # also if the environment has a token
-        if key.variable == "AWS_SECRET_ACCESS_KEY" or url.startswith("http:"):
-            # A server on this machine without encryption gets a signature: botocore sends it no token.
+        if key.variable == "AWS_SECRET_ACCESS_KEY":
             access, token = self.environ.get("AWS_ACCESS_KEY_ID", "none"), self.environ.get("AWS_SESSION_TOKEN") or None
             session.set_credentials(access, key.value, token)
+            signature = "v4"  # otherwise AWS_BEARER_TOKEN_BEDROCK would have priority
+        elif url.startswith("http:"):
+            # A server on this machine without encryption gets a signature: botocore sends it no token.
+            session.set_credentials("none", key.value)
+            signature = "v4"
         else:
             session.set_credentials("none", "none")  # otherwise botocore looks for some in the network
             session.register_component("token_provider", _Token(FrozenAuthToken(key.value)))
@@ -139,6 +141,15 @@ class _Token:
 
     def load_token(self, **_options: Any) -> Any:
         return self.token
+
+
+def _silence() -> None:
+    """Stop the debug records of botocore: they contain headers with the key, the files, and the server's answers."""
+    for name in ("botocore", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "botocore":
+            logger = logging.getLogger(name)
+            if logger.getEffectiveLevel() < logging.INFO:
+                logger.setLevel(logging.INFO)
 
 
 def _next(events: Iterator[dict[str, Any]]) -> dict[str, Any] | None:

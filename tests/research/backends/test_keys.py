@@ -8,7 +8,7 @@ import keyring
 import keyring.backend
 import keyring.errors
 import pytest
-from provider_apis import OpenAIApi
+from provider_apis import Break, Fail, OpenAIApi, Say
 from rigs import KEY, Rig
 
 from workbench_research.backends.keys import (
@@ -157,8 +157,6 @@ def test_without_a_key_the_message_says_where_to_get_one(store: Store, monkeypat
 
 
 def test_a_key_is_in_no_text_of_a_question(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
-    from provider_apis import Break, Fail, Say
-
     caplog.set_level(logging.DEBUG)
     rig.api.will(Fail(500, message=f"you sent {KEY}"))
     rig.api.will(Say("x"), Break())
@@ -174,6 +172,20 @@ def test_a_key_is_in_no_text_of_a_question(rig: Rig, caplog: pytest.LogCaptureFi
     records = [logging.Formatter().format(record) for record in caplog.records]
     assert records
     assert [text for text in (*texts, *records) if KEY in text] == []
+
+
+@pytest.mark.parametrize("logger", ["", "botocore", "botocore.endpoint", "botocore.parsers", "urllib3"])
+def test_a_token_of_bedrock_is_in_no_record(logger: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger=logger)
+    environ = {RESEARCH: "bedrock", URL: "https://127.0.0.1:9", URL_KEY: KEY}  # nothing listens there
+    rig = Rig("bedrock", OpenAIApi(), choose(environ).backend(environ), environ)
+
+    error = rig.error("What is in the file?")
+
+    records = [logging.Formatter().format(record) for record in caplog.records]
+    assert "connection lost" in str(error.details)
+    assert [text for text in records if KEY in text or "What is in the file?" in text] == []
 
 
 POISON = {
@@ -193,6 +205,7 @@ POISON = {
     "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9/poison",
     "AWS_ACCESS_KEY_ID": "poison-access-key",
     "AWS_SECRET_ACCESS_KEY": "poison-secret-key-1",
+    "AWS_SESSION_TOKEN": "poison-session-token",
     "AWS_BEARER_TOKEN_BEDROCK": "poison-bearer-token",
     "AWS_ENDPOINT_URL": "http://127.0.0.1:9/poison",
     "AWS_PROFILE": "poison",
@@ -202,6 +215,8 @@ POISON = {
 def test_variables_of_the_libraries_are_not_sent_to_another_server(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in POISON.items():
         monkeypatch.setenv(name, value)
+    environ = {**POISON, **rig.environ}
+    rig.backend = choose(environ).backend(environ)
 
     assert rig.answer().text == "Done."
 
