@@ -184,7 +184,8 @@ class Execution:
         with driver.execute(self._connections.engine, connection, text, parameters, is_stream=is_stream) as output:
             if output.changed is not None:
                 return Rows(rows=[], changed=output.changed)
-            if "returning" not in self._statement.keywords and (count := driver.changed(output)) is not None:
+            is_change = not self._tool.is_read and "returning" not in self._statement.keywords
+            if is_change and (count := driver.changed(output)) is not None:
                 return Rows(rows=[], changed=count)
             return self._rows(output, values)
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
 from sqlalchemy import create_engine
-from sqlalchemy.dialects.sqlite.base import SQLiteIdentifierPreparer
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
@@ -102,8 +101,9 @@ class Driver:
         return None
 
     def quote(self, engine: Engine, name: str) -> str:
-        """Return a quoted identifier."""
-        return engine.dialect.identifier_preparer.quote_identifier(name)
+        """Return a quoted identifier. SQLAlchemy would also double each `%`, as `render` does for its driver."""
+        mark = engine.dialect.identifier_preparer.initial_quote
+        return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
 
 def _fetched(result: CursorResult[Any]) -> Iterator[Sequence[Any]]:
@@ -145,8 +145,7 @@ class SqliteDriver(Driver):
 
     def quote(self, engine: Engine, name: str) -> str:
         """Return an identifier in backticks: in double quotes, SQLite reads an unknown one as a text."""
-        preparer = SQLiteIdentifierPreparer(engine.dialect, "`", escape_quote="`")
-        return preparer.quote_identifier(name)
+        return f"`{name.replace('`', '``')}`"
 
 
 def _sqlite(address: str, *, read_only: bool) -> sqlite3.Connection:
@@ -300,11 +299,10 @@ class DuckdbDriver(Driver):
         connection.exec_driver_sql("BEGIN TRANSACTION READ ONLY" if read_only else "BEGIN TRANSACTION READ WRITE")
 
     def changed(self, output: Output) -> int | None:
-        """Return the only value of the column `Count`."""
+        """Return the only value of the column `Count`; `create table` returns this column without a row."""
         if tuple(output.columns()) != ("Count",):
             return None
-        [row] = output.rows
-        return int(row[0])
+        return sum(int(count) for (count,) in output.rows)
 
 
 def _milliseconds(seconds: float) -> int:

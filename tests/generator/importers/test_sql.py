@@ -46,37 +46,57 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     return lambda *arguments: CliRunner().invoke(toolmason, ["import", "sql", *arguments])
 
 
+Execute = Callable[..., None]
+
+
+def _execute(url: str, *statements: str) -> None:
+    """Run statements in a database, without parameters."""
+    from sqlalchemy import create_engine, make_url
+
+    scheme, _, _ = url.partition(":")
+    drivers = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+    engine = create_engine(make_url(url).set(drivername=drivers.get(scheme, scheme)))
+    with engine.begin() as transaction:
+        for statement in statements:
+            transaction.exec_driver_sql(statement, execution_options={"no_parameters": True})
+    engine.dispose()
+
+
+def _clear(url: str) -> None:
+    """Drop all tables of the tests before."""
+    if url.startswith("postgresql"):
+        _execute(
+            url, "drop schema if exists public cascade", "drop schema if exists extra cascade", "create schema public"
+        )
+    else:
+        _execute(url, "drop database shop", "create database shop character set utf8mb4")
+
+
+@pytest.fixture
+def execute(shop_url: str) -> Execute:
+    """A function that runs statements in the database."""
+    return lambda *statements: _execute(shop_url, *statements)
+
+
 @pytest.fixture
 def shop_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a database with the tables."""
     tables = [table.format(blob="bytea" if request.param == "postgresql" else "blob") for table in TABLES]
-    if request.param == "sqlite":
-        with sqlite3.connect(tmp_path / "shop.db") as connection:
-            for table in tables:
-                connection.execute(table)
-        connection.close()
-        return f"sqlite:///{tmp_path / 'shop.db'}"
-    if request.param == "duckdb":
-        import duckdb
+    if request.param in ("sqlite", "duckdb"):
+        url = f"{request.param}:///{tmp_path / 'shop.db'}"
+        if request.param == "sqlite":
+            sqlite3.connect(tmp_path / "shop.db").close()
+        else:
+            import duckdb
 
-        with duckdb.connect(str(tmp_path / "shop.duckdb")) as opened:
-            for table in tables:
-                opened.execute(table)
-        return f"duckdb:///{tmp_path / 'shop.duckdb'}"
-    url: str = request.getfixturevalue(f"{request.param}_url")
-    from sqlalchemy import create_engine, make_url
-
-    drivers = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-    engine = create_engine(make_url(url).set(drivername=drivers[request.param]))
-    with engine.begin() as transaction:
-        for kind, name in (("view", "daily"), ("table", "orders"), ("table", "customers")):
-            transaction.exec_driver_sql(f"drop {kind} if exists {name}")
-        for table in tables:
-            transaction.exec_driver_sql(table.replace('"', "`") if request.param == "mysql" else table)
-        if request.param == "postgresql":
-            transaction.exec_driver_sql("comment on table orders is 'Orders of customers. Since 2020.'")
-            transaction.exec_driver_sql("comment on column orders.total is 'Sum in euros'")
-    engine.dispose()
+            duckdb.connect(str(tmp_path / "shop.db")).close()
+    else:
+        url = request.getfixturevalue(f"{request.param}_url")
+        _clear(url)
+    _execute(url, *(table.replace('"', "`") if request.param == "mysql" else table for table in tables))
+    if request.param == "postgresql":
+        _execute(url, "comment on table orders is 'Orders of customers. Since 2020.'")
+        _execute(url, "comment on column orders.total is 'Sum in euros'")
     return url
 
 
@@ -108,6 +128,19 @@ def test_each_table_and_view_becomes_a_tool(
     assert all(len(tool["summary"]) <= 80 for tool in manifest["tools"].values())
     assert manifest["types"]["CustomersRow"]["fields"]["photo"]["type"] == "string"
     assert "photo" not in manifest["tools"]["list_customers"]["params"]
+
+
+@EACH
+def test_names_with_percent_signs_are_kept(shop_url: str, run: Callable[..., Result], execute: Execute) -> None:
+    mark = "`" if shop_url.startswith("mysql") else '"'
+    execute(f"create table {mark}50% of{mark} ({mark}share%s{mark} integer, {mark}a%%b{mark} integer)")
+    result = run(shop_url, "--name", "shop", "--include", "50*")
+    assert result.exit_code == 0, result.stderr
+    [tool] = tomllib.loads(result.stdout)["tools"].values()
+    mark = "`" if shop_url.startswith(("mysql", "sqlite")) else '"'
+    assert f"from {mark}50% of{mark}" in tool["sql"]
+    assert f"{mark}share%s{mark} as share_s, {mark}a%%b{mark} as a_b" in tool["sql"]
+    assert tool["params"]["order_by"]["enum"] == ["share%s", "a%%b"]
 
 
 def test_a_full_text_table_becomes_one_tool(run: Callable[..., Result], tmp_path: Path) -> None:

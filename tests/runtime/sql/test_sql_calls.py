@@ -57,6 +57,15 @@ async def test_an_empty_list_excludes_nothing(shop: Any) -> None:
 
 
 @EACH
+async def test_a_column_count_of_a_read_is_a_result(shop: Any) -> None:
+    mark = "`" if shop.database.dialect == "mysql" else '"'
+    assert await shop.rows(f"select id as {mark}Count{mark} from orders where id < 3 order by id") == [
+        {"Count": 1},
+        {"Count": 2},
+    ]
+
+
+@EACH
 async def test_dates_are_sent_as_text(shop: Any) -> None:
     assert await shop.rows("select id from orders where day > :day", {"day": "2026-01-15"}) == [{"id": 2}]
 
@@ -81,6 +90,22 @@ async def test_an_identifier_is_quoted(shop: Any) -> None:
     params = (SqlParam(name="column", choices=('no"such`col',)),)
     with pytest.raises(ToolError, match="shop reported an error"):
         await shop.rows("select {column} from orders", {"column": 'no"such`col'}, params=params)
+
+
+ODD_NAMES = ('odd "col%s', "100%", "a%%b", "%(p0)s", "x`y%", "{id}", ":id", "中文%d", "%")
+
+
+@EACH
+async def test_an_identifier_may_have_any_character(shop: Any) -> None:
+    mark = "`" if shop.database.dialect == "mysql" else '"'
+    quoted = [f"{mark}{name.replace(mark, mark * 2)}{mark}" for name in ODD_NAMES]
+    await shop.write(f"create table odd ({', '.join(f'{name} integer' for name in quoted)})")
+    await shop.write(f"insert into odd values ({', '.join(map(str, range(len(ODD_NAMES))))})")
+    for number, name in enumerate(ODD_NAMES):
+        params = (SqlParam(name="column", choices=ODD_NAMES), SqlParam(name="id"))
+        sql = "select {column} from odd where {column} = :id"
+        rows = await shop.rows(sql, {"column": name, "id": number}, params=params, limits={"read_only": False})
+        assert rows == [{name: number}]
 
 
 @EACH

@@ -63,7 +63,8 @@ class DescribedDatabase:
 
     def quote(self, name: str) -> str:
         """Return an identifier for a statement, in quotes if it needs them."""
-        return str(self.connections.engine.dialect.identifier_preparer.quote(name))
+        is_plain = self.connections.engine.dialect.identifier_preparer.quote(name) == name
+        return name if is_plain else self.connections.quote(name)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
