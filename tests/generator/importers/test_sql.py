@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from toolmason.commands import toolmason
+from toolmason.importers.notes import Notes
 from toolmason.importers.sql.column_types import manifest_type
-from toolmason.importers.sql.queries import read_queries
+from toolmason.importers.sql.queries import MAX_FILE_BYTES, read_queries
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "runtime" / "support"))
 from sql_servers import PASSWORD, mysql_url, postgresql_url
@@ -143,6 +144,90 @@ def test_names_with_percent_signs_are_kept(shop_url: str, run: Callable[..., Res
     assert tool["params"]["order_by"]["enum"] == ["share%s", "a%%b"]
 
 
+@pytest.mark.parametrize("shop_url", ["sqlite", "mysql"], indirect=True)
+def test_a_view_that_cannot_be_read_is_a_note(shop_url: str, run: Callable[..., Result], execute: Execute) -> None:
+    execute(
+        "create table gone (a integer)",
+        "create view broken as select a from gone",
+        "create view broken_too as select a from broken",
+        "drop table gone",
+    )
+    result = run(shop_url, "--name", "shop")
+    assert result.exit_code == 0, result.stderr
+    assert list(tomllib.loads(result.stdout)["tools"]) == ["list_customers", "list_daily", "list_orders"]
+    for name in ("broken", "broken_too"):
+        assert f"database: {name}: left out: it cannot be read: " in result.stderr
+
+
+@pytest.mark.parametrize("shop_url", ["duckdb"], indirect=True)
+def test_a_view_of_duckdb_that_cannot_be_read_is_a_note(
+    shop_url: str, run: Callable[..., Result], execute: Execute
+) -> None:
+    execute("create table gone (a integer)", "create view broken as select a from gone", "drop table gone")
+    result = run(shop_url, "--name", "shop")
+    assert result.exit_code == 0, result.stderr
+    tools = tomllib.loads(result.stdout)["tools"]
+    assert [name for name in tools if name != "list_broken"] == ["list_customers", "list_daily", "list_orders"]
+
+
+@pytest.mark.parametrize("shop_url", ["postgresql"], indirect=True)
+def test_further_relations_and_schemas_of_postgresql(
+    shop_url: str, run: Callable[..., Result], execute: Execute
+) -> None:
+    execute(
+        "create materialized view totals as select customer_id, sum(total) as total from orders group by 1",
+        "create table empty ()",
+        "create schema extra",
+        "create table extra.parts (id integer)",
+        "create view extra.part_ids as select id from extra.parts",
+    )
+    result = run(shop_url, "--name", "shop", "--include", "totals", "--include", "empty")
+    assert result.exit_code == 0, result.stderr
+    tools = tomllib.loads(result.stdout)["tools"]
+    assert [*tools] == ["list_totals"]
+    assert [*tools["list_totals"]["params"]][:2] == ["customer_id", "total"]
+    assert "database: empty: left out: it has no columns\n" in result.stderr
+    other = "tables of other schemas are left out; import each with `--schema`: extra\n"
+    assert f"database: {other}" in result.stderr
+    result = run(shop_url, "--name", "shop", "--schema", "extra")
+    assert [*tomllib.loads(result.stdout)["tools"]] == ["list_part_ids", "list_parts"]
+    assert "other schemas" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["asc", "DESC", "", " ", "a\nb", "limit", "order_by", "class", "model_config", "1st", "é", 'a"b', ":a", "{a}"],
+)
+def test_a_table_with_any_name_of_a_column_can_be_generated(
+    column: str, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    with sqlite3.connect(tmp_path / "odd.db") as connection:
+        quoted = column.replace('"', '""')
+        connection.execute(f'create table odd ("{quoted}" integer, id integer)')
+        connection.execute(f'create table single ("{quoted}" integer)')
+    connection.close()
+    manifest = tmp_path / "manifest" / "odd.toml"
+    result = run("sqlite:///odd.db", "-o", str(manifest))
+    assert result.exit_code == 0, result.stderr
+    assert list(tomllib.loads(manifest.read_text("utf-8"))["tools"]) == ["list_odd", "list_single"], result.stderr
+    checked = CliRunner().invoke(toolmason, ["lint", "--manifest", str(manifest)])
+    assert "error" not in checked.output
+
+
+def test_a_file_of_queries_that_cannot_be_read_is_a_note(run: Callable[..., Result], tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "books.db").close()
+    (tmp_path / "latin.sql").write_bytes("-- Bücher\nselect 1 as a".encode("latin-1"))
+    (tmp_path / "utf16.sql").write_bytes("select 1 as a".encode("utf-16"))
+    (tmp_path / "large.sql").write_bytes(b" " * (MAX_FILE_BYTES + 1))
+    (tmp_path / "good.sql").write_text("select 1 as a", encoding="utf-8")
+    result = run("sqlite:///books.db", "--queries", ".")
+    assert result.exit_code == 0, result.stderr
+    assert list(tomllib.loads(result.stdout)["tools"]) == ["good"]
+    assert "latin.sql:1:1: left out: not UTF-8 at byte 4\n" in result.stderr
+    assert "utf16.sql:1:1: left out: not UTF-8 at byte 0\n" in result.stderr
+    assert "large.sql:1:1: left out: more than 1,048,576 bytes\n" in result.stderr
+
+
 def test_a_full_text_table_becomes_one_tool(run: Callable[..., Result], tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "books.db") as connection:
         connection.execute("create virtual table pages using fts5(title, body)")
@@ -226,7 +311,7 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_password(run: Cal
 
 def test_a_file_without_names_is_one_query(tmp_path: Path) -> None:
     (tmp_path / "count-orders.sql").write_text("-- How many.\n\nselect 1;\n", encoding="utf-8")
-    [query] = read_queries(tmp_path)
+    [query] = read_queries(tmp_path, Notes())
     assert (query.name, query.comment, query.sql) == ("count_orders", "How many.", "select 1")
 
 
