@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
@@ -65,6 +66,10 @@ class Driver:
     def begin(self, connection: Connection, *, read_only: bool, timeout_s: float) -> None:
         """Begin a transaction, in which statements end after `timeout_s` if the database has such a limit."""
         raise NotImplementedError  # each dialect begins in its own way
+
+    def max_values(self, raw: Any) -> int:
+        """Return the maximum number of bound values of a statement on the connection `raw` of the driver."""
+        return sys.maxsize
 
     def interrupt(self, engine: Engine, raw: Any) -> None:
         """End the statement that another thread runs on the connection `raw` of the driver."""
@@ -143,6 +148,11 @@ class SqliteDriver(Driver):
         """Begin a transaction, for a write as the only writer."""
         connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
+    def max_values(self, raw: Any) -> int:
+        """Return the limit of this build of SQLite."""
+        limit: int = raw.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
+        return limit
+
     def quote(self, engine: Engine, name: str) -> str:
         """Return an identifier in backticks: in double quotes, SQLite reads an unknown one as a text."""
         return f"`{name.replace('`', '``')}`"
@@ -204,6 +214,18 @@ class PostgresqlDriver(Driver):
     """PostgreSQL with psycopg: `SET TRANSACTION READ ONLY` and `statement_timeout`."""
 
     name = "psycopg"
+
+    def engine(self, url: URL, *, read_only: bool) -> Engine:
+        """Return an engine whose connections read times that Python has no value for, such as `infinity`, as text."""
+        from toolmason_runtime.sql.postgresql_times import register
+
+        engine = super().engine(url, read_only=read_only)
+        event.listen(engine, "connect", lambda raw, _record: register(raw))
+        return engine
+
+    def max_values(self, raw: Any) -> int:
+        """Return the limit of the protocol, which counts them in two bytes."""
+        return 65_535
 
     def begin(self, connection: Connection, *, read_only: bool, timeout_s: float) -> None:
         """Begin a transaction. Its settings end with it."""

@@ -56,6 +56,53 @@ async def test_an_empty_list_excludes_nothing(shop: Any) -> None:
     assert await shop.rows("select id from orders where customer in :names", {"names": []}) == []
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    ("literal", "expected"),
+    [
+        ("interval '1 month'", "P1M"),
+        ("interval '1 year 2 mons 3 days 04:05:06.5'", "P1Y2M3DT4H5M6.5S"),
+        ("interval '-1 month +2 days -00:00:01'", "P-1M2DT-1S"),
+        ("interval '0'", "PT0S"),
+        ("interval '100 hours'", "PT100H"),
+        ("array[interval '1 day', interval '1 month']", ["P1D", "P1M"]),
+        ("timestamp 'infinity'", "infinity"),
+        ("timestamptz '-infinity'", "-infinity"),
+        ("date 'infinity'", "infinity"),
+        ("date '0044-03-15 BC'", "0044-03-15 BC"),
+        ("timestamp '20000-01-01'", "20000-01-01 00:00:00"),
+        ("date '2026-11-28'", "2026-11-28"),
+        ("timestamp '2026-11-28 09:30'", "2026-11-28T09:30:00"),
+        ("timestamptz '2026-11-28 09:30+00'", "2026-11-28T09:30:00+00:00"),
+        ("tsrange('2026-11-28', 'infinity')::text", '["2026-11-28 00:00:00",infinity)'),
+    ],
+)
+async def test_times_of_postgresql_without_a_python_value_are_kept(shop: Any, literal: str, expected: Any) -> None:
+    [row] = await shop.rows(f"select {literal} as value")
+    assert row["value"] == expected
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+async def test_too_many_items_of_a_list_are_an_error_of_the_argument(shop: Any) -> None:
+    with pytest.raises(
+        ToolError, match=r"shop takes at most [\d,]+ values, and these are 270,000: send fewer"
+    ) as caught:
+        await shop.rows("select id from orders where id in :ids", {"ids": [*range(270_000)]})
+    assert caught.value.code == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_the_time_limit_does_not_count_the_import(shop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    connections = shop.databases.connections
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        time.sleep(0.3)
+        return connections(*arguments, **options)
+
+    monkeypatch.setattr(shop.databases, "connections", slow)
+    assert await shop.rows("select 1 as a", timeout_s=0.2) == [{"a": 1}]
+
+
 @EACH
 async def test_a_column_count_of_a_read_is_a_result(shop: Any) -> None:
     mark = "`" if shop.database.dialect == "mysql" else '"'
