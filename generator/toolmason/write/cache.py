@@ -140,7 +140,7 @@ def toolkit_fingerprint() -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    whole = sha256(repr((sys.version, _library_versions())).encode())
+    whole = sha256(repr((sys.version, _library_versions(), _kind_packages())).encode())
     directories = [Path(package.__path__[0]) for package in (toolmason, toolmason_runtime, toolmason_templates)]
     for place in (*directories, *_kind_places()):
         # Some installers link each file to their own store.
@@ -212,14 +212,13 @@ def _library_versions() -> list[str]:
 
 def _installed() -> Iterator[Path]:
     """Yield the directory with the metadata of each installed distribution."""
-    directories = [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-    for directory in directories:
-        if directory.is_dir():
-            yield from (entry for entry in directory.iterdir() if entry.name.endswith(".dist-info"))
+    for directory in dict.fromkeys(map(Path, sys.path)):
+        with suppress(OSError):  # not all entries of the path are directories
+            yield from (entry for entry in directory.iterdir() if entry.name.endswith((".dist-info", ".egg-info")))
 
 
-def _kind_places() -> list[Path]:
-    """Return the packages and modules of installed kinds of tools: their code shapes the output.
+def _kind_packages() -> list[str]:
+    """Return the top packages of installed kinds of tools.
 
     `importlib.metadata` would take longer than the rest of a run without changes.
     """
@@ -228,7 +227,12 @@ def _kind_places() -> list[Path]:
         with suppress(OSError, ValueError):
             text = (entry / "entry_points.txt").read_text(encoding="utf-8")
             names |= set(_ENTRY_POINT.findall(text.partition(f"[{GROUP}]")[2].partition("\n[")[0]))
-    specs = [spec for name in sorted(names) if (spec := find_spec(name))]
+    return sorted(names)
+
+
+def _kind_places() -> list[Path]:
+    """Return the packages and modules of installed kinds of tools: their code shapes the output."""
+    specs = [spec for name in _kind_packages() if (spec := find_spec(name))]
     return [Path(place) for spec in specs for place in spec.submodule_search_locations or filter(None, [spec.origin])]
 
 
