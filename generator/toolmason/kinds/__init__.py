@@ -80,12 +80,11 @@ def _installed() -> list[tuple[Kind, str]]:
 
 
 def _load(entry_point: EntryPoint) -> Kind:
-    from toolmason.kinds.kind import Kind
-
+    base = import_module(f"{__name__}.kind").Kind
     try:
         loaded = entry_point.load()
         kind: Kind = loaded() if isinstance(loaded, type) else loaded
-        interface = [name for name in (*Kind.__annotations__, *vars(Kind)) if not name.startswith("_")]
+        interface = [name for name in (*base.__annotations__, *vars(base)) if not name.startswith("_")]
         missing = [name for name in interface if name not in dir(kind)]
     except Exception as error:
         raise KindError(f"{described(_NOUN, entry_point)} cannot be loaded: {type(error).__name__}: {error}") from error

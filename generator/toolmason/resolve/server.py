@@ -15,7 +15,7 @@ from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, session_of
 from toolmason.kinds import errors_of, kinds
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
-from toolmason.model.implementation import Handler
+from toolmason.model.implementation import Group, Handler
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
     Category,
