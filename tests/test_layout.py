@@ -339,6 +339,13 @@ def test_the_architecture_has_at_most_60_lines() -> None:
     assert len((REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 60
 
 
+def test_each_file_that_the_architecture_says_to_change_exists() -> None:
+    _, _, recipes = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## How to add something\n")
+    names = [name for name in re.findall(r"`([^`\s]+)`", recipes) if "/" in name]
+    assert len(names) > 20
+    assert [name for name in names if not (REPOSITORY / name).exists()] == []
+
+
 def top(name: str) -> str:
     return name.partition(".")[0]
 
