@@ -125,7 +125,7 @@ def imported(source: str) -> Iterator[str]:
             case ast.Call():
                 if ast.unparse(node.func).endswith(("import_module", "__import__")):
                     values = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "name")]
-                    yield from (value.value for value in values if isinstance(value, ast.Constant))
+                    yield from (str(value.value) for value in values if isinstance(value, ast.Constant))
     for node in nodes:
         if isinstance(node, ast.Attribute):
             first, _, rest = ast.unparse(node).partition(".")
