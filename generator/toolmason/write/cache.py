@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -140,9 +140,10 @@ def toolkit_fingerprint() -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    whole = sha256(repr((sys.version, _library_versions(), _kind_packages())).encode())
+    kinds = _kind_packages()
+    whole = sha256(repr((sys.version, _library_versions(), kinds)).encode())
     directories = [Path(package.__path__[0]) for package in (toolmason, toolmason_runtime, toolmason_templates)]
-    for place in (*directories, *_kind_places()):
+    for place in (*directories, *_kind_places(kinds)):
         # Some installers link each file to their own store.
         for name, path in _files_under(place) if place.is_dir() else ((place.name, place),):
             digest = _digest(path.read_bytes()) if path.exists() else "none"
@@ -230,9 +231,9 @@ def _kind_packages() -> list[str]:
     return sorted(names)
 
 
-def _kind_places() -> list[Path]:
-    """Return the packages and modules of installed kinds of tools: their code shapes the output."""
-    specs = [spec for name in _kind_packages() if (spec := find_spec(name))]
+def _kind_places(packages: Iterable[str]) -> list[Path]:
+    """Return the places of installed kinds of tools, from their top packages: their code shapes the output."""
+    specs = [spec for name in packages if (spec := find_spec(name))]
     return [Path(place) for spec in specs for place in spec.submodule_search_locations or filter(None, [spec.origin])]
 
 
