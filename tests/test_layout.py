@@ -106,16 +106,57 @@ TEXTS = [path for path in FILES if path.suffix not in BINARY]
 
 
 def imported(source: str) -> Iterator[str]:
-    """The dotted names that a module imports, lazily or not: modules, and names from them."""
-    for node in ast.walk(ast.parse(source)):
+    """The dotted names that a module imports, lazily or not: modules, names from them, and their attributes.
+
+    A relative import begins with its dots; no module may have one.
+    """
+    nodes = [*ast.walk(ast.parse(source))]
+    bound: dict[str, str] = {}
+    for node in nodes:
         match node:
             case ast.Import():
                 yield from (alias.name for alias in node.names)
-            case ast.ImportFrom(module=str(module), level=0):
-                yield from (f"{module}.{alias.name}" for alias in node.names)
-            case ast.Call(args=[ast.Constant(value=str(name)), *_]):
+                bound |= {
+                    alias.asname or top(alias.name): alias.name if alias.asname else top(alias.name)
+                    for alias in node.names
+                }
+            case ast.ImportFrom():
+                yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+            case ast.Call():
                 if ast.unparse(node.func).endswith(("import_module", "__import__")):
-                    yield name
+                    values = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "name")]
+                    yield from (str(value.value) for value in values if isinstance(value, ast.Constant))
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            first, _, rest = ast.unparse(node).partition(".")
+            if first in bound and re.fullmatch(r"[\w.]+", rest):
+                yield f"{bound[first]}.{rest}"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("import a.b", "a.b"),
+        ("import a.b as c\nc.d()", "a.b.d"),
+        ("import a\na.b.c", "a.b.c"),
+        ("import a.x\ndef f():\n    return a.b", "a.b"),
+        ("from a import b", "a.b"),
+        ("from .commands import x", ".commands.x"),
+        ("from .. import x", "...x"),
+        ("from importlib import import_module\nimport_module('a.b')", "a.b"),
+        ("from importlib import import_module\nimport_module(name='a.b', package=None)", "a.b"),
+        ("import importlib\nimportlib.import_module(name='a.b')", "a.b"),
+        ("__import__(name='a.b')", "a.b"),
+    ],
+)
+def test_each_form_of_an_import_is_recognised(source: str, name: str) -> None:
+    assert name in imported(source)
+
+
+@pytest.mark.parametrize("root", ["generator", "runtime", "handlers", "generated", "templates"])
+def test_no_import_is_relative(root: str) -> None:
+    found = {(path, name) for path, source in sources(root).items() for name in imported(source) if name[0] == "."}
+    assert found == set()
 
 
 def sources(root: str) -> dict[str, str]:
@@ -296,6 +337,13 @@ def test_only_generator_tests_bench_and_docs_import_the_toolkit() -> None:
 
 def test_the_architecture_has_at_most_60_lines() -> None:
     assert len((REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_each_file_that_the_architecture_says_to_change_exists() -> None:
+    _, _, recipes = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## How to add something\n")
+    names = [name for name in re.findall(r"`([^`\s]+)`", recipes) if "/" in name]
+    assert len(names) > 20
+    assert [name for name in names if not (REPOSITORY / name).exists()] == []
 
 
 def top(name: str) -> str:

@@ -31,8 +31,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if missing := [module for module in sorted(EXTRA) if find_spec(module) is None]:
         sys.exit(
-            f"toolmason: the module `{missing[0]}` is not installed; authors of servers need the toolkit:\n"
-            '  python3 -m pip install "toolmason[toolkit]"'
+            f"toolmason: the module `{missing[0]}` is not installed; authors of servers need the toolkit: "
+            'python3 -m pip install "toolmason[toolkit]"'
         )
     if sys.argv[1:2] != ["run"]:  # A server runs for long.
         reduce_garbage_collection()

@@ -6,15 +6,17 @@ import datetime as dt
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from toolmason_runtime.shared.answer_size import CHARACTERS_PER_TOKEN
 
 from toolmason.model.server import Server
+
+_T = TypeVar("_T")
 
 Excess = Literal["refused", "dropped", "cut", "cut in the middle", "hashed"]
 """How a client handles a name that is too long: it rejects the request, drops the tool, or shortens the name."""
@@ -252,30 +254,50 @@ def clients() -> Mapping[str, Client]:
 
 def _client(key: str, table: Mapping[str, Any]) -> Client:
     values = dict(table)
-    origin = {name: table[name] for name in ("title", "source", "checked")}
-    if "configuration" in table:
-        values["configuration"] = Configuration(**table["configuration"])
-    if "commands" in table:
-        values["commands"] = CommandFile(**table["commands"])
-    if "skills" in table:
-        values["skills"] = Skills(**table["skills"])
-    if "plugin" in table:
-        values["plugin"] = Plugin(**table["plugin"])
-    if "live" in table:
-        values["live"] = LiveSyntax(**table["live"])
-    if "names" in table:
-        values["names"] = ToolNames(**{**origin, **table["names"]})
-    if "tools_field" in table:
-        values["tools_field"] = ToolsField(**table["tools_field"])
-    if withheld := table.get("withheld"):
-        sets = {"passed_prefixes": tuple(withheld["passed_prefixes"]), "names": frozenset(withheld["names"])}
-        values["withheld"] = Withheld(**{**withheld, **sets})
-    if session := table.get("session"):
-        modes = {"elicitation": tuple(session["elicitation"])} if "elicitation" in session else {}
-        values["session"] = Session(**{**session, **modes, "client_info": tuple(session["client_info"])})
-    if passed := table.get("passed"):
-        values["passed"] = Passed(**{**passed, "names": tuple(passed["names"])})
-    return Client(key=key, **values)
+    origin = {name: table[name] for name in ("title", "source", "checked") if name in table}
+    for name, kind in _PARTS.items():
+        if name in table:
+            part = {**origin, **table[name]} if name == "names" else dict(table[name])
+            lists = {each: convert(part[each]) for each, convert in _LISTS.get(name, {}).items() if each in part}
+            values[name] = _row(kind, f"{key}.{name}", part | lists)
+    return _row(Client, key, {"key": key, **values})
+
+
+_PARTS: Final[Mapping[str, type[Any]]] = {
+    "configuration": Configuration,
+    "commands": CommandFile,
+    "skills": Skills,
+    "plugin": Plugin,
+    "live": LiveSyntax,
+    "names": ToolNames,
+    "tools_field": ToolsField,
+    "withheld": Withheld,
+    "session": Session,
+    "passed": Passed,
+}
+"""The tables of a client."""
+_LISTS: Final[Mapping[str, Mapping[str, Callable[[Any], Any]]]] = {
+    "withheld": {"passed_prefixes": tuple, "names": frozenset},
+    "session": {"elicitation": tuple, "client_info": tuple},
+    "passed": {"names": tuple},
+}
+"""Their lists that are no tuples in TOML."""
+
+
+def _row(kind: type[_T], place: str, values: Mapping[str, Any]) -> _T:
+    """Return a table of clients.toml.
+
+    Raises:
+        ValueError: it lacks a key, or has an unknown one.
+    """
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    for name, each in known.items():
+        if each.default is MISSING and each.default_factory is MISSING and name not in values:
+            raise ValueError(f"clients.toml: [{place}] lacks `{name}`")
+    for name in values:
+        if name not in known:
+            raise ValueError(f"clients.toml: [{place}] has the unknown key `{name}`")
+    return kind(**values)
 
 
 def configuration(client: Client, server: Server) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Target(StrEnum):
     @property
     def request(self) -> RequestForm:
         """The form of a tool in a request."""
+        if self not in _REQUESTS:
+            raise ValueError(f"targets.py: the target `{self}` has no row in `_REQUESTS`")
         return _REQUESTS[self]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from workbench_room import SECRET, Room
+
+from workbench_handlers.workspace.roots import Root, locate
 
 CAFE = "caf\u00e9.txt"
 Form = Literal["NFC", "NFD"]
@@ -167,3 +171,23 @@ def test_a_tool_that_changes_files_gives_the_path_to_send(  # noqa: PLR0917  two
     assert answer.is_error
     assert "did you mean" in answer.text
     assert "sub/a.txt" in answer.text.partition("did you mean")[2]
+
+
+@pytest.mark.parametrize("name", ["\u00e9", "\udc82", "\u4e2d", "e\u0301"])
+def test_below_a_missing_directory_nothing_is_looked_for(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Root.of(str(tmp_path), "a test")
+    resolved: list[str] = []
+    resolve = os.path.realpath
+
+    def counted(path: Any, **options: Any) -> Any:
+        resolved.append(path)
+        return resolve(path, **options)
+
+    monkeypatch.setattr(os.path, "realpath", counted)
+
+    located = locate("/".join([name] * 300), (root,))
+
+    assert len(located.parts) == 300
+    assert len(resolved) < 5

@@ -11,7 +11,7 @@ from toolmason_runtime.shared.toml.problems import either, kind_of, quoted, tabl
 from toolmason_runtime.shared.toml.reader import TableContext
 from toolmason_runtime.shared.toml.tables import Table, keys_of
 
-from toolmason.kinds import kinds
+from toolmason.kinds import errors_of, kinds
 from toolmason.kinds.kind import Kind, Section
 from toolmason.manifest.tables import CategoryTable, DefaultsTable
 
@@ -34,7 +34,8 @@ def check_implementation(context: TableContext, kind: Kind) -> None:
     _check_param_keys(context, kind)
     if kind.section:
         _check_group(context, kind.section)
-    kind.check_tool(context)
+    with errors_of(kind):
+        kind.check_tool(context)
 
 
 def incompatible_keys(kind: Kind) -> dict[str, str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from toolmason_runtime.shared.toml.problems import Kind, Problem, kind_of, quoted, table_name
 from toolmason_runtime.shared.toml.reader import Extensions, TableCheck, TableContext, read
-from toolmason_runtime.shared.toml.tables import Table
+from toolmason_runtime.shared.toml.tables import Table, keys_of
 
 from toolmason.diagnostics import Diagnostics, Location
-from toolmason.kinds import kinds
+from toolmason.kinds import KindError, kinds, owner
 from toolmason.manifest.checks import check_group_names, check_implementation, check_param, check_pass_env, check_value
 from toolmason.manifest.document import Document
 from toolmason.manifest.function_names import check_function_name, import_name_problem
@@ -62,12 +62,28 @@ def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables 
 
 
 def extensions() -> Extensions:
-    """Return the tables whose keys kinds of tools add."""
+    """Return the tables whose keys kinds of tools add.
+
+    Raises:
+        KindError: an installed kind adds a key that exists.
+    """
     used = kinds().values()
+    for kind in used:
+        if text := owner(kind):
+            others = [other for other in used if other is not kind]
+            _check_new_keys(text, kind.tool_keys, (ToolTable, *(other.tool_keys for other in others)))
+            _check_new_keys(text, kind.manifest_keys, (ManifestTables, *(other.manifest_keys for other in others)))
     return {
         ToolTable: tuple(kind.tool_keys for kind in used),
         ManifestTables: tuple(kind.manifest_keys for kind in used if kind.manifest_keys),
     }
+
+
+def _check_new_keys(text: str, keys: type[Table] | None, tables: Iterable[type[Table] | None]) -> None:
+    taken = {name for table in tables if table for name in keys_of(table)}
+    for name in keys_of(keys) if keys else ():
+        if name in taken:
+            raise KindError(f"{text} cannot be used: its key `{name}` exists already, rename it")
 
 
 def table_checks() -> Mapping[type[Table], TableCheck]:

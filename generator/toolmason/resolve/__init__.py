@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolmason.diagnostics import Diagnostics
-from toolmason.kinds import kinds
+from toolmason.kinds import errors_of, kinds
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
@@ -65,7 +65,8 @@ def resolve(
     check_references(context)
     check_groups(context)
     for kind in kinds().values():
-        kind.prepare(context)
+        with errors_of(kind):
+            kind.prepare(context)
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := resolve_tool(context, checker, name, table))]

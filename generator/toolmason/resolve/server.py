@@ -12,10 +12,10 @@ from toolmason_runtime.shared.shown_names import meta_name
 from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, session_of
-from toolmason.kinds import kinds
+from toolmason.kinds import errors_of, kinds
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
-from toolmason.model.implementation import Handler
+from toolmason.model.implementation import Group, Handler
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
     Category,
@@ -70,7 +70,7 @@ def resolve_server(
         pins={style: pins for style in STYLES if (pins := context.tables.discovery.pins.of(style)) is not None},
         outputs=context.tables.outputs,
         categories=categories,
-        groups={name: groups for name, kind in kinds().items() if (groups := kind.groups(context))},
+        groups=_groups(context),
         types=tuple(context.types.values()),
         shared_types=tuple(object_type for name, object_type in context.types.items() if name in shared),
         prompts=(*prompts, *map(command_prompt, commands)),
@@ -113,6 +113,15 @@ def _skill_description(context: ResolveContext) -> str:
     uses = "; ".join(category.summary for category in context.tables.categories.values())
     text = f"Tools of the {server.title or server.name} server. Use for: {uses}"
     return text if len(text) <= MAX_SKILL_CHARACTERS else text[: MAX_SKILL_CHARACTERS - 1] + "…"
+
+
+def _groups(context: ResolveContext) -> dict[str, tuple[Group, ...]]:
+    """Return the groups of each kind that has some."""
+    groups = {}
+    for name, kind in kinds().items():
+        with errors_of(kind):
+            groups[name] = kind.groups(context)
+    return {name: found for name, found in groups.items() if found}
 
 
 def _options(context: ResolveContext) -> tuple[Option, ...]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from toolmason_runtime.shared.values.renaming import renamed
 
+from toolmason.kinds import errors_of
 from toolmason.kinds.kind import KindTool
 from toolmason.manifest.groups import category_of, kind_of
 from toolmason.manifest.idioms import result_hint
@@ -54,7 +55,9 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     if kind is None or table.is_uncertain("params", "input_schema", *kind.decisive_keys):
         return None
     plain = tuple(types.with_plain_enums(context, param) for param in params)
-    implementation = kind.resolve(context, KindTool(name=name, table=table, params=plain, schema=raw, checker=checker))
+    with errors_of(kind):
+        found = KindTool(name=name, table=table, params=plain, schema=raw, checker=checker)
+        implementation = kind.resolve(context, found)
     if implementation is None:
         return None
     raw = raw if implementation.schema is None else implementation.schema

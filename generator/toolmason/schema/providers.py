@@ -153,6 +153,8 @@ class _TableReader:
 
     def providers(self) -> Providers:
         names, checked = self._data["names"], {"checked": self._data["checked"]}
+        if missing := [target for target in Target if target not in self._data["targets"]]:
+            raise ValueError(f"providers.toml lacks [targets.{missing[0]}], which `Target` has")
         dialects = {Target(name): self._dialect(checked | table) for name, table in self._data["targets"].items()}
         return Providers(
             providers={key: Provider(**checked | table) for key, table in self._data["providers"].items()},

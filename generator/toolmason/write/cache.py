@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -140,9 +140,10 @@ def toolkit_fingerprint() -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    whole = sha256(repr((sys.version, _library_versions())).encode())
+    kinds = _kind_packages()
+    whole = sha256(repr((sys.version, _library_versions(), kinds)).encode())
     directories = [Path(package.__path__[0]) for package in (toolmason, toolmason_runtime, toolmason_templates)]
-    for place in (*directories, *_kind_places()):
+    for place in (*directories, *_kind_places(kinds)):
         # Some installers link each file to their own store.
         for name, path in _files_under(place) if place.is_dir() else ((place.name, place),):
             digest = _digest(path.read_bytes()) if path.exists() else "none"
@@ -212,14 +213,13 @@ def _library_versions() -> list[str]:
 
 def _installed() -> Iterator[Path]:
     """Yield the directory with the metadata of each installed distribution."""
-    directories = [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-    for directory in directories:
-        if directory.is_dir():
-            yield from (entry for entry in directory.iterdir() if entry.name.endswith(".dist-info"))
+    for directory in dict.fromkeys(map(Path, sys.path)):
+        with suppress(OSError):  # not all entries of the path are directories
+            yield from (entry for entry in directory.iterdir() if entry.name.endswith((".dist-info", ".egg-info")))
 
 
-def _kind_places() -> list[Path]:
-    """Return the packages and modules of installed kinds of tools: their code shapes the output.
+def _kind_packages() -> list[str]:
+    """Return the top packages of installed kinds of tools.
 
     `importlib.metadata` would take longer than the rest of a run without changes.
     """
@@ -228,7 +228,12 @@ def _kind_places() -> list[Path]:
         with suppress(OSError, ValueError):
             text = (entry / "entry_points.txt").read_text(encoding="utf-8")
             names |= set(_ENTRY_POINT.findall(text.partition(f"[{GROUP}]")[2].partition("\n[")[0]))
-    specs = [spec for name in sorted(names) if (spec := find_spec(name))]
+    return sorted(names)
+
+
+def _kind_places(packages: Iterable[str]) -> list[Path]:
+    """Return the places of installed kinds of tools, from their top packages: their code shapes the output."""
+    specs = [spec for name in packages if (spec := find_spec(name))]
     return [Path(place) for spec in specs for place in spec.submodule_search_locations or filter(None, [spec.origin])]
 
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Program
 
 from workbench_handlers.git.run_git import run_git
-from workbench_handlers.workspace.probe import is_directory, is_file, is_link
+from workbench_handlers.workspace.probe import exists, is_directory, is_file, is_link
 from workbench_handlers.workspace.roots import RefusedPathError, Root, real_path
 
 MAX_POINTER_BYTES: Final = 8192
@@ -101,12 +102,18 @@ def check_borrowed(repository: Repository, directory: str, roots: Sequence[Root]
 
     Raises:
         RefusedPathError: it has; the message names the directories of the others.
+        ToolError: the list of the others is not a file, such as a pipe, for which git would wait.
     """
     objects = Path(repository.common, "objects")
     alternates = objects / "info" / "alternates"
     try:
-        if is_link(alternates) or not is_file(alternates):
+        if is_link(alternates) or not exists(alternates):
             return
+        if not is_file(alternates):
+            raise ToolError(
+                "`objects/info/alternates` of the repository is not a file: ask the user to remove it",
+                code="NOT_ALLOWED",
+            )
         with alternates.open("rb") as file:
             lines = os.fsdecode(file.read(MAX_POINTER_BYTES)).splitlines()
     except OSError:

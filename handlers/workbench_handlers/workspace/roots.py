@@ -208,9 +208,13 @@ def _spelled(path: str, roots: Sequence[Root]) -> str:
         return path
     first, *names = path.split(os.sep)  # noqa: PTH206  `Path` would fold a `..` away
     found = first
-    for name in names:
-        is_known = name.isascii() or os.path.lexists(f"{found}{os.sep}{name}")
-        found += os.sep + (name if is_known else _same_name(found or os.sep, name, roots))
+    for number, name in enumerate(names):
+        known = name
+        if not os.path.lexists(f"{found}{os.sep}{name}"):
+            known = name if name.isascii() else _same_name(found or os.sep, name, roots)
+            if known == name:  # nothing is in a directory that is missing
+                return os.sep.join((found, *names[number:]))  # noqa: PTH118  text, see above
+        found += os.sep + known
     return found
 
 

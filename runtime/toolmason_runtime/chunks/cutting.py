@@ -13,7 +13,7 @@ from unicodedata import category
 
 from toolmason_runtime.shared.answer_size import fitting_length, size_of
 
-MEASURED_CHARS: Final = 2_000_000
+MEASURED_CHARS: Final = 1_000_000
 """Characters of a text that are measured. Measuring is slow and few readers go further: the rest is cut smaller."""
 MAX_ESCAPED_SIZE: Final = 20
 """Maximum size of one character, escaped twice: a control character becomes seven, which are five tokens."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import Any, Final
 
 _SYMBOL: Final = (
@@ -33,7 +32,7 @@ _HIDDEN: Final = re.compile(
     "\U000e0077\U000e006c\U000e0073)\U000e007f)"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u2028-\u202e"
     r"\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"
-    r"\U00016fe4\U000e0000-\U000e0fff]"
+    r"\U00016fe4\U000e0000-\U000e0fff]+"
     r"|\r(?!\n)"
     rf"|[\ufe0e\ufe0f](?<![{_SYMBOL}].)"
     r"|[\u180b-\u180f](?<![\u1820-\u18af].)"
@@ -115,22 +114,34 @@ https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt
 """
 
 
-def _shown(match: re.Match[str]) -> str:
-    return match[1] or _symbol(match[0])
+class _Table(dict[int, str]):
+    """A table for `str.translate` that calculates a replacement once. A text of many hidden characters stays fast."""
+
+    def __init__(self, replacement: Callable[[int], str]) -> None:
+        self._replacement = replacement
+
+    def __missing__(self, code: int) -> str:
+        self[code] = replacement = self._replacement(code)
+        return replacement
 
 
-@cache
-def _symbol(character: str) -> str:
-    code = ord(character)
+def _symbol(code: int) -> str:
     if code < 0x20 or code == 0x7F:
         return chr(0x2421 if code == 0x7F else 0x2400 + code)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def _json_escaped(code: int) -> str:
+    return json.dumps(chr(code))[1:-1]
+
+
+_SYMBOLS: Final = _Table(_symbol)
+_JSON_ESCAPES: Final = _Table(_json_escaped)
+
+
+def _shown(match: re.Match[str]) -> str:
+    return match[1] or match[0].translate(_SYMBOLS)
+
+
 def _json_escape(match: re.Match[str]) -> str:
-    return match[1] or _escape(match[0])
-
-
-@cache
-def _escape(character: str) -> str:
-    return json.dumps(character)[1:-1]
+    return match[1] or match[0].translate(_JSON_ESCAPES)

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import URL, make_url
-from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.shared.specs.database import SqlTool
 from toolmason_runtime.shared.specs.statement import Statement, render
 from toolmason_runtime.sql.engines import DRIVERS, Output
@@ -180,11 +180,16 @@ class Execution:
             style=driver.style,
             quote=self._connections.quote,
         )
+        most = driver.max_values(connection.connection.dbapi_connection)
+        if len(parameters) > most:
+            message = f"The database {database.name} takes at most {most:,} values, and these are {len(parameters):,}: "
+            raise ToolError(f"{message}send fewer", code=INVALID_ARGUMENT)
         is_stream = self._tool.is_read and self._statement.keywords[0] in _STREAMED
         with driver.execute(self._connections.engine, connection, text, parameters, is_stream=is_stream) as output:
             if output.changed is not None:
                 return Rows(rows=[], changed=output.changed)
-            if "returning" not in self._statement.keywords and (count := driver.changed(output)) is not None:
+            is_change = not self._tool.is_read and "returning" not in self._statement.keywords
+            if is_change and (count := driver.changed(output)) is not None:
                 return Rows(rows=[], changed=count)
             return self._rows(output, values)
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
-from sqlalchemy import create_engine
-from sqlalchemy.dialects.sqlite.base import SQLiteIdentifierPreparer
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
@@ -67,6 +67,10 @@ class Driver:
         """Begin a transaction, in which statements end after `timeout_s` if the database has such a limit."""
         raise NotImplementedError  # each dialect begins in its own way
 
+    def max_values(self, raw: Any) -> int:
+        """Return the maximum number of bound values of a statement on the connection `raw` of the driver."""
+        return sys.maxsize
+
     def interrupt(self, engine: Engine, raw: Any) -> None:
         """End the statement that another thread runs on the connection `raw` of the driver."""
         raw.interrupt()
@@ -102,8 +106,9 @@ class Driver:
         return None
 
     def quote(self, engine: Engine, name: str) -> str:
-        """Return a quoted identifier."""
-        return engine.dialect.identifier_preparer.quote_identifier(name)
+        """Return a quoted identifier. SQLAlchemy would also double each `%`, as `render` does for its driver."""
+        mark = engine.dialect.identifier_preparer.initial_quote
+        return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
 
 def _fetched(result: CursorResult[Any]) -> Iterator[Sequence[Any]]:
@@ -143,10 +148,14 @@ class SqliteDriver(Driver):
         """Begin a transaction, for a write as the only writer."""
         connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
+    def max_values(self, raw: Any) -> int:
+        """Return the limit of this build of SQLite."""
+        limit: int = raw.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
+        return limit
+
     def quote(self, engine: Engine, name: str) -> str:
         """Return an identifier in backticks: in double quotes, SQLite reads an unknown one as a text."""
-        preparer = SQLiteIdentifierPreparer(engine.dialect, "`", escape_quote="`")
-        return preparer.quote_identifier(name)
+        return f"`{name.replace('`', '``')}`"
 
 
 def _sqlite(address: str, *, read_only: bool) -> sqlite3.Connection:
@@ -205,6 +214,18 @@ class PostgresqlDriver(Driver):
     """PostgreSQL with psycopg: `SET TRANSACTION READ ONLY` and `statement_timeout`."""
 
     name = "psycopg"
+
+    def engine(self, url: URL, *, read_only: bool) -> Engine:
+        """Return an engine whose connections read times that Python has no value for, such as `infinity`, as text."""
+        from toolmason_runtime.sql.postgresql_times import register
+
+        engine = super().engine(url, read_only=read_only)
+        event.listen(engine, "connect", lambda raw, _record: register(raw))
+        return engine
+
+    def max_values(self, raw: Any) -> int:
+        """Return the limit of the protocol, which counts them in two bytes."""
+        return 65_535
 
     def begin(self, connection: Connection, *, read_only: bool, timeout_s: float) -> None:
         """Begin a transaction. Its settings end with it."""
@@ -300,11 +321,10 @@ class DuckdbDriver(Driver):
         connection.exec_driver_sql("BEGIN TRANSACTION READ ONLY" if read_only else "BEGIN TRANSACTION READ WRITE")
 
     def changed(self, output: Output) -> int | None:
-        """Return the only value of the column `Count`."""
+        """Return the only value of the column `Count`; `create table` returns this column without a row."""
         if tuple(output.columns()) != ("Count",):
             return None
-        [row] = output.rows
-        return int(row[0])
+        return sum(int(count) for (count,) in output.rows)
 
 
 def _milliseconds(seconds: float) -> int:

@@ -75,8 +75,9 @@ class SqlRun:
         tool = self.tool
         bound = {param.name: bound_value(param.name, values[param.name], param.format) for param in tool.params}
         effect = ""
+        # The first call imports SQLAlchemy and a driver, which is no time of the statement.
+        execution = await anyio.to_thread.run_sync(self._execution, databases, abandon_on_cancel=True)
         with anyio.move_on_after(tool.time_limit_s):
-            execution = await anyio.to_thread.run_sync(self._execution, databases, abandon_on_cancel=True)
             try:
                 return await anyio.to_thread.run_sync(execution.run, bound, self._finish, abandon_on_cancel=True)
             except anyio.get_cancelled_exc_class():

@@ -41,13 +41,20 @@ glossary = toolmason_glossary_runtime
 """
 
 
-def install(directory: Path, target: str = "toolmason_glossary:KIND") -> Path:
-    """Install the distribution into a directory of the import path."""
+def install(
+    directory: Path,
+    target: str = "toolmason_glossary:KIND",
+    edit: tuple[str, str] = ("", ""),
+    entry_points: str = ENTRY_POINTS,
+) -> Path:
+    """Install the distribution into a directory of the import path, with an edit of all its modules."""
     shutil.copytree(DISTRIBUTION, directory, ignore=shutil.ignore_patterns("__pycache__"))
     metadata = directory / "toolmason_glossary-1.2.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toolmason-glossary\nVersion: 1.2\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS.format(target=target))
+    (metadata / "entry_points.txt").write_text(entry_points.format(target=target))
+    for module in (directory / "toolmason_glossary").glob("*.py") if edit[0] else ():
+        module.write_text(module.read_text("utf-8").replace(*edit), encoding="utf-8")
     return directory
 
 
@@ -167,6 +174,80 @@ def test_a_kind_that_cannot_be_loaded_is_reported_with_its_distribution(tmp_path
         "`toolmason-glossary` 1.2 cannot be loaded: AttributeError: module 'toolmason_glossary' has no attribute "
         "'NOTHING'\n"
     )
+
+
+FAILING = "raise RuntimeError('no luck')"
+OTHER_KEYS = '    fallback: JsonValue = None\n    """Unused."""\n'
+
+
+@pytest.mark.parametrize(
+    ("edit", "entry_points", "problem"),
+    [
+        (
+            ("tables = context.tables.own(GlossaryTables).glossaries\n        context", f"{FAILING}\n        context"),
+            "",
+            "",
+        ),
+        (("name, known = tool", f"{FAILING}\n        name, known = tool"), "", ""),
+        (('if "term" not in', f'{FAILING}\n        if "term" not in'), "", ""),
+        (("used = {tool.own", f"{FAILING}\n        used = {{tool.own"), "", ""),
+        (
+            (
+                "KIND = GlossaryKind()",
+                "class Plain:\n    name = key = hint = 'glossary'\n    tool_keys = 1\n\nKIND = Plain()",
+            ),
+            "",
+            "it has no attribute `section`: subclass `toolmason.kinds.kind.Kind`",
+        ),
+        (
+            ("", ""),
+            "[toolmason.kinds]\nglossary = {target}\n",
+            "it lacks the entry point `glossary` of the group `toolmason_runtime.kinds`, which servers need",
+        ),
+        (
+            ("", ""),
+            ENTRY_POINTS.replace("glossary = {", "words = {"),
+            "its name is `glossary`: name the entry point like it",
+        ),
+        (
+            (OTHER_KEYS, '    timeout: float = 1\n    """Seconds."""\n'),
+            "",
+            "its key `timeout` exists already, rename it",
+        ),
+        ((OTHER_KEYS, '    sql: str = ""\n    """Text."""\n'), "", "its key `sql` exists already, rename it"),
+        (
+            ('    """Glossaries."""', '    """Glossaries."""\n    apis: str = ""\n    """Text."""'),
+            "",
+            "its key `apis` exists already, rename it",
+        ),
+    ],
+)
+def test_a_kind_with_a_mistake_is_one_line_with_its_distribution(
+    tmp_path: Path, edit: tuple[str, str], entry_points: str, problem: str
+) -> None:
+    broken = install(tmp_path / "site-packages", edit=edit, entry_points=entry_points or ENTRY_POINTS)
+
+    result = toolmason(project_in(tmp_path / "project"), broken, "check")
+
+    name = "words" if "words =" in entry_points else "glossary"
+    kind = f"the kind of tools `{name}` (`toolmason_glossary:KIND`) of the distribution `toolmason-glossary` 1.2"
+    message = f"cannot be used: {problem}" if problem else "failed: RuntimeError: no luck"
+    assert result.stderr == f"toolmason: {kind} {message}\n"
+    assert result.returncode == 2
+
+
+def test_a_kind_on_any_path_that_breaks_ends_the_validity_of_the_last_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    place = install(tmp_path / "kinds of the team")
+    project = project_in(tmp_path / "project")
+    assert toolmason(project, place, "generate").returncode == 0
+    assert toolmason(project, place, "check").returncode == 0
+
+    shutil.rmtree(place / "toolmason_glossary")
+
+    assert "cannot be loaded: ModuleNotFoundError" in toolmason(project, place, "check").stderr
 
 
 def test_a_missing_distribution_of_a_kind_is_an_error_of_the_call(

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.real_start(reason="measures the memory and the processo
 
 MAX_PING_CPU_S = 0.5
 """Processor time of the server while a ping waits. The time that passes depends on the load of the machine."""
-MAX_CPU_S = 5.0
+MAX_CPU_S = 15.0
+"""Five times what the slowest kind uses on an idle machine: a busy one counts up to three times as much."""
 MAX_MB = 300
 MAX_CALL_S = 60.0
 """The tools have 20 seconds. A loaded machine needs more to notice that."""

@@ -56,6 +56,62 @@ async def test_an_empty_list_excludes_nothing(shop: Any) -> None:
     assert await shop.rows("select id from orders where customer in :names", {"names": []}) == []
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    ("literal", "expected"),
+    [
+        ("interval '1 month'", "P1M"),
+        ("interval '1 year 2 mons 3 days 04:05:06.5'", "P1Y2M3DT4H5M6.5S"),
+        ("interval '-1 month +2 days -00:00:01'", "P-1M2DT-1S"),
+        ("interval '0'", "PT0S"),
+        ("interval '100 hours'", "PT100H"),
+        ("array[interval '1 day', interval '1 month']", ["P1D", "P1M"]),
+        ("timestamp 'infinity'", "infinity"),
+        ("timestamptz '-infinity'", "-infinity"),
+        ("date 'infinity'", "infinity"),
+        ("date '0044-03-15 BC'", "0044-03-15 BC"),
+        ("timestamp '20000-01-01'", "20000-01-01 00:00:00"),
+        ("date '2026-11-28'", "2026-11-28"),
+        ("timestamp '2026-11-28 09:30'", "2026-11-28T09:30:00"),
+        ("timestamptz '2026-11-28 09:30+00'", "2026-11-28T09:30:00+00:00"),
+        ("tsrange('2026-11-28', 'infinity')::text", '["2026-11-28 00:00:00",infinity)'),
+    ],
+)
+async def test_times_of_postgresql_without_a_python_value_are_kept(shop: Any, literal: str, expected: Any) -> None:
+    [row] = await shop.rows(f"select {literal} as value")
+    assert row["value"] == expected
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+async def test_too_many_items_of_a_list_are_an_error_of_the_argument(shop: Any) -> None:
+    with pytest.raises(
+        ToolError, match=r"shop takes at most [\d,]+ values, and these are 270,000: send fewer"
+    ) as caught:
+        await shop.rows("select id from orders where id in :ids", {"ids": [*range(270_000)]})
+    assert caught.value.code == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_the_time_limit_does_not_count_the_import(shop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    connections = shop.databases.connections
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        time.sleep(0.3)
+        return connections(*arguments, **options)
+
+    monkeypatch.setattr(shop.databases, "connections", slow)
+    assert await shop.rows("select 1 as a", timeout_s=0.2) == [{"a": 1}]
+
+
+@EACH
+async def test_a_column_count_of_a_read_is_a_result(shop: Any) -> None:
+    mark = "`" if shop.database.dialect == "mysql" else '"'
+    assert await shop.rows(f"select id as {mark}Count{mark} from orders where id < 3 order by id") == [
+        {"Count": 1},
+        {"Count": 2},
+    ]
+
+
 @EACH
 async def test_dates_are_sent_as_text(shop: Any) -> None:
     assert await shop.rows("select id from orders where day > :day", {"day": "2026-01-15"}) == [{"id": 2}]
@@ -81,6 +137,22 @@ async def test_an_identifier_is_quoted(shop: Any) -> None:
     params = (SqlParam(name="column", choices=('no"such`col',)),)
     with pytest.raises(ToolError, match="shop reported an error"):
         await shop.rows("select {column} from orders", {"column": 'no"such`col'}, params=params)
+
+
+ODD_NAMES = ('odd "col%s', "100%", "a%%b", "%(p0)s", "x`y%", "{id}", ":id", "中文%d", "%")
+
+
+@EACH
+async def test_an_identifier_may_have_any_character(shop: Any) -> None:
+    mark = "`" if shop.database.dialect == "mysql" else '"'
+    quoted = [f"{mark}{name.replace(mark, mark * 2)}{mark}" for name in ODD_NAMES]
+    await shop.write(f"create table odd ({', '.join(f'{name} integer' for name in quoted)})")
+    await shop.write(f"insert into odd values ({', '.join(map(str, range(len(ODD_NAMES))))})")
+    for number, name in enumerate(ODD_NAMES):
+        params = (SqlParam(name="column", choices=ODD_NAMES), SqlParam(name="id"))
+        sql = "select {column} from odd where {column} = :id"
+        rows = await shop.rows(sql, {"column": name, "id": number}, params=params, limits={"read_only": False})
+        assert rows == [{name: number}]
 
 
 @EACH

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.specs.database import Database, Dialect, dialect_of
 from toolmason_runtime.shared.specs.statement import Identifier, Statement, Value, render
+from toolmason_runtime.shared.toml.positions import Position
 from toolmason_runtime.toolkit import open_connections
 
-from toolmason.importers.notes import ImporterError
+from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.sql.column_types import Keys, manifest_type
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class DescribedDatabase:
 
     database: Database
     connections: Connections
+    notes: Notes
     tables: list[DescribedTable] = field(default_factory=list)
 
     @property
@@ -63,7 +65,8 @@ class DescribedDatabase:
 
     def quote(self, name: str) -> str:
         """Return an identifier for a statement, in quotes if it needs them."""
-        return str(self.connections.engine.dialect.identifier_preparer.quote(name))
+        is_plain = self.connections.engine.dialect.identifier_preparer.quote(name) == name
+        return name if is_plain else self.connections.quote(name)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -72,6 +75,10 @@ class DescribedDatabase:
             self.connections.driver.begin(connection, read_only=True, timeout_s=TIMEOUT_S)
             yield connection
             connection.rollback()
+
+    def note(self, about: str, message: str) -> None:
+        """Add a note about a part of the database."""
+        self.notes.add("database", Position(0, 0), about, message)
 
     def query_columns(self, statement: Statement) -> tuple[Column, ...]:
         """Return the columns of a query; none if the database does not tell them. The query is not run."""
@@ -84,8 +91,10 @@ class DescribedDatabase:
 
 
 @contextmanager
-def open_database(url: str, schema: str) -> Iterator[DescribedDatabase]:
+def open_database(url: str, schema: str, notes: Notes) -> Iterator[DescribedDatabase]:
     """Open the database of a URL and list its tables and views. `schema` is empty for the default one.
+
+    Tables that cannot be read, and schemas that are not listed, become notes.
 
     Raises:
         ImporterError: it cannot be opened or read; the message contains no password.
@@ -98,9 +107,9 @@ def open_database(url: str, schema: str) -> Iterator[DescribedDatabase]:
         connections = open_connections(database, os.environ, read_only=True)
     except ToolError as error:
         raise ImporterError(error.message) from None
-    described = DescribedDatabase(database, connections)
+    described = DescribedDatabase(database, connections, notes)
     try:
-        described.tables = _tables(described, schema)
+        described.tables = [table for table in _tables(described, schema) if _has_columns(described, table)]
         yield described
     finally:
         connections.close()
@@ -115,16 +124,62 @@ def _tables(described: DescribedDatabase, schema: str) -> list[DescribedTable]:
             if described.dialect == "duckdb":
                 return _duckdb_tables(described, connection, schema)
             inspector = inspect(connection)
-            hidden = _shadow_tables(connection) if described.dialect == "sqlite" else set()
-            names = [(name, False) for name in inspector.get_table_names(schema or None) if name not in hidden]
-            names += [(name, True) for name in inspector.get_view_names(schema or None)]
-            return [_table(described, inspector, name, schema, is_view) for name, is_view in sorted(names)[:MAX_TABLES]]
+            _note_other_schemas(described, inspector, schema)
+            return [*_reflected(described, connection, inspector, schema)]
     except ERRORS as error:
         raise ImporterError(f"the database cannot be read: {reason(error, described.connections.settings)}") from None
     except ModuleNotFoundError as error:
         from toolmason_runtime.toolkit import missing_package
 
         raise ImporterError(missing_package(described.dialect, str(error.name)).message) from None
+
+
+def _has_columns(described: DescribedDatabase, table: DescribedTable) -> bool:
+    if not table.columns:
+        described.note(table.name, "left out: it has no columns")
+    return bool(table.columns)
+
+
+def _note_other_schemas(described: DescribedDatabase, inspector: Any, schema: str) -> None:
+    """Name the schemas of PostgreSQL with further tables. Those of MySQL are databases of their own."""
+    if schema or described.dialect != "postgresql":
+        return
+    own = {inspector.default_schema_name, "information_schema"}
+    others = [name for name in inspector.get_schema_names() if name not in own and not name.startswith("pg_")]
+    found = [name for name in others if _table_names(described, inspector, name)]
+    if found:
+        described.note("", f"tables of other schemas are left out; import each with `--schema`: {', '.join(found)}")
+
+
+def _table_names(described: DescribedDatabase, inspector: Any, schema: str) -> list[tuple[str, bool]]:
+    """Return the name of each table and view, and whether it is a view."""
+    within = schema or None
+    tables = [*inspector.get_table_names(within)]
+    views = [*inspector.get_view_names(within)]
+    if described.dialect == "postgresql":
+        tables += inspector.get_foreign_table_names(within)
+        views += inspector.get_materialized_view_names(within)
+    return sorted([*((name, False) for name in tables), *((name, True) for name in views)])
+
+
+def _reflected(
+    described: DescribedDatabase, connection: Connection, inspector: Any, schema: str
+) -> Iterator[DescribedTable]:
+    from toolmason_runtime.toolkit import ERRORS, reason
+
+    hidden = _shadow_tables(connection) if described.dialect == "sqlite" else set()
+    names = [(name, is_view) for name, is_view in _table_names(described, inspector, schema) if name not in hidden]
+    if len(names) > MAX_TABLES:
+        described.note("", f"only the first {MAX_TABLES} of {len(names):,} tables and views are imported")
+    for name, is_view in names[:MAX_TABLES]:
+        try:
+            table = _table(described, inspector, name, schema, is_view)
+        except ERRORS as error:
+            described.note(name, f"left out: it cannot be read: {reason(error, described.connections.settings)}")
+            connection.rollback()  # an error ends the transaction of PostgreSQL
+            described.connections.driver.begin(connection, read_only=True, timeout_s=TIMEOUT_S)
+        else:
+            yield table
 
 
 def _shadow_tables(connection: Connection) -> set[str]:

@@ -54,9 +54,9 @@ def import_sql(url: str, notes: Notes, *, options: SqlImportOptions) -> Imported
         ImporterError: the database cannot be read, or no tool can be imported.
     """
     name = snake(options.name or _database_name(url), "database")[:MAX_NAME_LENGTH].strip("_")
-    queries = read_queries(options.queries) if options.queries else []
-    with open_database(url, options.schema) as described:
-        tools = SqlTools(name.replace("_", "-"), name, described, notes)
+    queries = read_queries(options.queries, notes) if options.queries else []
+    with open_database(url, options.schema, notes) as described:
+        tools = SqlTools(name.replace("_", "-"), name, described)
         for table in described.tables:
             if _is_selected(table.name, options):
                 tools.add_table(table)

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolmason.importers.notes import ImporterError
+from toolmason_runtime.shared.toml.positions import Position
+
+from toolmason.importers.notes import ImporterError, Notes
 
 MAX_FILE_BYTES: Final = 1024 * 1024
 _NAME: Final = re.compile(r"^[ \t]*(?:--|/\*)[ \t]*name[ \t]*:[ \t]*([^\s^$!<*:#(]+)[ \t]*(\S*).*$", re.MULTILINE)
@@ -38,27 +40,32 @@ class Query:
     has_rows: bool = True
 
 
-def read_queries(directory: Path) -> list[Query]:
-    """Return the queries of all `.sql` files below a directory, sorted by file.
+def read_queries(directory: Path, notes: Notes) -> list[Query]:
+    """Return the queries of all `.sql` files below a directory, sorted by file. A file that cannot be read is a note.
 
     Raises:
-        ImporterError: there are none, or a file cannot be read.
+        ImporterError: there are none.
     """
     paths = sorted(path for path in directory.rglob("*.sql") if path.is_file())
     if not paths:
         raise ImporterError(f"{directory} has no files `*.sql`")
-    return [query for path in paths for query in _queries(path)]
+    return [query for path in paths for query in _queries(path, notes)]
 
 
-def _queries(path: Path) -> Iterator[Query]:
+def _queries(path: Path, notes: Notes) -> Iterator[Query]:
+    text = ""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise ImporterError(f"{path}: more than {MAX_FILE_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8-sig")
+            problem = f"more than {MAX_FILE_BYTES:,} bytes"
+        else:
+            text, problem = path.read_text(encoding="utf-8-sig"), ""
     except OSError as error:
-        raise ImporterError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+        problem = f"it cannot be read: {(error.strerror or str(error)).lower()}"
     except UnicodeDecodeError as error:
-        raise ImporterError(f"{path}: not UTF-8 at byte {error.start}") from error
+        problem = f"not UTF-8 at byte {error.start}"
+    if problem:
+        notes.add(path.as_posix(), Position(1, 1), "", f"left out: {problem}")
+        return
     names = list(_NAME.finditer(text))
     if not names:
         comment, sql = split_comment(text)

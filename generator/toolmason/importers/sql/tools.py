@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from toolmason_runtime.shared.specs.statement import Statement, StatementError, Value, split_statement
+from toolmason_runtime.shared.specs.statement import ORDERS, Statement, StatementError, Value, split_statement
 from toolmason_runtime.shared.toml.positions import Position
 
 from toolmason.importers.names import MAX_DESCRIPTION_LENGTH, ToolNames, cut, one_line, snake, summary_of, unique
-from toolmason.importers.notes import Notes
 from toolmason.importers.sql.describe import Column, DescribedDatabase, DescribedTable
 from toolmason.importers.sql.queries import Query
 from toolmason.model.identifiers import class_name
@@ -18,19 +17,21 @@ from toolmason.model.identifiers import class_name
 MAX_FILTERS: Final = 8
 MAX_ROWS: Final = 100
 DEFAULT_ROWS: Final = 20
+_NO_CHOICES: Final = ORDERS | {""}
+"""Names that cannot be a choice of `order_by`."""
 _OWN: Final = ("order_by", "direction", "limit", "offset")
 
 
 class SqlTools:
     """The tools and types of one database, by their names in the manifest."""
 
-    def __init__(self, server: str, database: str, described: DescribedDatabase, notes: Notes) -> None:
+    def __init__(self, server: str, database: str, described: DescribedDatabase) -> None:
         self.tables: dict[str, dict[str, Any]] = {}
         self.types: dict[str, dict[str, Any]] = {}
         self._names = ToolNames(server)
         self._database = database
         self._described = described
-        self._notes = notes
+        self._notes = described.notes
 
     def add_table(self, table: DescribedTable) -> None:
         """Add the tool that lists the rows of a table or view."""
@@ -38,11 +39,11 @@ class SqlTools:
         unknown = [column.name for column in columns if column.keys is None]
         if unknown:
             message = f"no `returns`: the types of these columns are unknown or too general: {', '.join(unknown)}"
-            self._note(table.name, message)
+            self._described.note(table.name, message)
         name, _ = self._names.add(f"list_{snake(table.name, 'table')}", group=self._database)
         noun = "view" if table.is_view else "table"
         filters = self._filters(table, columns)
-        sortable = [column.name for column in columns if _is_scalar(column)]
+        sortable = [column.name for column in columns if _is_scalar(column) and column.name.lower() not in _NO_CHOICES]
         tool: dict[str, Any] = {
             "summary": summary_of(table.comment) or cut(f"List rows of the {noun} {one_line(table.name)}", 80),
             "description": _table_description(table, noun, filters),
@@ -173,9 +174,6 @@ class SqlTools:
         kinds = {str(column.keys) for column in found}
         return found[0] if len(kinds) == 1 and found[0].keys and _is_scalar(found[0]) else None
 
-    def _note(self, about: str, message: str) -> None:
-        self._notes.add("database", Position(0, 0), about, message)
-
 
 _COMPARED: Final = re.compile(
     r"(?P<name>(?<!\w)\w++|\"[^\"]++\"|`[^`]++`)\s*+(?:=|<>|!=|<=?|>=?|\b(?:i?like|between)\b)?\s*+\(?\s*+$",
@@ -203,9 +201,9 @@ def _table_description(table: DescribedTable, noun: str, filters: Iterable[str])
 
 
 def _page_params(table: DescribedTable, sortable: Sequence[str]) -> dict[str, dict[str, Any]]:
-    order = next((name for name in table.primary_key if name in sortable), sortable[0] if sortable else "")
     params: dict[str, dict[str, Any]] = {}
-    if order:
+    if sortable:
+        order = next((name for name in table.primary_key if name in sortable), sortable[0])
         params["order_by"] = {
             "type": "string",
             "enum": [*sortable],

@@ -6,6 +6,7 @@ import logging
 import sqlite3
 from collections.abc import Collection, Mapping
 from contextlib import closing
+from itertools import pairwise
 from typing import Any, Final
 
 from toolmason_runtime.shared.specs.database import Dialect
@@ -17,7 +18,12 @@ _READS: Final = frozenset(
 )
 """First words of statements that may only read."""
 _WRITES: Final = frozenset({"insert", "update", "delete", "merge", "replace", "into", "truncate"})
-"""First words of changes, which a common table expression may contain as well."""
+"""First words of changes, which a common table expression may contain as well; `into` creates a table or a file."""
+_LOCKS: Final = frozenset({("for", "share"), ("key", "share"), ("lock", "in")})
+"""Words of a lock without `update`: `for share`, `for key share`, `lock in share mode`."""
+_EXPLAINS: Final = frozenset({"explain", "describe", "desc"})
+_ANALYZES: Final = frozenset({"analyze", "analyse"})
+"""Words after which `explain` runs its statement."""
 _SESSION: Final = frozenset(
     {
         *("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "set", "reset", "use"),
@@ -62,12 +68,20 @@ def changes_data(statement: Statement, tree: Any) -> bool:
     """Return whether a statement changes data. `tree` is its syntax tree; None if it was not parsed."""
     if statement.keywords[0] not in _READS:
         return True
-    if tree is None:
-        return not _WRITES.isdisjoint(statement.keywords[1:]) and statement.keywords[0] == "with"
+    if statement.keywords[0] in _EXPLAINS:
+        return not _ANALYZES.isdisjoint(statement.keywords) and _has_write(statement, "create", "execute", "refresh")
+    if tree is None or "into" in statement.keywords:
+        return _has_write(statement)
     from sqlglot import expressions
 
     kinds = ("Insert", "Update", "Delete", "Merge", "Create", "Drop", "Alter", "Into", "Copy", "TruncateTable", "Lock")
     return any(tree.find(kind) for name in kinds if (kind := getattr(expressions, name, None)))
+
+
+def _has_write(statement: Statement, *further: str) -> bool:
+    """Return whether a word of a change or a lock is in a statement, where it may also be a name."""
+    is_lock = not _LOCKS.isdisjoint(pairwise(statement.keywords))
+    return is_lock or not statement.plain_words.isdisjoint({*_WRITES, *further})
 
 
 def parse_statement(statement: Statement, dialect: Dialect, lists: Collection[str]) -> Any:

@@ -54,6 +54,8 @@ class Statement:
     parts: tuple[Part, ...]
     keywords: tuple[str, ...]
     """Its words outside of texts, comments and quoted names, in lower case."""
+    plain_words: frozenset[str] = frozenset()
+    """Those of its words that stand at least once without a parenthesis after them, so are no names of functions."""
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -145,7 +147,8 @@ def split_statement(sql: str, dialect: Dialect) -> Statement:
     """
     parts: list[Part] = []
     keywords: list[str] = []
-    text = ""
+    called: set[int] = set()
+    text = before = ""
     is_ended = False
     for kind, token, name in _tokens(sql, dialect):
         if kind == "end":
@@ -170,10 +173,14 @@ def split_statement(sql: str, dialect: Dialect) -> Statement:
             text += token
             if kind == "word":
                 keywords.append(token.lower())
+            elif (token, before) == ("(", "word"):
+                called.add(len(keywords) - 1)
+        before = before if kind in ("space", "comment") else kind
     parts.append(text)
     if not any(keywords):
         raise StatementError("it is empty")
-    return Statement(_unwrapped(parts), tuple(word for word in keywords if word))
+    plain = frozenset(word for index, word in enumerate(keywords) if word and index not in called)
+    return Statement(_unwrapped(parts), tuple(word for word in keywords if word), plain)
 
 
 def _tokens(sql: str, dialect: Dialect) -> Iterator[tuple[str, str, str]]:
