@@ -19,7 +19,7 @@ from workbench_research.backends.failures import blocked, broken
 from workbench_research.backends.keys import is_loopback
 from workbench_research.backends.prompt import SYSTEM, part_text, question_text
 from workbench_research.backends.protocol import End, Event, Options, Part, Text
-from workbench_research.model_backends.question import Usage
+from workbench_research.backends.question import Usage
 
 REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 """Variables of the region."""
