@@ -30,6 +30,7 @@ from workbench_research import asking, delivery, health_check, logs, operations,
 from workbench_research.backends import gemini_cli, gemini_cli_home
 from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.failure_kinds import AttemptError, classify, tool_error
+from workbench_research.backends.failures import BROKEN, SPENT
 from workbench_research.backends.keys import NO_KEY, RESEARCH, Endpoint, Key
 from workbench_research.backends.models import providers
 from workbench_research.backends.protocol import Options
@@ -121,11 +122,11 @@ def test_defaults_and_models_are_those_of_the_code() -> None:
 FAILURES: dict[str, tuple[AttemptError, ...]] = {
     "429, no quota": (AttemptError(status=429),),
     "503, no capacity": (AttemptError(status=503),),
-    "quota of the day is used up": (AttemptError("daily quota exceeded", status=429),),
+    "quota of the day is used up": (AttemptError(status=429, decided=SPENT),),
     "404, no such model": (AttemptError(status=404),),
     "500, 502, 504, a lost connection, no answer in time": (
         *(AttemptError(status=status) for status in (500, 502, 504)),
-        AttemptError("read ECONNRESET"),
+        AttemptError("read ECONNRESET", decided=BROKEN),
         AttemptError(timed_out=True),
     ),
     "400, 401, 403": tuple(AttemptError(status=status) for status in (400, 401, 403)),

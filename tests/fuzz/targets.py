@@ -352,13 +352,14 @@ def client_toml(data: bytes) -> object:
 def secrets_in_text(data: bytes) -> object:
     """A model API's error text: what is masked, and what it says about the failure."""
     from workbench_research.backends import error_text
+    from workbench_research.backends.retry import RetryConfig
     from workbench_research.redaction import redact
 
     text = _text(data)
     redact(text, {"API_KEY": "0123456789abcdef"})
     return (
-        error_text.plain(text),
-        error_text.statuses(text),
+        error_text.without_stack(text),
+        error_text.object_statuses(text),
         error_text.retry_after(text),
-        error_text.denied_path(text),
+        RetryConfig().is_retryable(text),
     )

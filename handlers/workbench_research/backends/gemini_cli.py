@@ -55,6 +55,14 @@ _ACCOUNT: Final = FailureClass(
     kind=Kind.AUTH,
     hint="it no longer serves accounts of this plan: set GEMINI_API_KEY to a key of a paid plan",
 )
+_REGION: Final = FailureClass(
+    kind=Kind.OTHER,
+    hint="the Gemini API is not available in your region: use Vertex AI, and set GOOGLE_CLOUD_LOCATION to a region",
+)
+_CERTIFICATE: Final = FailureClass(
+    kind=Kind.OTHER,
+    hint="it does not trust the server's certificate: set NODE_EXTRA_CA_CERTS to the PEM file of the issuing authority",
+)
 _PROJECT: Final = FailureClass(kind=Kind.AUTH, hint="it requires a project: set GOOGLE_CLOUD_PROJECT to a project id")
 _EXIT_CODES: Final[Mapping[int, FailureClass]] = {
     41: FailureClass(kind=Kind.AUTH),
@@ -70,6 +78,8 @@ _SIGNS: Final[tuple[tuple[str, FailureClass | int], ...]] = (
     ("IneligibleTierError", _ACCOUNT),
     ("no longer supported for Gemini Code Assist", _ACCOUNT),
     ("ProjectIdRequiredError", _PROJECT),
+    ("location is not supported", _REGION),
+    ("CERT", _CERTIFICATE),
     ("API_KEY_INVALID", 401),
     ("API key not valid", 401),
     ("API key expired", 401),

@@ -176,14 +176,18 @@ def _policy(tools: tuple[str, ...]) -> str:
     return rules
 
 
+def _tools(tools: tuple[str, ...]) -> dict[str, Any]:
+    """Return the settings that offer only these tools, should the policy be ignored."""
+    return {"core": list(tools), "sandbox": False}
+
+
 def _create_home(directory: Path, theirs: Path, kind: str, tools: tuple[str, ...]) -> None:
     directory.mkdir(parents=True)
     for name in _ACCOUNT:
         if (theirs / name).is_file():
             _link_or_copy(theirs / name, directory / name)
     security = {"auth": {"selectedType": kind} if kind else {}, "folderTrust": {"enabled": False}}
-    # Offers only these tools, should the policy be ignored.
-    settings = {**_SETTINGS, "security": security, "tools": {"core": list(tools), "sandbox": False}}
+    settings = {**_SETTINGS, "security": security, "tools": _tools(tools)}
     (directory / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
 
 

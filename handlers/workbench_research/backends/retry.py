@@ -1,8 +1,8 @@
 """Retries with exponential backoff, on top of `tenacity`.
 
 Names, environment variables, delays and statistics are those of the specification, with four differences: no delay
-exceeds `max_delay`, jitter included; without patterns the table of failure kinds decides; a delay is never shorter than
-the wait that the error states; and the last error is raised as it is, without a wrapper.
+exceeds `max_delay`, jitter included; a pattern matches whole words, and a number only where it is a status; a delay is
+never shorter than the wait that the error states; and the last error is raised as it is, without a wrapper.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import logging
 import math
 import os
 import random
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolmason_runtime import ToolError
 
-from workbench_research.backends.error_text import contains, plain, retry_after
+from workbench_research.backends.error_text import retry_after
 from workbench_research.backends.failure_kinds import AttemptError, classify
 from workbench_research.redaction import excerpt
 
@@ -34,6 +35,18 @@ _SWITCHES: Final = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromke
 _MAX_SETTING_CHARS: Final = 40
 _MAX_ERROR_CHARS: Final = 500
 
+_RETRYABLE: Final = (
+    *("rate limit", "quota", "timeout", "timed out", "connection", "temporarily unavailable", "service unavailable"),
+    *("too many requests", "internal error", "429", "502", "503", "504"),
+)
+_NON_RETRYABLE: Final = (
+    *("authentication", "unauthorized", "invalid api key", "permission denied", "invalid request", "bad request"),
+    *("not found", "400", "401", "403", "404"),
+)
+"""The patterns of the specification."""
+_STATUS: Final = r"(?:^|\b(?:http(?:/[\d.]{1,3})?|status|code|error)[\s:=\"'()]{1,4})"
+"""What is before a status: `HTTP 502`, `"code": 503`, or the beginning of a text. `worker.py:503` is none."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -41,8 +54,8 @@ logger = logging.getLogger(__name__)
 class RetryConfig:
     """Number of attempts, the first one included, and the delays between them in seconds.
 
-    `jitter` changes each delay by up to `jitter_range` of it. The patterns are whole words of error messages; without
-    `retryable_error_patterns` the table of failure kinds decides.
+    `jitter` changes each delay by up to `jitter_range` of it. The patterns are words of error messages; upper and lower
+    case are equal.
     """
 
     max_attempts: int = 3
@@ -51,8 +64,8 @@ class RetryConfig:
     exponential_base: float = 2.0
     jitter: bool = True
     jitter_range: float = 0.2
-    retryable_error_patterns: list[str] | None = None
-    non_retryable_error_patterns: list[str] | None = None
+    retryable_error_patterns: Sequence[str] = _RETRYABLE
+    non_retryable_error_patterns: Sequence[str] = _NON_RETRYABLE
     enabled: bool = True
 
     @classmethod
@@ -91,12 +104,15 @@ class RetryConfig:
 
     def is_retryable(self, error_message: str) -> bool:
         """Return whether an error with this message is transient. Unknown errors are not."""
-        text = plain(error_message)
-        if any(contains(pattern, text) for pattern in self.non_retryable_error_patterns or ()):
+        text = error_message.lower()
+        if any(_contains(text, pattern) for pattern in self.non_retryable_error_patterns):
             return False
-        if self.retryable_error_patterns is not None:
-            return any(contains(pattern, text) for pattern in self.retryable_error_patterns)
-        return classify(AttemptError(error_message)).is_retryable
+        return any(_contains(text, pattern) for pattern in self.retryable_error_patterns)
+
+
+def _contains(text: str, pattern: str) -> bool:
+    before = _STATUS if re.fullmatch(r"[45]\d\d", pattern) else r"(?<!\w)"
+    return re.search(rf"{before}{re.escape(pattern.lower())}(?!\w)", text) is not None
 
 
 @dataclass
@@ -227,7 +243,7 @@ def _is_wait_allowed(config: RetryConfig, error: BaseException) -> bool:
 
 def _stated_wait(error: BaseException | None) -> float | None:
     if isinstance(error, AttemptError):
-        return classify(error).retry_after_s
+        return error.retry_after_s
     return retry_after(str(error))
 
 

@@ -58,7 +58,7 @@ def call_builders() -> None:
     from workbench_handlers.workflows.data import hosts
     from workbench_handlers.workspace.ignore import parse_gitignore
     from workbench_handlers.workspace.worker_main import _yaml_loader
-    from workbench_research.backends.error_text import contains
+    from workbench_research.backends.retry import RetryConfig
 
     providers.__wrapped__()  # without its cache
     for client in clients().values():
@@ -94,7 +94,8 @@ def call_builders() -> None:
         is_number_text(keyword, "1")
     for expected in ("a boolean", "an integer", "a number"):
         _is_quoted_literal("1", expected)
-    contains("not found", "not found")
+    RetryConfig().is_retryable("not found")
+    RetryConfig().is_retryable("none of both")
 
 
 def _subclasses(table: type[Any]) -> Iterator[type[Any]]:

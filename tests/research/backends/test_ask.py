@@ -12,6 +12,7 @@ from toolmason_runtime import ToolError
 
 from workbench_research.backends.ask import ask_with_retries
 from workbench_research.backends.failure_kinds import AttemptError
+from workbench_research.backends.failures import BROKEN, SPENT
 from workbench_research.backends.question import Answer, Question
 from workbench_research.backends.retry import RetryConfig, RetryStatistics
 
@@ -22,10 +23,10 @@ QUOTA = AttemptError("", status=429)
 BUSY = AttemptError("", status=503)
 GONE = AttemptError("", status=404)
 SLOW = AttemptError("", timed_out=True)
-LOST = AttemptError("fetch failed", exit_code=1)
-DAY = AttemptError("Quota exceeded for requests per day", status=429)
+LOST = AttemptError("fetch failed", error_type="fetch failed", decided=BROKEN)
+DAY = AttemptError("Quota exceeded for requests per day", status=429, decided=SPENT)
 WAIT_34 = AttemptError("", status=429, retry_after_s=34.5)
-WAIT_LONG = AttemptError("Please retry in 2h", status=429)
+WAIT_LONG = AttemptError("", status=429, retry_after_s=7_200.0)
 OFF = RetryConfig(enabled=False)
 
 
@@ -109,8 +110,8 @@ def test_a_question_goes_to_the_next_model_at_once_or_to_the_same_after_a_wait(
         (Asked(models=("nonesuch",)), [GONE], "GEMINI_CLI_ERROR", 1, "non_retryable"),
         (Asked(models=("pro",)), [WAIT_LONG], "QUOTA_EXCEEDED", 1, "max_retries_exceeded"),
         (Asked(retry=OFF), [QUOTA, LOST], "GEMINI_CLI_ERROR", 2, "max_retries_exceeded"),
-        (Asked(), [AttemptError("API key not valid", status=400)], "AUTH_MISSING", 1, "non_retryable"),
-        (Asked(), [AttemptError("", exit_code=41)], "AUTH_MISSING", 1, "non_retryable"),
+        (Asked(), [AttemptError("API key not valid", status=401)], "AUTH_MISSING", 1, "non_retryable"),
+        (Asked(), [AttemptError("", status=403)], "AUTH_MISSING", 1, "non_retryable"),
         (Asked(), [AttemptError("odd", exit_code=1)], "GEMINI_CLI_ERROR", 1, "non_retryable"),
         (Asked(), [AttemptError("", exit_code=-9)], "GEMINI_CLI_ERROR", 1, "non_retryable"),
         (Asked(), [ToolError("it is gone", code="NOT_INSTALLED")], "GEMINI_CLI_NOT_FOUND", 1, "non_retryable"),

@@ -431,24 +431,26 @@ def test_the_program_is_asked_if_no_provider_has_a_key(fake: Fakes, environ: dic
 
 
 @pytest.mark.parametrize(
-    ("more", "step"),
+    ("more", "code", "step"),
     [
-        ({"PATH": "/nowhere"}, "npm install -g @google/gemini-cli"),
-        ({"PATH": "."}, "npm install -g @google/gemini-cli"),
-        ({COMMAND: "/nowhere/gemini"}, "npm install -g @google/gemini-cli"),
-        ({OFFLINE: "1"}, "allows only servers on this machine"),
-        ({"GOOGLE_GEMINI_BASE_URL": "https://example.org"}, "not a host of Gemini CLI"),
-        ({"GOOGLE_GEMINI_BASE_URL": "http://generativelanguage.googleapis.com"}, "not encrypted"),
+        ({"PATH": "/nowhere"}, "GEMINI_CLI_NOT_FOUND", "npm install -g @google/gemini-cli"),
+        ({"PATH": "."}, "GEMINI_CLI_NOT_FOUND", "npm install -g @google/gemini-cli"),
+        ({COMMAND: "/nowhere/gemini"}, "GEMINI_CLI_NOT_FOUND", "npm install -g @google/gemini-cli"),
+        ({OFFLINE: "1"}, "AUTH_MISSING", "allows only servers on this machine"),
+        ({"GOOGLE_GEMINI_BASE_URL": "https://example.org"}, "AUTH_MISSING", "not a host of Gemini CLI"),
+        ({"GOOGLE_GEMINI_BASE_URL": "http://generativelanguage.googleapis.com"}, "AUTH_MISSING", "not encrypted"),
     ],
 )
-def test_what_the_program_lacks_is_named(fake: Fakes, environ: dict[str, str], more: dict[str, str], step: str) -> None:
+def test_what_the_program_lacks_is_named(
+    *, fake: Fakes, environ: dict[str, str], more: dict[str, str], code: str, step: str
+) -> None:
     cli = fake("gemini", answered())
 
     with pytest.raises(ToolError) as raised:
         choose({**environ, "PATH": str(cli.directory), RESEARCH: "gemini-cli", **more})
 
     assert step in raised.value.message
-    assert raised.value.code == "AUTH_MISSING"
+    assert raised.value.code == code
 
 
 @pytest.mark.parametrize(

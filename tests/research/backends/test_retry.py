@@ -95,7 +95,7 @@ def test_a_message_is_retryable_as_in_the_specification(text: str, is_retryable:
     assert RetryConfig().is_retryable(text) == is_retryable
 
 
-def test_patterns_replace_the_table() -> None:
+def test_patterns_replace_those_of_the_specification() -> None:
     config = RetryConfig(retryable_error_patterns=["flaky"], non_retryable_error_patterns=["very flaky"])
 
     assert [config.is_retryable(text) for text in ("It is Flaky.", "very flaky", "timeout")] == [True, False, False]
