@@ -71,7 +71,7 @@ _OTHERS: Final = {
 """Detectors that detect-secrets 1.5 does not have. Each begins with a fixed text, so that a search is fast."""
 _KEY_BEGINS: Final = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
 _KEY_ENDS: Final = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|Private-MAC:")
-_KEY_LINE: Final = re.compile(r"[\s\"'+#/*|>\\,;-]*(?:[A-Za-z0-9+/=:., -]{1,100})?[\s\"'+\\nr,;)]*")
+_KEY_LINE: Final = re.compile(r"[\s\"'+#/*|>\\,;-]*+(?:[A-Za-z0-9+/=:., -]{1,100}+)?+[\s\"'+\\nr,;)]*+")
 """A line of a key in PEM, as it is or in a string of source code; it may be empty, below headers."""
 _KEY_BODY: Final = re.compile(r"[A-Za-z0-9+/]{16,}")
 PRIVATE_KEY: Final = "Private Key"
@@ -103,11 +103,11 @@ _HASH_LENGTHS: Final = {32, 40, 56, 64, 96, 128}
 """Hexadecimal digits of common hashes. The detector of names finds keys of these lengths."""
 _PRAGMA: Final = re.compile(r"pragma: ?(?:allow|white)list(?P<next>[ -]nextline)?[ -]secret\b")
 _PLACEHOLDER: Final = re.compile(
-    r"x{3,}|\*{3,}|\.{3}|<[^>]*>|\{[^}]*\}|\$[\w({]|%[(\w]|example|placeholder|change.?me|dummy|fake|your|redacted|todo",
+    r"x{3,}|\*{3,}|\.{3}|<[^<>]*>|\{[^{}]*\}|\$[\w({]|%[(\w]|example|placeholder|change.?me|dummy|fake|your|redacted|todo",
     re.IGNORECASE,
 )
 """Parts of values that stand for a secret."""
-_PLAIN_WORDS: Final = re.compile(r"[A-Za-z][a-z]*(?:[\s_./:-]*[A-Za-z][a-z]*)*[.!?:]?")
+_PLAIN_WORDS: Final = re.compile(r"[A-Za-z](?:[\s_./:-]*[A-Za-z])*[.!?:]?")
 _CODE: Final = re.compile(
     r"[\w.]+\s*[(\[]|[\w]+(?:\.[A-Za-z_]\w*)+\Z|(?:None|null|true|false|nil|undefined)\b", re.IGNORECASE
 )
@@ -343,7 +343,7 @@ def _is_random(value: str) -> bool:
 def _is_name(value: str) -> bool:
     """Return whether a text is words with numbers: a path, an address, a version: `docs/v2/index-page.html`."""
     parts = re.split(r"[-_/.=+~]", value)
-    return len(parts) > 1 and all(re.fullmatch(r"[A-Za-z]*\d{0,4}[a-z]*|[A-Z]?[a-z]+[A-Za-z]*", part) for part in parts)
+    return len(parts) > 1 and all(re.fullmatch(r"[A-Za-z]*+\d{0,4}[a-z]*+", part) for part in parts)
 
 
 def _is_sequence(value: str) -> bool:
