@@ -55,14 +55,6 @@ _ACCOUNT: Final = FailureClass(
     kind=Kind.AUTH,
     hint="it no longer serves accounts of this plan: set GEMINI_API_KEY to a key of a paid plan",
 )
-_REGION: Final = FailureClass(
-    kind=Kind.OTHER,
-    hint="the Gemini API is not available in your region: use Vertex AI, and set GOOGLE_CLOUD_LOCATION to a region",
-)
-_CERTIFICATE: Final = FailureClass(
-    kind=Kind.OTHER,
-    hint="it does not trust the server's certificate: set NODE_EXTRA_CA_CERTS to the PEM file of the issuing authority",
-)
 _PROJECT: Final = FailureClass(kind=Kind.AUTH, hint="it requires a project: set GOOGLE_CLOUD_PROJECT to a project id")
 _EXIT_CODES: Final[Mapping[int, FailureClass]] = {
     41: FailureClass(kind=Kind.AUTH),
@@ -78,8 +70,6 @@ _SIGNS: Final[tuple[tuple[str, FailureClass | int], ...]] = (
     ("IneligibleTierError", _ACCOUNT),
     ("no longer supported for Gemini Code Assist", _ACCOUNT),
     ("ProjectIdRequiredError", _PROJECT),
-    ("location is not supported", _REGION),
-    ("CERT", _CERTIFICATE),
     ("API_KEY_INVALID", 401),
     ("API key not valid", 401),
     ("API key expired", 401),
@@ -103,6 +93,8 @@ _LOST: Final = re.compile(
 )
 """Messages of Node about a lost connection."""
 _STATUS: Final = re.compile(r"\bstatus (?:code )?([45]\d\d)\b")
+_RETRYING: Final = re.compile(rb"^Attempt \d+ failed\b", re.MULTILINE)
+"""A message about its own retries, which waits up to minutes although the settings allow one attempt."""
 _NOISE: Final = re.compile(r"^(?:Warning: |\(node:\d+\)|\(Use `node |Loaded cached credentials).*$", re.IGNORECASE)
 
 
@@ -202,12 +194,14 @@ class GeminiCliBackend:
             return self._error(f"it used {run.used_tool}", _WROTE, "used a tool")
         if run.has_written_too_much:
             return self._error("", _TOO_MUCH, "too much output")
-        if code is None and not run.is_ended:
+        if code is None and not (run.is_ended or run.is_retrying):
             return AttemptError("", timed_out=True, source=self.provider.title)
         text = "\n".join(filter(None, (run.reported, *run.warnings, _without_noise(run.stderr))))
         if run.is_ended and not text:
             return AttemptError("", error_type=NO_OUTPUT, source=self.provider.title)
         sign, decided = _decide(code, text)
+        if run.is_retrying and decided.kind is Kind.OTHER:
+            sign, decided = "an error that it retries", BROKEN
         # Exit code 41 says that there is no account; other signs that the key was refused.
         if decided.kind is Kind.AUTH and code != 41 and not decided.hint and self.endpoint.key.variable:
             decided = FailureClass(kind=Kind.AUTH, hint=key_hint(self.endpoint.key, self.provider.title))
@@ -242,6 +236,7 @@ class _Run:
         self.stop_waiting: Callable[[float], None] = lambda _: None
         self.end: End | None = None
         self.is_ended = False
+        self.is_retrying = False
         self.has_written_too_much = False
         self.reported = ""
         self.warnings: list[str] = []
@@ -261,8 +256,12 @@ class _Run:
         return self._stderr.decode("utf-8", "replace")
 
     def feed_stderr(self, data: bytes) -> None:
-        """Keep the end of stderr."""
+        """Keep the end of stderr; end the program when it waits to try again."""
+        line = self._stderr.rfind(b"\n") + 1
         self._stderr += data
+        if not self.is_retrying and _RETRYING.search(self._stderr[line:]):
+            self.is_retrying = True
+            self.stop_waiting(EXIT_GRACE_S)
         if len(self._stderr) > 2 * _MAX_STDERR_BYTES:
             del self._stderr[:-_MAX_STDERR_BYTES]
 

@@ -241,6 +241,11 @@ def api_error(status: int, name: str, message: str = "no") -> list[Any]:
     return [started(), err(f"Error when talking to Gemini API _ApiError: {body}\n    at x.js:404:12\n"), ends(1)]
 
 
+def retries(message: str) -> list[Any]:
+    """Return the script of a program that waits for longer than a test before it tries again."""
+    return [started(), err(message), pause(600)]
+
+
 @pytest.mark.parametrize(
     ("script", "kind", "is_retryable", "tries_next"),
     [
@@ -269,6 +274,9 @@ def api_error(status: int, name: str, message: str = "no") -> list[Any]:
             False,
         ),
         (failed(1, "the digits 404 and 429 of net.js:503:1 mean nothing\n"), Kind.OTHER, False, False),
+        (retries("Attempt 1 failed with status 429. Retrying with backoff...\n"), Kind.QUOTA, True, True),
+        (retries("Attempt 1 failed with status 503. Retrying with backoff...\n"), Kind.TRANSIENT, True, True),
+        (retries("Attempt 2 failed: read ECONNRESET. Retrying after 500ms...\n"), Kind.TRANSIENT, True, False),
         (half_an_answer(), Kind.OTHER, False, False),
         (silent(), Kind.OTHER, False, False),
         (invalid_output(), Kind.OTHER, False, False),
