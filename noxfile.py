@@ -226,7 +226,7 @@ def frameworks(session: nox.Session) -> None:
 @nox.session
 def local_model(session: nox.Session) -> None:
     """Ask a real server on this machine: llama.cpp's own, with a model of random weights that the test makes."""
-    session.install("-e.[research,workbench]", *_group("tests"), *_group("local-model"))
+    session.install("-e.[http,research,toolkit,workbench]", *_group("tests"), *_group("local-model"))
     session.run("pytest", "tests/local_model", *session.posargs)
 
 
