@@ -22,7 +22,7 @@ from workbench_research import budget
 from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.keys import is_loopback
 from workbench_research.backends.models import Model
-from workbench_research.backends.prompt_form import left_out_text
+from workbench_research.backends.prompt_form import left_out_lines, left_out_text
 from workbench_research.backends.protocol import Backend, Options, Part
 from workbench_research.backends.question import TIMEOUT_S, Answer, Question, Report, Usage
 from workbench_research.backends.selection import GEMINI_CLI, Selected
@@ -47,6 +47,8 @@ COUNT_SHARE: Final = 0.7
 EXPLORE_SHARE: Final = 0.25
 """Share of the window for the first files of a question that explores."""
 _NAMES_IN_PROMPT: Final = 60
+_NAMES_IN_ANSWER: Final = 50
+"""Names in `meta.leftOut`. The caller pays for them; `dry_run` names all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +327,7 @@ def _described(material: Material) -> Answer:
     return Answer(
         text="",
         model="",
-        left_out=tuple(f"{entry.path}: {entry.reason}" for entry in material.left_out),
+        left_out=tuple(left_out_lines(material.left_out, limit=_NAMES_IN_ANSWER)),
         warnings=material.warnings,
     )
 

@@ -14,7 +14,8 @@ import pytest
 from pages import ROOT
 
 OURS: Final = re.compile(
-    r"toolmason(\[(http,)?(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[(apis|http|jq|telemetry|sql|postgresql|mysql|duckdb|\{extra\})\])?"
+    r"toolmason(\[(http,)?(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[research(-\w+)?(,workbench)?\]"
+    r"|\[(apis|http|jq|telemetry|sql|postgresql|mysql|duckdb|\{extra\}|\{provider\.extra\})\])?"
 )
 """Our distribution with its extras. `{extra}` is the one of a missing package, in an f-string."""
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl")

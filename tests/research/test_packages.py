@@ -11,7 +11,7 @@ import pytest
 from fake_cli import Fake, answered
 from served import environment, serve
 
-from workbench_research.backends.models import providers
+from workbench_research.backends.models import Provider, providers
 from workbench_research.packages import PACKAGES
 from workbench_server.research.bindings import BINDINGS
 
@@ -58,21 +58,32 @@ def test_a_handler_in_a_log_has_the_name_of_its_tool() -> None:
     assert [binding.name.rpartition(":")[2] for binding in BINDINGS.values()] == list(BINDINGS)
 
 
-def test_the_extra_has_the_packages_that_are_checked_before_a_question() -> None:
-    for name in (name for name in EXTRAS if name.startswith("research-")):
-        packages = [re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS[name]]
-        assert set(PACKAGES) < set(packages)
+def packages_of(extra: str) -> set[str]:
+    """Return the packages that an extra installs, those of the extras in it included."""
+    packages = set()
+    for requirement in EXTRAS[extra]:
+        if inner := re.fullmatch(r"toolmason\[([\w,-]+)\]", requirement):
+            packages.update(*map(packages_of, inner[1].split(",")))
+        else:
+            packages.add(re.split(r"[^\w-]", requirement)[0])
+    return packages
 
 
-def test_the_extra_of_each_provider_has_its_library() -> None:
-    for provider in providers().values():
-        packages = [re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS[provider.extra]]
-        assert provider.library.replace(".", "-") in packages
-    assert set(re.findall(r"research-\w+", EXTRAS["research"][0])) == {
-        f"research-{name}" for name in ("anthropic", "gemini", "openai")
-    }
+@pytest.mark.parametrize("extra", [name for name in EXTRAS if name.startswith("research")])
+def test_an_extra_has_all_that_a_question_needs(extra: str) -> None:
+    assert {*PACKAGES, "detect-secrets", "tree-sitter"} <= packages_of(extra)
+
+
+@pytest.mark.parametrize(
+    "provider", [each for each in providers().values() if each.library], ids=lambda each: each.name
+)
+def test_the_extra_of_a_provider_has_its_library(provider: Provider) -> None:
+    assert provider.library.replace(".", "-") in packages_of(provider.extra)
+
+
+def test_the_common_extra_has_the_libraries_of_three_apis() -> None:
+    assert {"anthropic", "google-genai", "openai"} <= packages_of("research")
 
 
 def test_an_installation_of_workbench_can_ask_the_gemini_cli() -> None:
-    packages = {re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS["workbench"]}
-    assert set(PACKAGES) < packages
+    assert set(PACKAGES) <= packages_of("workbench")

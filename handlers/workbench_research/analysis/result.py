@@ -31,9 +31,6 @@ LONG_TEXT: Final[Mapping[str, str]] = {
 }
 """The member of each tool's result that can be of any length, and is split into chunks. `rawAnswer` is rare."""
 
-MAX_LEFT_OUT: Final = 100
-"""Maximum files in `meta.leftOut`, those first whose reasons matter most."""
-
 SEVERITIES: Final = ("error", "warning", "info")
 """The worst first."""
 _SEVERITY_WORDS: Final = (
@@ -124,10 +121,7 @@ def usage_of(answer: Answer) -> dict[str, Any]:
 
 def left_out_of(answer: Answer) -> dict[str, Any]:
     """Return the member of `meta` about files that were not sent, or cut; none if all were sent."""
-    shown = list(answer.left_out[:MAX_LEFT_OUT])
-    if (more := len(answer.left_out) - len(shown)) > 0:
-        shown.append(f"{more:,} more: `dry_run` names them")
-    return {"leftOut": shown} if shown else {}
+    return {"leftOut": list(dict.fromkeys(answer.left_out))} if answer.left_out else {}
 
 
 def parse_severity(value: Any, default: str) -> str:

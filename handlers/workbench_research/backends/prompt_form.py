@@ -66,8 +66,8 @@ def files_text(parts: Iterable[Part]) -> str:
     return "".join(map(file_block, parts))
 
 
-def left_out_text(left_out: Sequence[NotSent], *, limit: int = 200) -> str:
-    """Return the files that were left out, for the model: one line a reason, at most `limit` names in all."""
+def left_out_lines(left_out: Sequence[NotSent], *, limit: int = 200) -> list[str]:
+    """Return the files that were left out, a line for each reason, with at most `limit` names in all."""
     reasons: dict[str, list[str]] = {}
     for entry in left_out:
         reasons.setdefault(entry.reason, []).append(safe_name(entry.path))
@@ -76,5 +76,11 @@ def left_out_text(left_out: Sequence[NotSent], *, limit: int = 200) -> str:
         shown, limit = paths[: max(0, limit)], limit - len(paths)
         if len(paths) > len(shown):
             shown = [*shown, f"{len(paths) - len(shown):,} more"]
-        lines.append(f"- {reason}: {', '.join(shown)}\n")
-    return f"Not sent, so do not guess their content:\n{''.join(lines)}" if lines else ""
+        lines.append(f"{reason}: {', '.join(shown)}")
+    return lines
+
+
+def left_out_text(left_out: Sequence[NotSent], *, limit: int = 200) -> str:
+    """Return the files that were left out, for the model; see `left_out_lines`."""
+    lines = "".join(f"- {line}\n" for line in left_out_lines(left_out, limit=limit))
+    return f"Not sent, so do not guess their content:\n{lines}" if lines else ""
