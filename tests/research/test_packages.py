@@ -60,7 +60,7 @@ def test_a_handler_in_a_log_has_the_name_of_its_tool() -> None:
 
 def packages_of(extra: str) -> set[str]:
     """Return the packages that an extra installs, those of the extras in it included."""
-    packages = set()
+    packages: set[str] = set()
     for requirement in EXTRAS[extra]:
         if inner := re.fullmatch(r"toolmason\[([\w,-]+)\]", requirement):
             packages.update(*map(packages_of, inner[1].split(",")))

@@ -116,7 +116,7 @@ def test_warnings_name_a_few_and_count_the_rest(tools: Any) -> None:
     assert warning.endswith("`gone4.py` and 2 more")
 
 
-def test_a_snippet_is_what_the_file_holds_and_never_what_lies_outside(tools: Any) -> None:
+def test_a_snippet_is_the_content_of_a_file_inside_the_project(tools: Any) -> None:
     evidence = CitationChecker(tools.root)
     assert evidence.snippet(Citation("src/app.py", 4, 5), max_lines=40) == "def main():\n    return store.load('x')"
     assert evidence.snippet(Citation("src/app.py", 4, 9), max_lines=1) == "def main():"

@@ -242,7 +242,7 @@ def test_one_to_ten_questions_are_taken(questions: list[str], tools: Any) -> Non
 
 
 @pytest.mark.parametrize("question", ["", "  ", "x" * 4001])
-def test_a_question_that_is_none_is_named(question: str, tools: Any) -> None:
+def test_an_invalid_question_is_named(question: str, tools: Any) -> None:
     with pytest.raises(ToolError, match="question 2") as failed:
         tools.run("query_codebase", questions=["one?", question])
     assert failed.value.code == "INVALID_ARGUMENT"
@@ -424,7 +424,7 @@ def test_the_verdict_follows_from_the_issues(checks: dict[str, list[Any]], verdi
     assert result["verdict"] == verdict
 
 
-def test_a_file_that_is_said_to_be_missing_and_is_there_is_refuted(tools: Any) -> None:
+def test_a_file_reported_as_missing_that_exists_is_corrected(tools: Any) -> None:
     said = checked(**NONE | {"missing_files": [issue(subject="`src/app.py`"), issue(subject="src/cache.py")]})
     result = tools.run("validate_against_codebase", said, spec_content="x")
     assert [each.get("refuted") for each in result["issues"]] == [True, None]
@@ -432,7 +432,7 @@ def test_a_file_that_is_said_to_be_missing_and_is_there_is_refuted(tools: Any) -
     assert "reported `src/app.py` as missing, but it exists" in warned(result).replace("``", "`")
 
 
-def test_a_check_fails_by_what_counts_against_the_verdict(tools: Any) -> None:
+def test_a_check_fails_if_its_issues_contradict_its_verdict(tools: Any) -> None:
     missing = [issue(subject="src/app.py"), issue("info", "src/cache.py")]
     result = tools.run("validate_against_codebase", checked(**NONE | {"missing_files": missing}), spec_content="x")
     assert result["verdict"] == "valid"
@@ -465,7 +465,7 @@ def test_an_answer_that_ends_early_proves_nothing(tools: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("missing_file", "did you mean `missing_files`"), ("spelling", "use one of")]
 )
-def test_an_unknown_check_is_answered_with_what_there_is(name: str, hint: str, tools: Any) -> None:
+def test_an_unknown_check_is_refused_with_the_valid_names(name: str, hint: str, tools: Any) -> None:
     with pytest.raises(ToolError, match=hint) as failed:
         tools.run("validate_against_codebase", spec_content="x", validation_checks=[name])
     assert failed.value.code == "INVALID_ARGUMENT"

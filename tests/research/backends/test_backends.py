@@ -11,7 +11,7 @@ from workbench_research.context.number import number_lines
 FILES = (part("src/a.py", "1: a = 1\n" * 900), part("src/b.py", "1: b = 2\n" * 900))
 
 
-def test_an_answer_has_the_text_the_model_and_what_was_paid(rig: Rig) -> None:
+def test_an_answer_has_text_model_and_usage(rig: Rig) -> None:
     rig.api.will(Say("Because "), Say("of ünïcode 🦊."))
 
     answer = rig.answer("Why?", *FILES)
@@ -97,7 +97,7 @@ def test_attempts_end_after_the_third(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("retry_after", ["7", "7.5"])
-def test_a_quota_waits_as_long_as_the_header_says(rig: Rig, retry_after: str) -> None:
+def test_a_quota_waits_for_the_time_in_the_header(rig: Rig, retry_after: str) -> None:
     rig.api.will(Fail(429, retry_after=retry_after))
 
     assert rig.answer().attempts == 2
@@ -158,7 +158,7 @@ def test_a_refused_request_is_not_repeated(rig: Rig, status: int) -> None:
 
 
 @pytest.mark.parametrize("message", ["quota exceeded per day", "model not found", "API key not valid", "ECONNRESET"])
-def test_a_status_decides_whatever_the_text_says(rig: Rig, message: str) -> None:
+def test_a_status_has_priority_over_the_text(rig: Rig, message: str) -> None:
     rig.api.will(Fail(400, message=message))
 
     assert rig.error().details["kind"] == "input"

@@ -449,7 +449,7 @@ def test_the_program_is_asked_if_no_provider_has_a_key(fake: Fakes, environ: dic
         ({"GOOGLE_GEMINI_BASE_URL": "http://generativelanguage.googleapis.com"}, "AUTH_MISSING", "not encrypted"),
     ],
 )
-def test_what_the_program_lacks_is_named(
+def test_a_missing_part_of_the_setup_is_named(
     *, fake: Fakes, environ: dict[str, str], more: dict[str, str], code: str, step: str
 ) -> None:
     cli = fake("gemini", answered())
@@ -639,7 +639,7 @@ def test_a_refusal_of_the_api_ends_the_attempt_at_once(
     assert KEY not in raised.value.text
 
 
-def test_a_missing_account_is_told_from_the_exit_code(real: dict[str, str]) -> None:
+def test_an_exit_code_reports_a_missing_account(real: dict[str, str]) -> None:
     del real["GEMINI_API_KEY"], real["GOOGLE_GEMINI_BASE_URL"]
     provider = providers()["gemini-cli"]
     asked = GeminiCliBackend(provider=provider, endpoint=Endpoint(url="", key=NONE), environ=real)

@@ -147,7 +147,7 @@ def test_a_key_may_be_in_the_systems_store(store: Store) -> None:
     assert endpoint(providers()["groq"], {"GROQ_API_KEY": OWN}).key.value == OWN
 
 
-def test_without_a_key_the_message_says_where_to_get_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_the_message_has_the_page_of_keys(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for broken in (False, True):
         store.is_locked = broken
         with pytest.raises(EndpointError, match=r"set GROQ_API_KEY .*console\.groq\.com.*keyring set"):
