@@ -22,7 +22,7 @@ from workbench_research import budget
 from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.keys import is_loopback
 from workbench_research.backends.models import Model
-from workbench_research.backends.prompt_form import left_out_lines, left_out_text
+from workbench_research.backends.prompt_form import left_out_lines, left_out_text, notes_text
 from workbench_research.backends.protocol import Backend, Options, Part
 from workbench_research.backends.question import TIMEOUT_S, Answer, Question, Report, Usage
 from workbench_research.backends.selection import GEMINI_CLI, Selected
@@ -31,6 +31,7 @@ from workbench_research.local_store import LocalStore, StoreError
 if TYPE_CHECKING:
     from workbench_research.backends.ask import Slot
     from workbench_research.backends.retry import RetryConfig, RetryStatistics
+    from workbench_research.context.choose import LeftOut
     from workbench_research.context.material import Files, Material
     from workbench_research.context.tags import TagCache
 
@@ -95,6 +96,17 @@ class Asking:
     spending: budget.Spending
     once: Callable[[str, Callable[[], Awaitable[str]]], Awaitable[str]]
     """Does a piece of work once for equal keys in all processes of a server."""
+    to_keep: list[Kept]
+    """Answers to keep if the tool can use them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An answer for the local store."""
+
+    store: LocalStore
+    key: str
+    answer: Answer = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,11 @@ class _Prepared:
     models: tuple[str, ...]
     store: LocalStore | None
     key: str
+
+    @property
+    def size(self) -> int:
+        """The tokens of the question with its files, estimated."""
+        return self.tokens + estimate_tokens(self.question)
 
 
 @dataclass(kw_only=True)
@@ -129,35 +146,90 @@ class Api:
                 f"{self.selected.provider.title} cannot search the web: set WORKBENCH_RESEARCH to gemini or anthropic"
             )
             raise ToolError(message, code="AUTH_MISSING", details={"reason": "NO_WEB_SEARCH"})
-        material = await self._gather(request, models, asking.report)
-        question = request.prompt
-        if names := left_out_text(material.left_out, limit=_NAMES_IN_PROMPT):
-            question = f"{question}\n\n{names}"
-        described = _described(material)
+        window = self._share(request, self._window(models) - estimate_tokens(request.prompt))
+        material = await self._gather(request, models, window, asking.report)
         if request.options.dry_run:
-            return replace(described, text=self._listing(material, models[0]), model=models[0])
+            text = self._listing(material, models[0], explores=request.options.explores)
+            return replace(_described(material), text=text, model=models[0])
         store = await asyncio.to_thread(LocalStore.of, self.environ, request.projects)
-        key = _key(models, question, material.parts, request)
-        if not request.options.fresh and store and (kept := await _kept(store, key)):
+        key = self._key(models, _question(request, material.left_out), material.parts, request)
+        # An exploring model reads files that are not in the key.
+        keeps = store is not None and not (request.searches_web or request.options.explores)
+        if keeps and store and not request.options.fresh and (kept := await _kept(store, key)):
+            described = _described(material)
             return replace(described, **kept, usage=Usage(cost=0.0), warnings=(*described.warnings, _kept_warning))
+        material = await self._fit(request, models, material, window=window, store=store, asking=asking)
+        question = _question(request, material.left_out)
         prepared = _Prepared(question, material.parts, material.tokens, models, store, key)
+        left_out = material.left_out
         if request.options.explores and request.files:
-            answer = await self._explore(request, request.files, prepared, asking)
+            answer, left_out = await self._explore(request, request.files, prepared, left_out, asking)
         else:
             answer = await self._ask(request, prepared, asking)
         if request.files:
             self.sent[str(request.directory), models[0]] = tuple(part.digest for part in material.parts)
-        answer = (
-            _checked(answer, answer.parts or material.parts) if request.files and request.files.is_prose else answer
-        )
-        if store and not (request.searches_web or answer.is_cut):
-            await _keep(store, key, answer)
+        if request.files and request.files.is_prose:
+            answer = await asyncio.to_thread(_checked, answer, answer.parts or material.parts)
+        if keeps and store and not answer.is_cut:
+            asking.to_keep.append(Kept(store, key, answer))
+        described = _described(replace(material, left_out=left_out))
         return replace(answer, left_out=described.left_out, warnings=(*described.warnings, *answer.warnings))
 
-    def _share(self, request: Request) -> float:
-        return EXPLORE_SHARE if request.options.explores else 1.0
+    def _share(self, request: Request, window: int) -> int:
+        return max(MIN_WINDOW, round(window * (EXPLORE_SHARE if request.options.explores else 1.0)))
 
-    async def _gather(self, request: Request, models: Sequence[str], report: Report) -> Material:
+    async def _fit(
+        self,
+        request: Request,
+        models: Sequence[str],
+        material: Material,
+        *,
+        window: int,
+        store: LocalStore | None,
+        asking: Asking,
+    ) -> Material:
+        """Return the files of a question, fewer if the provider counts too many tokens.
+
+        Its counter gets the files, so the limits of the cost are checked before.
+        """
+        if material.tokens < COUNT_SHARE * window:
+            return material
+        size = material.tokens + estimate_tokens(request.prompt)
+        entry = await self._reserve(request, models, size, store, asking.spending)
+        if entry and store:
+            await asyncio.to_thread(_settle, store, entry, 0.0)
+        limit = self._window(models)
+        counted = await self.backend.count_tokens(request.prompt, material.parts, models[0])
+        if counted <= limit:
+            return material
+        return await self._gather(request, models, round(window * 0.95 * limit / counted), asking.report)
+
+    async def _reserve(
+        self, request: Request, models: Sequence[str], size: int, store: LocalStore | None, spending: budget.Spending
+    ) -> int:
+        limits = budget.Limits.of(self.environ)
+        return await asyncio.to_thread(
+            budget.reserve,
+            limits,
+            store,
+            str(request.directory),
+            self._price(models, size),
+            spending,
+            is_free=self._is_free,
+        )
+
+    def _price(self, models: Sequence[str], size: int) -> float | None:
+        """Return the price of the most expensive model that may be asked; None if that of the first is not known."""
+        if self.selected.provider.local:
+            return 0.0
+        prices = [budget.estimate(self._model(model), size) for model in models]
+        return None if prices[0] is None else max(price for price in prices if price is not None)
+
+    @property
+    def _is_free(self) -> bool:
+        return self.selected.provider.local or is_loopback(self.selected.endpoint.url)
+
+    async def _gather(self, request: Request, models: Sequence[str], window: int, report: Report) -> Material:
         from workbench_research.context.material import Material, gather
         from workbench_research.context.tags import TagCache
 
@@ -168,19 +240,10 @@ class Api:
         cache = self.tags
         if not files.about:
             files = replace(files, about=request.prompt)
-        window = round((self._window(models) - estimate_tokens(request.prompt)) * self._share(request))
         before = self.sent.get((str(request.directory), models[0]), ())
-        for _ in range(2):
-            limit = max(MIN_WINDOW, window)
-            material = await _in_thread(partial(gather, files, limit, cache=cache, sent_before=before))
-            if material.parts:
-                await report(f"{len(material.parts):,} files chosen, about {material.tokens:,} tokens")
-            if request.options.dry_run or material.tokens < COUNT_SHARE * limit:
-                break
-            counted = await self.backend.count_tokens(request.prompt, material.parts, models[0])
-            if counted <= self._window(models):
-                break
-            window = round(limit * 0.95 * self._window(models) / counted)
+        material = await _in_thread(partial(gather, files, max(MIN_WINDOW, window), cache=cache, sent_before=before))
+        if material.parts:
+            await report(f"{len(material.parts):,} files chosen, about {material.tokens:,} tokens")
         return material
 
     def _window(self, models: Sequence[str]) -> int:
@@ -200,14 +263,15 @@ class Api:
         if self.selected.provider.name == GEMINI_CLI:  # no directory of a project chooses the program
             backend = self.selected.backend(SearchPath.of(self.environ, request.projects).narrow(self.environ))
         question, parts, models, store = prepared.question, prepared.parts, prepared.models, prepared.store
-        total = prepared.tokens + estimate_tokens(question)
         title = self.selected.provider.title
-        is_free = self.selected.provider.local or is_loopback(self.selected.endpoint.url)
 
         async def attempt(model: str) -> Answer:
+            known = self._model(model)
+            budget.check_model(limits, known, is_free=self._is_free)
             options = Options(
                 model=model,
                 timeout_s=TIMEOUT_S,
+                max_output=budget.max_output(known, prepared.size, limits, asking.spending),
                 temperature=request.options.temperature,
                 searches_web=request.searches_web,
             )
@@ -217,10 +281,8 @@ class Api:
         asked: list[Answer] = []
 
         async def work() -> str:
-            price = 0.0 if self.selected.provider.local else budget.estimate(self._model(models[0]), total)
-            entry = await asyncio.to_thread(
-                budget.reserve, limits, store, str(request.directory), price, asking.spending, is_free=is_free
-            )
+            price = self._price(models, prepared.size)
+            entry = await self._reserve(request, models, prepared.size, store, asking.spending)
             cost = 0.0
             try:
                 asked.append(
@@ -247,8 +309,18 @@ class Api:
         text = await asking.once(prepared.key, work)
         return asked[0] if asked else _parsed(text)
 
-    async def _explore(self, request: Request, files: Files, prepared: _Prepared, asking: Asking) -> Answer:
-        """Ask, and let the model search and read by itself, within the limits of calls, tokens and time."""
+    async def _explore(
+        self,
+        request: Request,
+        files: Files,
+        prepared: _Prepared,
+        left_out: tuple[LeftOut, ...],
+        asking: Asking,
+    ) -> tuple[Answer, tuple[LeftOut, ...]]:
+        """Ask, and let the model search and read by itself, within the limits of calls, tokens and time.
+
+        It reads the files that belong to the question, and no other. Return the answer, and what was left out of all.
+        """
         from workbench_research.context.explore import (
             LAST,
             MAX_CALLS,
@@ -259,7 +331,7 @@ class Api:
             find_calls,
         )
 
-        whole, parts = replace(files, paths=(), about=""), prepared.parts
+        whole, parts = replace(files, about=files.about or request.prompt), prepared.parts
         budget_tokens = self._window(prepared.models) - prepared.tokens - estimate_tokens(prepared.question)
         explorer = await in_thread(lambda scan: Explorer.over(whole, scan, parts=parts, budget=budget_tokens))
         started, usage, tokens, latency_ms, rounds = time.monotonic(), Usage(cost=0.0), 0, 0, 0
@@ -271,11 +343,12 @@ class Api:
                 or explorer.budget <= 0
                 or time.monotonic() - started > MAX_SECONDS
             )
-            notes = "\n".join(explorer.notes)
-            question = "\n\n".join(filter(None, (prepared.question, notes, LAST if is_last else RULES)))
             now = tuple(explorer.parts)
+            read = {part.path for part in now[len(parts) :]}
+            still = (*explorer.secrets.values(), *(entry for entry in left_out if entry.path not in read))
+            question = _question(request, still, *explorer.notes, LAST if is_last else RULES)
             total = sum(estimate_tokens(part.text) for part in now)
-            key = _key(prepared.models, question, now, request)
+            key = self._key(prepared.models, question, now, request)
             step = _Prepared(question, now, total, prepared.models, prepared.store, key)
             answer = await self._ask(request, step, asking)
             usage, tokens = usage + answer.usage, tokens + answer.tokens
@@ -288,23 +361,40 @@ class Api:
                     "latency_ms": latency_ms,
                     "tool_calls": explorer.calls,
                 }
-                return replace(answer, parts=now, **counted)
+                return replace(answer, parts=now, **counted), tuple(dict.fromkeys(still))
             for call in calls[: MAX_CALLS - explorer.calls]:
                 done = await asyncio.to_thread(explorer.run, call)
                 await asking.report(f"the model calls {done} ({explorer.calls} of {MAX_CALLS} calls)")
 
+    def _key(self, models: Sequence[str], question: str, parts: Sequence[Part], request: Request) -> str:
+        facts = [
+            self.selected.provider.name,
+            self.selected.endpoint.url,
+            models,
+            question,
+            [(part.path, part.digest) for part in parts],
+            request.options.temperature,
+            request.options.explores,
+            request.searches_web,
+            str(request.directory),
+        ]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
     def _model(self, name: str) -> Model:
         return self.selected.provider.model(name)
 
-    def _listing(self, material: Material, model: str) -> str:
+    def _listing(self, material: Material, model: str, *, explores: bool) -> str:
         """Return what would be sent, as Markdown."""
         price = budget.estimate(self._model(model), material.tokens)
-        cost = "its price is not known" if price is None else f"at most about ${price:.4f}"
+        answer = f"with an answer of {budget.EXPECTED_TOKENS:,} tokens"
+        cost = "its price is not known" if price is None else f"about ${price:.4f} {answer}"
         to = f"{self.selected.provider.title} ({self.selected.endpoint.url or 'its own address'})"
         lines = [f"Nothing was sent. {len(material.parts):,} files, about {material.tokens:,} tokens, would go to {to}"]
         lines[0] += f", model {model}, {cost}."
         if material.parts:
             lines += ["", "Would be sent:", *(f"- {part.path}{' (lines)' * part.is_cut}" for part in material.parts)]
+        if explores:
+            lines += ["", "The model could also read files that did not fit, as often as its limits allow."]
         if material.left_out:
             lines += ["", "Would not be sent:", *(f"- {entry.path}: {entry.reason}" for entry in material.left_out)]
         return "\n".join(lines)
@@ -345,18 +435,10 @@ def _checked(answer: Answer, parts: tuple[Part, ...]) -> Answer:
     return replace(answer, text=checked.text, warnings=(*answer.warnings, *warnings))
 
 
-def _key(models: Sequence[str], question: str, parts: Sequence[Part], request: Request) -> str:
-    digests = [(part.path, part.digest) for part in parts]
-    facts = [
-        models,
-        question,
-        digests,
-        request.options.temperature,
-        request.options.explores,
-        request.searches_web,
-        str(request.directory),
-    ]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+def _question(request: Request, left_out: Sequence[LeftOut], *notes: str) -> str:
+    """Return the question with notes for the model, such as what was not sent."""
+    notes_of_it = notes_text(left_out_text(left_out, limit=_NAMES_IN_PROMPT), *notes)
+    return "\n\n".join(filter(None, (request.prompt, notes_of_it)))
 
 
 _kept_warning: Final = "an equal question about equal files was answered before: `fresh` asks again"
@@ -371,13 +453,14 @@ async def _kept(store: LocalStore, key: str) -> dict[str, Any]:
         return {}
 
 
-async def _keep(store: LocalStore, key: str, answer: Answer) -> None:
+async def keep(kept: Kept) -> None:
+    """Keep an answer for equal questions about equal files."""
     from workbench_research.redaction import redact_known
 
-    (text,) = redact_known([answer.text], os.environ)
-    value = json.dumps({"text": text, "model": answer.model, "files": answer.files})
+    (text,) = redact_known([kept.answer.text], os.environ)
+    value = json.dumps({"text": text, "model": kept.answer.model, "files": kept.answer.files})
     try:
-        await asyncio.to_thread(store.keep, key, value)
+        await asyncio.to_thread(kept.store.keep, kept.key, value)
     except StoreError:  # the next equal question is asked again
         return
 

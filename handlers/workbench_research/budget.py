@@ -21,7 +21,9 @@ MAX_COST_DAY: Final = "WORKBENCH_RESEARCH_MAX_COST_DAY"
 MAX_COST_PROJECT: Final = "WORKBENCH_RESEARCH_MAX_COST_PROJECT"
 """US dollars that all questions about one project may cost."""
 EXPECTED_TOKENS: Final = 2_000
-"""Tokens of an answer for the estimate before it."""
+"""Tokens of an answer for the estimate before it. A limit of the call also limits the answer: `max_output`."""
+
+_UNKNOWN_PRICE: Final = "the price of this model is not known, so that a maximum cost cannot be kept"
 
 
 @dataclass(slots=True)
@@ -50,8 +52,28 @@ class Limits:
 
 
 def estimate(model: Model, tokens: int) -> float | None:
-    """Return the highest likely price of a question with so many tokens, none of them cached; None if not known."""
+    """Return the likely price of a question with so many tokens, none of them cached; None if not known."""
     return model.cost(Usage(sent=tokens, cached_now=tokens, written=EXPECTED_TOKENS))
+
+
+def max_output(model: Model, tokens: int, limits: Limits, spending: Spending) -> int:
+    """Return the tokens of an answer that the limit of a call allows; 0 if there is no limit."""
+    price = model.cost(Usage(sent=tokens, cached_now=tokens))
+    of_token = (model.cost(Usage(written=1_000_000)) or 0.0) / 1_000_000
+    if limits.call is None or price is None or not of_token:
+        return 0
+    allowed = max(1, int((limits.call - spending.dollars - price) / of_token))
+    return min(allowed, model.output) if model.output else allowed
+
+
+def check_model(limits: Limits, model: Model, *, is_free: bool) -> None:
+    """Check that the price of a model is known if there are limits.
+
+    Raises:
+        ToolError: QUOTA_EXCEEDED, it is not.
+    """
+    if limits != Limits() and not is_free and model.prices is None:
+        raise _refusal(_UNKNOWN_PRICE, "model", Spending())
 
 
 def reserve(
@@ -65,28 +87,29 @@ def reserve(
     is_limited = limits != Limits()
     if price is None:
         if is_limited and not is_free:
-            raise _refusal("the price of this model is not known, so that a maximum cost cannot be kept", "model")
+            raise _refusal(_UNKNOWN_PRICE, "model", spending)
         price = 0.0
     if limits.call is not None and spending.dollars + price > limits.call:
         cost = f"the call would cost about ${spending.dollars + price:.2f}"
-        raise _refusal(f"{cost}, more than the ${limits.call:g} of {MAX_COST}: name fewer files", MAX_COST)
+        text = f"{cost}, more than the ${limits.call:g} of {MAX_COST}: name fewer files"
+        raise _refusal(text, MAX_COST, spending)
     if store is None:
         if limits.day is not None or limits.project is not None:
-            raise _refusal("the cost so far is not known, because there is no state directory", "store")
+            raise _refusal("the cost so far is not known, because there is no state directory", "store", spending)
         return 0
     try:
         day, total, entry = store.reserve(today(), project, price, limits.day, limits.project)
     except StoreError as error:
         if limits.day is not None or limits.project is not None:
-            raise _refusal(f"the cost so far cannot be read: {error}", "store") from None
+            raise _refusal(f"the cost so far cannot be read: {error}", "store", spending) from None
         return 0
     if entry:
         return entry
     if limits.day is not None and day + price > limits.day:
         cost = f"${day:.2f} of the ${limits.day:g} of {MAX_COST_DAY} are spent today (UTC)"
-        raise _refusal(f"{cost}, and the question would cost about ${price:.2f}", MAX_COST_DAY)
+        raise _refusal(f"{cost}, and the question would cost about ${price:.2f}", MAX_COST_DAY, spending)
     cost = f"${total:.2f} of the ${limits.project:g} of {MAX_COST_PROJECT} are spent for this project"
-    raise _refusal(f"{cost}, and the question would cost about ${price:.2f}", MAX_COST_PROJECT)
+    raise _refusal(f"{cost}, and the question would cost about ${price:.2f}", MAX_COST_PROJECT, spending)
 
 
 def today() -> str:
@@ -94,8 +117,9 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _refusal(text: str, setting: str) -> ToolError:
-    message = f"nothing was sent: {text}. `dry_run` lists the files; only the user can raise the limit"
+def _refusal(text: str, setting: str, spending: Spending) -> ToolError:
+    start = f"nothing more was sent after ${spending.dollars:.4f}" if spending.dollars else "nothing was sent"
+    message = f"{start}: {text}. `dry_run` lists the files; only the user can raise the limit"
     return ToolError(message, code="QUOTA_EXCEEDED", details={"reason": "BUDGET", "setting": setting})
 
 

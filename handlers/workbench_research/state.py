@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import SearchPath
 
-from workbench_research.asking import Api, Asking, CallOptions, Request
+from workbench_research.asking import Api, Asking, CallOptions, Kept, Request, keep
 from workbench_research.backends.keys import URL_KEY
 from workbench_research.backends.question import Answer, Report
 from workbench_research.backends.selection import select
@@ -128,11 +128,12 @@ class Research:
         kind: str,
         projects: Iterable[Path],
         searches_web: bool = False,
+        is_usable: Callable[[Result], bool] = lambda _: True,
     ) -> tuple[Result, Operation]:
         """Run `do` once for all identical simultaneous calls; return its result and the operation.
 
         `projects` are the readable directories, including `directory`. With `searches_web` the model may search the web
-        and reads no file.
+        and reads no file. Answers are kept for equal questions if the result `is_usable`.
 
         Raises:
             ToolError: as `do`, a required package is missing, or the operation exceeds the time of one call.
@@ -145,6 +146,7 @@ class Research:
             record(_log, logging.INFO, "started", tool=call.tool, operation=operation.id)
 
             spending = Spending()
+            to_keep: list[Kept] = []
 
             async def ask(prompt: str, files: Files | None = None) -> Answer:
                 request = Request(
@@ -157,10 +159,14 @@ class Research:
                     searches_web=searches_web,
                 )
                 api = await self.api(projects)
-                answer = await api.ask(request, self._asking(call, operation, spending))
+                answer = await api.ask(request, self._asking(call, operation, spending, to_keep))
                 return _without_secrets(answer, {**os.environ, URL_KEY: api.selected.endpoint.key.value})
 
-            return await do(ask, operation.report), operation
+            result = await do(ask, operation.report)
+            if is_usable(result):
+                for kept in to_keep:
+                    await keep(kept)
+            return result, operation
 
         async with progress_reporter(call, interval_s=self.heartbeat_s) as report:
             try:
@@ -168,7 +174,7 @@ class Research:
             except StillRunningError as error:
                 raise _still_running_error(error.operation) from None
 
-    def _asking(self, call: ToolCall, operation: Operation, spending: Spending) -> Asking:
+    def _asking(self, call: ToolCall, operation: Operation, spending: Spending, to_keep: list[Kept]) -> Asking:
         async def once(key: str, work: Callable[[], Awaitable[str]]) -> str:
             return await call.once(key, work, keep_s=HANDOVER_S, on_wanted=operation.want)
 
@@ -179,6 +185,7 @@ class Research:
             slot=lambda: self.operations.acquire_slot(operation),
             spending=spending,
             once=once,
+            to_keep=to_keep,
         )
 
     async def aclose(self) -> None:

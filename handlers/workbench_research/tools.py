@@ -161,11 +161,18 @@ async def _prompt_with_files(params: research.AskGeminiParams, call: ToolCall) -
 
 async def _run_shared(params: Any, call: ToolCall, root: Root, do: Work, *, kind: str) -> dict[str, Any]:
     projects = [root.path for root in await roots_for(call)]
-    run = call.state(Research).run_shared(call, params, root.path, do, kind=kind, projects=projects)
-    result, operation = await run
+    result, operation = await call.state(Research).run_shared(
+        call, params, root.path, do, kind=kind, projects=projects, is_usable=_is_usable
+    )
     # Redacted again: secrets in JSON may have been escaped before it was parsed.
     redacted: dict[str, Any] = redact_known_in_json(result, os.environ)
     return {**redacted, "meta": {**redacted["meta"], "operationId": operation.id}}
+
+
+def _is_usable(result: dict[str, Any]) -> bool:
+    """Return whether a model's answer had the form that its tool asked for."""
+    missing = (part for part in result.get("responses", ()) if part.get("status") == "missing")
+    return "rawAnswer" not in result and next(missing, None) is None
 
 
 def _envelope(answer: Answer, root: Root) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -20,6 +21,8 @@ _MAX_OUTPUT: Final = 32_000
 """The API requires a limit of the answer."""
 _UNKNOWN_OUTPUT: Final = 8_192
 _MAX_SEARCHES: Final = 3
+_HEADERS: Final = "ANTHROPIC_CUSTOM_HEADERS"
+"""A variable of the library with further headers for Anthropic."""
 
 
 @dataclass(kw_only=True)
@@ -94,7 +97,15 @@ class AnthropicBackend(Connection):
             max_retries=0,
             timeout=library.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S),
             http_client=library.DefaultAsyncHttpxClient(**self.http_options),
+            default_headers=self._headers(library),
         )
+
+    def _headers(self, library: Any) -> dict[str, Any]:
+        """Return headers that remove those of ANTHROPIC_CUSTOM_HEADERS, for other servers than Anthropic's."""
+        if self.endpoint.url == self.provider.url:
+            return {}
+        names = (line.partition(":")[0].strip() for line in os.environ.get(_HEADERS, "").splitlines())
+        return {name: library.Omit() for name in names if name}
 
     def _prompt(self, question: str, texts: list[str], marks: tuple[int, ...]) -> dict[str, Any]:
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts]

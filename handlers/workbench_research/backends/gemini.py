@@ -22,7 +22,8 @@ _DONE: Final = {"STOP", "MAX_TOKENS"}
 _PROMPT_BLOCKED: Final = "PROHIBITED_CONTENT"
 _CUT: Final = "MAX_TOKENS"
 _LOST_CACHE: Final = {400, 403, 404}
-"""Statuses of a request whose cache has expired, or belongs to another key."""
+"""Statuses of a request whose cache may have expired, or belong to another key."""
+_NOT_FOUND: Final = 404
 
 
 @dataclass(kw_only=True)
@@ -70,8 +71,9 @@ class GeminiBackend(Connection):
                             if part.text and not part.thought:
                                 yield Text(part.text)
             except Exception as error:
-                if cached.name and getattr(error, "code", None) in _LOST_CACHE:
-                    self.caches.forget(options.model, cached.name)
+                status = getattr(error, "code", None)
+                if cached.name and status in _LOST_CACHE:
+                    self.caches.forget(options.model, cached.name, exists=status != _NOT_FOUND)
                     raise AttemptError(
                         "", error_type="the cache of the files was lost", decided=BROKEN, source=self.provider.title
                     ) from None

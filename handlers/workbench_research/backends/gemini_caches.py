@@ -90,10 +90,12 @@ class GeminiCaches:
         for cache in unused:
             await _delete(client, cache)
 
-    def forget(self, model: str, name: str) -> None:
-        """Do not use a cache again, which the API no longer has."""
+    def forget(self, model: str, name: str, *, exists: bool) -> None:
+        """Do not use a cache again with which a question failed; it is deleted if it still exists."""
         if (cache := self._current.get(model)) and cache.name == name:
             del self._current[model]
+            if exists:
+                self._replaced.append(cache)
 
     async def delete_all(self, client: Any) -> None:
         """Delete all caches."""

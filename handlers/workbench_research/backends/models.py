@@ -47,7 +47,9 @@ class Model:
 
         `stored_s` is the time for which `usage.cached_now` tokens are kept, if that has a price.
         """
-        prices = self.long if self.long is not None and usage.sent > self.long.above else self.prices
+        # A cache that has a price of its own is written before the question, which sends its tokens again.
+        asked = usage.sent - usage.cached_now if self.stored else usage.sent
+        prices = self.long if self.long is not None and asked > self.long.above else self.prices
         if prices is None:
             return None
         written = prices.input if prices.written is None else prices.written

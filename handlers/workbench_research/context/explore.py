@@ -16,7 +16,8 @@ from workbench_handlers.workspace.scan import Scan
 from workbench_research.analysis.answer_json import find_object, parse_int, parse_objects, parse_text
 from workbench_research.backends.prompt_form import safe_name
 from workbench_research.backends.protocol import Part
-from workbench_research.context.material import Files, choose_files
+from workbench_research.context.choose import LeftOut
+from workbench_research.context.material import Files, choose_files, secret_line
 from workbench_research.context.number import TextFile, number_lines, read_files
 from workbench_research.context.secrets import Allow, find_secrets, load_allow, mask
 
@@ -52,6 +53,8 @@ class Explorer:
     parts: list[Part] = field(default_factory=list, repr=False)
     notes: list[str] = field(default_factory=list)
     calls: int = 0
+    secrets: dict[tuple[str, int], LeftOut] = field(default_factory=dict)
+    """Lines with secrets of the files that were read, which are masked."""
 
     @classmethod
     def over(cls, files: Files, scan: Scan, *, parts: Sequence[Part], budget: int) -> Explorer:
@@ -116,7 +119,9 @@ class Explorer:
 
     def _lines(self, path: str) -> list[str]:
         lines = self.files[path].lines
-        return mask(lines, find_secrets(path, lines, self.allow)) or []
+        found = find_secrets(path, lines, self.allow)
+        self.secrets |= {(path, secret.line): secret_line(secret) for secret in found}
+        return mask(lines, found) or []
 
     def _add(self, part: Part) -> None:
         tokens = estimate_tokens(part.text)

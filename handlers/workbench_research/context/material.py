@@ -24,7 +24,7 @@ from workbench_research.context.choose import (
 from workbench_research.context.number import TextFile, read_files
 from workbench_research.context.pack import NOT_RELEVANT, Packed, pack
 from workbench_research.context.references import find_references
-from workbench_research.context.secrets import load_allow
+from workbench_research.context.secrets import SecretLine, load_allow
 from workbench_research.context.tags import TagCache
 
 MAX_HEAD_CHARS: Final = 4_000
@@ -112,6 +112,11 @@ def choose_files(files: Files, scan: Scan) -> Chosen:
     return chosen
 
 
+def secret_line(secret: SecretLine) -> LeftOut:
+    """Return the entry of a line that is not sent because of a secret."""
+    return LeftOut(f"{secret.path}:{secret.line}", f"the line contains a secret ({secret.kind})")
+
+
 def _head(file: TextFile, limit: int) -> TextFile:
     if len(file.text) <= limit:
         return file
@@ -120,7 +125,6 @@ def _head(file: TextFile, limit: int) -> TextFile:
 
 
 def _left_out(packed: Packed) -> Iterator[LeftOut]:
-    for secret in packed.secrets:
-        yield LeftOut(f"{secret.path}:{secret.line}", f"the line contains a secret ({secret.kind})")
+    yield from map(secret_line, packed.secrets)
     yield from packed.left_out
     yield from (LeftOut(path, CUT) for path in packed.cut)

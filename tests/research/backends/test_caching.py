@@ -151,6 +151,16 @@ def test_a_lost_cache_is_not_used_again(gemini: Rig) -> None:
 
 
 @only_gemini
+def test_a_cache_with_which_a_question_failed_is_deleted(gemini: Rig) -> None:
+    for number in range(2):
+        gemini.answer(f"Question {number}?", *FILES)
+    gemini.api.will(Fail(400))
+    gemini.answer("And now?", *FILES)
+
+    assert "cachedContents/c1" not in stub(gemini).caches
+
+
+@only_gemini
 def test_a_cache_that_expires_soon_is_not_used(gemini: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gemini_caches, "TTL_S", 20)
     for number in range(3):

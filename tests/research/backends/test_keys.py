@@ -197,6 +197,7 @@ POISON = {
     "ANTHROPIC_API_KEY": "poison-anthropic-key",
     "ANTHROPIC_AUTH_TOKEN": "poison-anthropic-token",
     "ANTHROPIC_BASE_URL": "http://127.0.0.1:9/poison",
+    "ANTHROPIC_CUSTOM_HEADERS": "X-Gateway-Token: poison-gateway\nX-Other: poison-other",
     "GEMINI_API_KEY": "poison-gemini-key-1",
     "GOOGLE_API_KEY": "poison-google-key-1",
     "GOOGLE_GENAI_USE_VERTEXAI": "true",

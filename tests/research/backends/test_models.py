@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -88,3 +89,10 @@ def test_a_model_that_is_not_in_the_table_has_no_price() -> None:
 def test_a_stored_cache_costs_by_its_time() -> None:
     model = Model(name="m", prices=Prices(input=1.0, cached=0.1, out=2.0), stored=6.0)
     assert model.cost(Usage(sent=1_000_000, cached_now=1_000_000), stored_s=600) == pytest.approx(2.0)
+
+
+def test_tokens_of_a_stored_cache_are_not_counted_twice_for_the_long_price() -> None:
+    model = Model(name="m", prices=PRICES, long=LONG, stored=1.0)
+    usage = Usage(sent=215_000, cached=105_000, cached_now=105_000)
+
+    assert model.cost(usage) == pytest.approx(model.cost(replace(usage, sent=210_000)) + 5_000 * PRICES.input / 1e6)
