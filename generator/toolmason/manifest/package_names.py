@@ -19,7 +19,18 @@ _TOOLS: Final = frozenset(
 """Modules of installers, and those that test runners collect or import before others."""
 _REQUIRED: Final = frozenset(
     {
-        *("annotated_types", "anyio", "attr", "attrs", "certifi", "click", "cryptography", "dotenv", "email_validator"),
+        *(
+            "annotated_types",
+            "anthropic",
+            "anyio",
+            "attr",
+            "attrs",
+            "certifi",
+            "click",
+            "cryptography",
+            "dotenv",
+            "email_validator",
+        ),
         *(
             "h11",
             "httpcore",
@@ -45,6 +56,7 @@ _REQUIRED: Final = frozenset(
             "multipart",
             "opentelemetry",
         ),
+        *("botocore", "detect_secrets", "google", "keyring", "openai", "tree_sitter"),
         *("packaging", "pathspec", "pydantic", "pydantic_core", "pydantic_settings", "python_multipart", "redis"),
         *("referencing", "regex", "rpds", "rust_regex", "six", "sniffio", "snowballstemmer", "sse_starlette"),
         *(

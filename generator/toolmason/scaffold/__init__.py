@@ -64,6 +64,7 @@ EXTRAS: Final = (
     "mysql",
     "postgresql",
     "research",
+    "research-bedrock",
     "semantic",
     "sql",
     "telemetry",
