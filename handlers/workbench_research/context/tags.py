@@ -9,6 +9,7 @@ from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from threading import Lock
+from time import thread_time
 from typing import Any, Final
 
 from workbench_handlers.workspace.packages import require
@@ -16,7 +17,14 @@ from workbench_handlers.workspace.packages import require
 MAX_CACHED: Final = 5_000
 """Files whose tags are kept, a few kilobytes each."""
 MAX_PARSED_CHARS: Final = 1_000_000
-"""Maximum characters of a file that is parsed: about a second."""
+"""Maximum characters of a file that is parsed."""
+MAX_PARSE_S: Final = 0.25
+"""Maximum processor time for parsing a file."""
+MAX_ERROR_COST: Final = 25_000_000
+"""Maximum sum of the squared numbers of children of the `ERROR` nodes of a file: a query takes 4 ns for each."""
+MAX_VISITED: Final = 50_000
+"""Maximum nodes that are visited for that sum."""
+_CHUNK: Final = 65_536
 
 _GRAMMARS: Final = {
     "python": ("tree_sitter_python", "language", (".py", ".pyi", ".pyw")),
@@ -74,7 +82,7 @@ def is_supported(path: str) -> bool:
 
 
 def parse_tags(path: str, text: str) -> Tags:
-    """Return the tags of a file; none for other languages, very large files, and syntax that cannot be parsed.
+    """Return the tags of a file; none for other languages, very large files, and syntax that cannot be parsed soon.
 
     Raises:
         NotInstalledError: tree-sitter is missing.
@@ -82,13 +90,16 @@ def parse_tags(path: str, text: str) -> Tags:
     language = _LANGUAGES.get(_suffix(path))
     if language is None or len(text) > MAX_PARSED_CHARS:
         return Tags()
-    parser, query = _grammar(language)
+    grammar, query = _grammar(language)
     if query is None:
         return Tags()
-    tree = parser.parse(text.encode("utf-8", "replace"))
+    data = text.encode("utf-8", "replace")
+    root = _parse(grammar, data)
+    if root is None or not _is_cheap(root):
+        return Tags()
     definitions: dict[tuple[str, int], Definition] = {}
     references: dict[str, int] = {}
-    for name, kind, node in _matches(query, tree.root_node):
+    for name, kind, node in _matches(query, root, data):
         if kind.startswith("definition"):
             first = node.start_point[0] + 1
             last = node.end_point[0] + (1 if node.end_point[1] else 0)
@@ -101,14 +112,49 @@ def parse_tags(path: str, text: str) -> Tags:
     return Tags(tuple(ordered), tuple(references.items()))
 
 
-def _matches(query: Any, root: Any) -> Iterable[tuple[str, str, Any]]:
+def _parse(grammar: Any, data: bytes) -> Any:
+    """Return the root node of a file; None if parsing takes longer than `MAX_PARSE_S`."""
+    from tree_sitter import Parser
+
+    end = thread_time() + MAX_PARSE_S
+    try:
+        tree = Parser(grammar).parse(
+            lambda offset, _point: data[offset : offset + _CHUNK],
+            progress_callback=lambda _offset, _has_error: thread_time() > end,
+        )
+    except ValueError:  # it was stopped
+        return None
+    return tree.root_node
+
+
+def _is_cheap(root: Any) -> bool:
+    """Return whether a query of a tree takes time in proportion to its size.
+
+    The query cannot be stopped: its `progress_callback` ends the process in tree-sitter 0.26. It takes quadratic time
+    for the children of an `ERROR` node, such as the brackets of a file that only consists of these.
+    """
+    cost = visited = 0
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        visited += node.child_count
+        if node.type == "ERROR":
+            cost += node.child_count**2
+        if cost > MAX_ERROR_COST or visited > MAX_VISITED:
+            return not root.has_error
+        if node.has_error:
+            nodes.extend(node.children)
+    return True
+
+
+def _matches(query: Any, root: Any, data: bytes) -> Iterable[tuple[str, str, Any]]:
     """Yield the name, the kind and the node of each match."""
     from tree_sitter import QueryCursor
 
     for _, captures in QueryCursor(query).matches(root):
         if not (names := captures.get("name")):
             continue
-        name = (names[0].text or b"").decode("utf-8", "replace")
+        name = data[names[0].start_byte : names[0].end_byte].decode("utf-8", "replace")
         for kind, nodes in captures.items():
             if kind not in {"name", "doc"}:
                 yield name, kind, nodes[0]
@@ -139,10 +185,10 @@ class TagCache:
 
 @cache
 def _grammar(language: str) -> tuple[Any, Any]:
-    """Return the parser and the query of a language; no query if its grammar is not installed or does not fit."""
+    """Return the grammar and the query of a language; no query if its grammar is not installed or does not fit."""
     for package in ("tree_sitter", "tree_sitter_python"):
         require(package, extra="research")
-    from tree_sitter import Language, Parser, Query, QueryError
+    from tree_sitter import Language, Query, QueryError
 
     module_name, function, _ = _GRAMMARS[language]
     try:
@@ -156,7 +202,7 @@ def _grammar(language: str) -> tuple[Any, Any]:
     query += _EXTRA.get(language, "")
     for text in (query, getattr(module, "TAGS_QUERY", None) or ""):
         try:
-            return Parser(grammar), Query(grammar, text)
+            return grammar, Query(grammar, text)
         except QueryError:
             continue
     return None, None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from workbench_handlers.workspace.packages import NotInstalledError
@@ -47,6 +49,49 @@ def test_definitions_have_their_lines() -> None:
 )
 def test_other_languages_and_broken_syntax_have_no_tags(path: str, text: str) -> None:
     assert parse_tags(path, text).definitions == ()
+
+
+HOSTILE = [
+    ("a.c", "(" * 80_000),
+    ("a.c", "(" * 900_000),
+    ("a.c", ("(" * 900 + "\n;\n") * 900),
+    ("a.c", "*" * 900_000),
+    ("a.cpp", "a<" * 400_000),
+    ("a.cs", "f(" * 400_000),
+    ("a.go", "}" * 900_000),
+    ("A.java", "a." * 400_000),
+    ("a.js", "[{(" * 300_000),
+    ("a.js", ("}" * 4_000 + "\nfunction f(){g()}\n") * 200),
+    ("a.php", "<?php " + "f(" * 400_000),
+    ("a.py", "f(" * 400_000),
+    ("a.py", "def " * 200_000),
+    ("a.rb", "[" * 900_000),
+    ("a.rs", "{" * 900_000),
+    ("a.ts", "x?" * 400_000),
+]
+
+
+@pytest.mark.parametrize(("path", "text"), HOSTILE, ids=lambda value: value[:12])
+def test_hostile_files_take_little_time(path: str, text: str) -> None:
+    parse_tags(path, "x")  # loads the grammar
+    start = time.thread_time()
+    parse_tags(path, text)
+    assert time.thread_time() - start < 0.7  # 0.5 s, and the noise of a busy machine
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_a_mistake_in_a_long_file_hides_no_other_definitions(path: str) -> None:
+    text, definitions, _ = SOURCES[path]
+
+    found = parse_tags(path, text * 40 + "\n((((\n")
+
+    assert definitions & {definition.name for definition in found.definitions}
+
+
+def test_a_name_of_other_letters_is_complete() -> None:
+    assert parse_tags("a.py", "# \u00e9\u4e16\ndef gr\u00f6\u00dfe(): ...\n").definitions == (
+        Definition("gr\u00f6\u00dfe", 2, 2),
+    )
 
 
 def test_a_file_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
