@@ -8,9 +8,11 @@ corrected if the place is certain: the only one in the cited file, or else the o
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, Literal
 
 from workbench_research.backends.protocol import Part
@@ -18,6 +20,10 @@ from workbench_research.context.number import numbered_lines
 
 MAX_CITATIONS: Final = 2_000
 """Maximum citations that are checked in one answer; further ones are marked."""
+MAX_SEARCHES: Final = 1_000
+"""Maximum texts of one answer that are searched for in all lines."""
+MAX_PLACES: Final = 100
+"""Maximum places of a text that are compared; a text with more is nowhere certain."""
 MAX_QUOTE_CHARS: Final = 400
 MIN_QUOTE_CHARS: Final = 4
 MIN_COPY_CHARS: Final = 8
@@ -75,19 +81,19 @@ MARK: Final = {
 def check_citations(answer: str, parts: Iterable[Part]) -> CheckedAnswer:
     """Check the citations of an answer, and correct or mark the wrong ones. Other text is unchanged."""
     index = _Index(parts)
-    blocks = [(match.start(), match.end(), match[1]) for match in _FENCE.finditer(answer)]
+    quoted = _Quoted(answer)
     found = [match for match in _CITATION.finditer(answer) if index.path_of(match["path"])]
     pieces: list[str] = []
     checked: list[Checked] = []
     end = 0
     for number, match in enumerate(found):
-        if any(first <= match.start() < last for first, last, _ in blocks):
+        if quoted.is_code(match.start()):
             continue
         if len(checked) >= MAX_CITATIONS:
             break
         before = found[number - 1].end() if number else 0
         after = found[number + 1].start() if number + 1 < len(found) else len(answer)
-        quotes = _quotes(answer, match, before, after, blocks)
+        quotes = quoted.beside(match, before, after)
         citation = index.check(match, quotes)
         checked.append(citation)
         pieces.append(answer[end : match.start()])
@@ -115,27 +121,44 @@ def _corrected(match: re.Match[str], citation: Checked) -> str:
     return f"{citation.path}{sign}{lines}"
 
 
-def _quotes(
-    answer: str, match: re.Match[str], before: int, after: int, blocks: Sequence[tuple[int, int, str]]
-) -> list[list[str]]:
-    """Return the texts that are quoted beside a citation, each as its lines, the nearest first."""
-    line_start = answer.rfind("\n", 0, match.start()) + 1
-    line_end = answer.find("\n", match.end())
-    line_end = len(answer) if line_end < 0 else line_end
-    first = max(line_start, before, match.start() - MAX_DISTANCE)
-    last = min(line_end, after, match.end() + MAX_DISTANCE)
-    quotes = []
-    for found in _QUOTE.finditer(answer, line_start, line_end):
-        if found.start() < first or found.end() > last or found.start() <= match.start() < found.end():
-            continue
-        text = (found[1] or found[2]).strip()
-        if MIN_QUOTE_CHARS <= len(text) <= MAX_QUOTE_CHARS and not _CITATION.fullmatch(text):
-            distance = found.start() - match.end() if found.start() > match.start() else match.start() - found.end()
-            quotes.append((distance, [text]))
-    for start, _, text in blocks:
-        if line_end <= start <= line_end + 3 and start < after:
-            quotes.append((0, text.split("\n")))
-    return [lines for _, lines in sorted(quotes, key=lambda row: row[0])]
+class _Quoted:
+    """The texts in backticks and in blocks of code of an answer."""
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self._texts = list(_QUOTE.finditer(answer))
+        self._starts = [found.start() for found in self._texts]
+        self._blocks = list(_FENCE.finditer(answer))
+        self._block_starts = [found.start() for found in self._blocks]
+
+    def is_code(self, offset: int) -> bool:
+        """Return whether an offset is in a block of code."""
+        number = bisect_right(self._block_starts, offset) - 1
+        return number >= 0 and offset < self._blocks[number].end()
+
+    def beside(self, match: re.Match[str], before: int, after: int) -> list[list[str]]:
+        """Return the texts that are quoted beside a citation, each as its lines, the nearest first.
+
+        `before` is the end of the citation before it, `after` the start of the one after it.
+        """
+        answer = self._answer
+        line_start = answer.rfind("\n", 0, match.start()) + 1
+        line_end = answer.find("\n", match.end())
+        line_end = len(answer) if line_end < 0 else line_end
+        first = max(line_start, before, match.start() - MAX_DISTANCE)
+        last = min(line_end, after, match.end() + MAX_DISTANCE)
+        quotes = []
+        for found in self._texts[bisect_left(self._starts, first) : bisect_left(self._starts, last)]:
+            if found.end() > last or found.start() <= match.start() < found.end():
+                continue
+            text = (found[1] or found[2]).strip()
+            if MIN_QUOTE_CHARS <= len(text) <= MAX_QUOTE_CHARS and not _CITATION.fullmatch(text):
+                distance = found.start() - match.end() if found.start() > match.start() else match.start() - found.end()
+                quotes.append((distance, [text]))
+        number = bisect_left(self._block_starts, line_end)
+        if number < len(self._blocks) and self._block_starts[number] <= min(line_end + 3, after - 1):
+            quotes.append((0, self._blocks[number][1].split("\n")))
+        return [lines for _, lines in sorted(quotes, key=lambda row: row[0])]
 
 
 class _Index:
@@ -149,6 +172,11 @@ class _Index:
         self._by_name: defaultdict[str, list[str]] = defaultdict(list)
         for path in self._lines:
             self._by_name[path.rpartition("/")[2]].append(path)
+        self._texts: dict[str, _Text] = {}
+        self._all = _Text(
+            {(path, number): line for path, lines in self._lines.items() for number, line in lines.items()}
+        )
+        self._places: dict[tuple[str, ...], tuple[str, int, int] | None] = {}
 
     def path_of(self, text: str) -> str:
         """Return the path that a text means: itself, or the only one that ends with it; empty if it is no path."""
@@ -184,10 +212,46 @@ class _Index:
 
     def _place(self, path: str, quote: Sequence[str]) -> tuple[str, int, int] | None:
         """Return the only place of a text in the file, else in all files."""
-        places = [(path, *found) for found in _find(self._lines.get(path, {}), quote)]
-        if not places:
-            places = [(other, *found) for other, lines in self._lines.items() for found in _find(lines, quote)]
-        return places[0] if len(places) == 1 else None
+        key = (path, *quote)
+        if key not in self._places:
+            if len(self._places) >= MAX_SEARCHES:
+                return None
+            if path not in self._texts:
+                self._texts[path] = _Text({(path, number): line for number, line in self._lines.get(path, {}).items()})
+            places = self._find(self._texts[path], quote)
+            if not places:
+                places = self._find(self._all, quote)
+            self._places[key] = places[0] if len(places) == 1 else None
+        return self._places[key]
+
+    def _find(self, text: _Text, quote: Sequence[str]) -> list[tuple[str, int, int]]:
+        """Return the places of a text, at most two."""
+        places: list[tuple[str, int, int]] = []
+        for count, (path, number) in enumerate(text.containing(quote[0])):
+            if count >= MAX_PLACES:
+                return places * 2
+            if end := _end_of(self._lines[path], quote, number):
+                places.append((path, number, end))
+                if len(places) > 1:
+                    break
+        return places
+
+
+class _Text:
+    """Lines as one text: one search of it is faster than one of each line."""
+
+    def __init__(self, lines: Mapping[tuple[str, int], str]) -> None:
+        self._numbers = list(lines)
+        self._text = "\n".join(lines.values())
+        self._starts = list(accumulate((len(line) + 1 for line in lines.values()), initial=0))
+
+    def containing(self, part: str) -> Iterator[tuple[str, int]]:
+        """Yield the path and the number of each line that contains `part`, which is part of one line."""
+        offset = self._text.find(part)
+        while offset >= 0:
+            index = bisect_right(self._starts, offset) - 1
+            yield self._numbers[index]
+            offset = self._text.find(part, self._starts[index + 1])
 
 
 def _is_certain(quote: Sequence[str]) -> bool:
@@ -198,11 +262,6 @@ def _is_certain(quote: Sequence[str]) -> bool:
 def _is_in(lines: Mapping[int, str], quote: Sequence[str], first: int, last: int) -> bool:
     """Return whether lines contain a text, or it begins in them."""
     return any(lines.get(number) and _end_of(lines, quote, number) for number in range(first, last + 1))
-
-
-def _find(lines: Mapping[int, str], quote: Sequence[str]) -> list[tuple[int, int]]:
-    found = ((number, _end_of(lines, quote, number)) for number, line in lines.items() if quote[0] in line)
-    return [(number, end) for number, end in found if end]
 
 
 def _end_of(lines: Mapping[int, str], quote: Sequence[str], number: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,6 +105,26 @@ def test_citations_in_blocks_of_code_are_unchanged(parts: tuple[Part, ...]) -> N
     answer = "Run\n```\npytest src/app.py:99\n```\n"
 
     assert check_citations(answer, parts).text == answer
+
+
+LONG = {
+    "one line": " ".join(f"src/f1.py:{number % 400 + 1} `x = call {number}`" for number in range(3_000)),
+    "many lines": "\n".join(f"src/f1.py:{number % 400 + 1} `return foo {number}`" for number in range(2_000)),
+    "blocks of code": "\n".join(f"src/f1.py:{n % 400 + 1}\n```\nreturn foo {n}\nbar\n```" for n in range(2_000)),
+    "many quotes": "\n".join("src/f1.py:3 " + "".join(f"`abc {n * 15 + m}` " for m in range(15)) for n in range(600)),
+    "a common line": "\n".join(f"src/f1.py:3\n```\nvalue_\nbar {number}\n```" for number in range(2_000)),
+    "quotes without citations": "`abcdefgh` " * 8_000 + "src/f1.py:3",
+}
+
+
+@pytest.mark.parametrize("answer", LONG.values(), ids=LONG)
+def test_long_answers_take_little_time(answer: str) -> None:
+    lines = [f"value_{number} = call_{number}(a, b)" for number in range(400)]
+    parts = [number_lines(f"src/f{number}.py", [f"{line}  # {number}" for line in lines]) for number in range(50)]
+    check_citations("", parts)
+    start = time.thread_time()
+    check_citations(answer, parts)
+    assert time.thread_time() - start < 3
 
 
 LINES = st.lists(st.integers(0, 10**6).map("value_{0} = compute({0})".format), min_size=2, max_size=30, unique=True)
