@@ -16,6 +16,8 @@ sys.path.insert(0, str(SUPPORT))
 from attack_strings import attacks  # noqa: E402
 from growth import verdict  # noqa: E402
 
+from workbench_research.context import secrets  # noqa: E402
+
 LEAST = {"generator": 170, "generated": 0, "handlers": 120, "runtime": 60}
 """Fewer patterns than this means that the search for patterns is broken."""
 
@@ -30,6 +32,13 @@ def test_time_of_each_pattern_grows_with_the_length_of_its_text(directory: str) 
     *findings, count = map(json.loads, done.stdout.splitlines())
     assert not findings, "\n".join(findings)
     assert count >= LEAST[directory]
+
+
+def test_time_of_the_detectors_of_a_library_grows_with_the_length_of_a_text() -> None:
+    patterns = [pattern for detector in secrets._detectors() for pattern in secrets._patterns(detector)]
+
+    assert len(patterns) > 20
+    assert not [found for pattern in patterns if (found := verdict(pattern, ["finditer"]))]
 
 
 @pytest.mark.parametrize(

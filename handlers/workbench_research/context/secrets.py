@@ -38,28 +38,31 @@ MIN_LINES: Final = 3
 MAX_CHECKED_CHARS: Final = 4_000
 """Maximum characters of a line that are checked; more are never sent."""
 MAX_KEY_CHARS: Final = 512
-"""Maximum characters of a string that may be a key. Longer ones are data, such as an image."""
+"""Maximum characters of a string without a name that may be a key. Longer ones are data, such as an image."""
 MIN_PASSWORD_CHARS: Final = 6
-MIN_GROUP_CHARS: Final = 4
-"""Minimum characters of a group of an expression that may be the secret itself, unlike a prefix such as `ghp`."""
+MAX_PLACEHOLDER_CHARS: Final = 100
+"""Characters of a value in which a placeholder is looked for: a long key contains `xxx` by accident."""
 
 _PLUGINS: Final = (
     *("artifactory.ArtifactoryDetector", "aws.AWSKeyDetector", "azure_storage_key.AzureStorageKeyDetector"),
-    *("basic_auth.BasicAuthDetector", "cloudant.CloudantDetector", "discord.DiscordBotTokenDetector"),
-    *("github_token.GitHubTokenDetector", "gitlab_token.GitLabTokenDetector", "ibm_cos_hmac.IbmCosHmacDetector"),
-    *("jwt.JwtTokenDetector", "mailchimp.MailchimpDetector", "npm.NpmDetector", "openai.OpenAIDetector"),
-    *(
-        "pypi_token.PypiTokenDetector",
-        "sendgrid.SendGridDetector",
-        "slack.SlackDetector",
-        "softlayer.SoftlayerDetector",
-    ),
+    *("basic_auth.BasicAuthDetector", "discord.DiscordBotTokenDetector", "github_token.GitHubTokenDetector"),
+    *("gitlab_token.GitLabTokenDetector", "jwt.JwtTokenDetector", "mailchimp.MailchimpDetector"),
+    *("pypi_token.PypiTokenDetector", "sendgrid.SendGridDetector", "slack.SlackDetector"),
     *("square_oauth.SquareOAuthDetector", "stripe.StripeDetector", "telegram_token.TelegramBotTokenDetector"),
     *("twilio.TwilioKeyDetector",),
 )
-"""Detectors of detect-secrets that are regular expressions. Public addresses (`ip_public`) are no secrets."""
+"""Detectors of detect-secrets that are regular expressions. Public addresses (`ip_public`) are no secrets.
+
+Those of Cloudant, IBM, NPM, OpenAI and SoftLayer take quadratic or cubic time; `_OTHERS` has linear ones.
+"""
+_JWT: Final = re.compile(r"(?<![\w-])[\w-]{0,40}?(eyJ[\w-]++=*+\.[\w=-]++(?:\.[\w.+/=-]*+)?)")
+"""The expression of `JwtTokenDetector` takes quadratic time."""
+_PREFIX_GROUPS: Final = {"GitHub Token", "GitLab Token"}
+"""Detectors whose groups are parts of a prefix such as `ghp`, not the secret."""
+_NAME_OF_KEY: Final = r"(?:key|pwd|pw|password|pass|token)[\"']?\]?[ ]{0,8}+(?::=|=>|::|[=:])?[ ]{0,8}+[\"']?"
 _OTHERS: Final = {
     "Anthropic, OpenAI or OpenRouter Key": re.compile(r"sk-(?:ant|proj|or|svcacct|admin)-[\w-]{20,}"),
+    "OpenAI Token": re.compile(r"(?<![\w-])sk-(?=[\w-]{20,200}?T3BlbkFJ)[\w-]++"),
     "Google API Key": re.compile(r"AIza[\w-]{35}(?!\w)"),
     "Google OAuth Secret": re.compile(r"ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}|1//0[\w-]{30,}"),
     "GitHub Token": re.compile(r"github_pat_\w{40,}"),
@@ -67,27 +70,69 @@ _OTHERS: Final = {
     "Hugging Face Token": re.compile(r"hf_[A-Za-z]{30,}(?!\w)"),
     "age Secret Key": re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{20,}"),
     "Bearer Token": re.compile(r"[Bb]earer\s+(?=[\w.~+/-]*\d)[\w.~+/-]{20,}=*"),
+    "NPM tokens": re.compile(r":_authToken=\s{0,8}+[\"']?(?:npm_\w+|[A-Fa-f0-9-]{36})"),
+    "Cloudant Credentials": re.compile(
+        rf"\b(?:cloudant|cl|clou)[_-]?(?:api[_-]?)?{_NAME_OF_KEY}(?:[0-9a-f]{{64}}|[a-z]{{24}})(?!\w)", re.IGNORECASE
+    ),
+    "IBM COS HMAC Credentials": re.compile(
+        r"secret[-_]?(?:access)?[-_]?key[\"']?\]?[ ]{0,8}+(?::=|=>|::|[=:])?[ ]{0,8}+[\"']?[a-f0-9]{48}(?![a-f0-9])",
+        re.IGNORECASE,
+    ),
+    "SoftLayer Credentials": re.compile(
+        rf"\b(?:softlayer|sl)[_-]?(?:api[_-]?)?{_NAME_OF_KEY}[a-z0-9]{{64}}"
+        r"|//api\.softlayer\.com/soap/v3(?:\.1)?/[a-z0-9]{64}",
+        re.IGNORECASE,
+    ),
 }
-"""Detectors that detect-secrets 1.5 does not have. Each begins with a fixed text, so that a search is fast."""
+"""Detectors that detect-secrets 1.5 does not have, or only slow ones.
+
+Each begins with a fixed text, so that a search is fast.
+"""
 _KEY_BEGINS: Final = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
 _KEY_ENDS: Final = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|Private-MAC:")
 _KEY_LINE: Final = re.compile(r"[\s\"'+#/*|>\\,;-]*+(?:[A-Za-z0-9+/=:., -]{1,100}+)?+[\s\"'+\\nr,;)]*+")
 """A line of a key in PEM, as it is or in a string of source code; it may be empty, below headers."""
 _KEY_BODY: Final = re.compile(r"[A-Za-z0-9+/]{16,}")
+_ENCODED_KEY: Final = re.compile(r"LS0tLS1CRUdJTi[\w+/=-]{40,}")
+"""A PEM in base64: it begins with `-----BEGIN`."""
+_ENCODED_LINE: Final = re.compile(r"[\s\"'+#/*|>-]*+[A-Za-z0-9+/_]{4,}={0,2}(?:\\n)?[\s\"'+\\,;)]*+")
+MIN_ENCODED_CHARS: Final = 56
+"""Minimum characters of a line of an encoded key that continues on the next."""
+MAX_ENCODED_CHARS: Final = 128
+"""Maximum characters of that line: a longer one is the whole key."""
 PRIVATE_KEY: Final = "Private Key"
 _ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*[=:]\s*(?P<value>[^\s#].*)")
+_UNQUOTED: Final = re.compile(
+    r"(?P<before>(?:\b(?:ENV|ARG|setx?|setenv)\s{1,4}+(?:-\w{1,9}\s{1,4}){0,2}|--)[\w-]{0,40}?)?"
+    r"(?:(?:api|auth|service|account|db|database|priv|private|client|access|secret|encryption|signing)[_-]?key"
+    r"|pass(?:word|wd|phrase)?|pwd|secret|token|contrase[n\u00f1]a)(?P<rest>\w{0,40}+)[\]\"']{0,2}+"
+    r"(?:\s{0,8}+(?::=|=>|[=:])\s{0,8}+|(?P<space>\s{1,8}+))[\"'`]?(?P<value>[^\s\"'`&|;,]{6,}+)",
+    re.IGNORECASE,
+)
+"""A name and a value that may be without quotation marks, up to the next space; `before` is a command or `--`."""
+_REST_OF_OTHERS: Final = re.compile(
+    r"(?:url|uri|file|path|dir|name|id|ttl|type|len|length|count|limit|size|min|max|env|s)\Z", re.IGNORECASE
+)
+"""Ends of names whose values are no secrets, such as `TOKEN_URL` and `MAX_TOKENS`."""
+_PATH: Final = re.compile(r"[./~@\\-]|[\w+.-]{1,20}://|[A-Za-z]:\\")
+_PROSE: Final = re.compile(r"\.(?:md|mdx|markdown|rst|txt|text|adoc|asciidoc|org)\Z", re.IGNORECASE)
+_COMMANDS: Final = re.compile(
+    r"\.(?:sh|bash|zsh|fish|ksh|csh|bats|bat|cmd|ps1|psm1|ya?ml|eyaml|tfvars|envrc|service|mk|dockerfile|containerfile)\Z"
+    r"|(?:^|/)(?:Dockerfile|Containerfile|Makefile|Procfile|Justfile)[^/]*\Z|(?:^|/)\.?(?:bash|zsh)(?:rc|_profile)\Z"
+    r"|(?:^|/)\.?(?:profile|npmrc|pypirc|netrc|pgpass)\Z",
+    re.IGNORECASE,
+)
+"""Files in which values need no quotation marks."""
+_SPACES: Final = re.compile(r"\s{9,}")
+"""The expressions of `KeywordDetector` take quadratic time for these."""
 _NAMES_OF_SECRETS: Final = (
     *(f"{name}{sign}key" for name in ("api", "auth", "service", "account", "db", "database") for sign in ("", "_")),
     *(f"{name}{sign}key" for name in ("priv", "private", "client") for sign in ("", "_")),
     *("pass", "pwd", "secret", "token", "contrase"),
+    *("api-key", "auth-key", "client-key", "private-key", "account-key", "service-key", "access-key", "access_key"),
+    *("accesskey", "encryption_key", "encryption-key", "signing_key", "signing-key"),
 )
 """A quick test for the names that `KeywordDetector` looks for, and tokens."""
-_NEEDED: Final = {
-    "Cloudant Credentials": ("clou",),
-    "IBM COS HMAC Credentials": ("ibm", "cos_", "cos-", "hmac"),
-    "SoftLayer Credentials": ("softlayer", "sl_", "sl-"),
-}
-"""Slow detectors, with texts of which a file in lower case must contain one."""
 _LOCK_FILES: Final = re.compile(
     r"(?:^|/)(?:[\w.-]*\.lock|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.ya?ml|go\.sum|packages\.lock\.json"
     r"|Cartfile\.resolved|Package\.resolved|[\w.-]*\.lock\.json|\.secrets\.baseline)$"
@@ -194,26 +239,30 @@ def _candidates(path: str, lines: Sequence[str]) -> Iterator[tuple[int, str, str
     starts = _Starts(short)
     for kind, pattern in _OTHERS.items():
         for match in pattern.finditer(text):
-            if not _PLACEHOLDER.search(match[0]):
+            if not _is_placeholder(match[0]):
                 yield starts.index(match.start()), kind, match[0]
     lower = text.lower()
     if len(lower) != len(text):  # some letters, such as U+0130, become two
         lower = "".join(character.lower()[0] for character in text)
     for detector in _detectors():
-        if not any(needed in lower for needed in _NEEDED.get(detector.secret_type, ("",))):
-            continue
-        for index in starts.matching(detector.denylist, text):
+        for index in starts.matching(_patterns(detector), text):
             for value in _values(detector, short[index]):
                 if _is_likely(value, detector.secret_type):
                     yield index, detector.secret_type, value
     if is_lock:
         return
     keywords, by_file_type = _keyword_detector(path)
+    is_prose = bool(_PROSE.search(path))
+    is_unquoted = is_prose or bool(_COMMANDS.search(path))
     for index in starts.containing(_NAMES_OF_SECRETS, lower):
-        for value in keywords.analyze_string(short[index], by_file_type):
+        for value in keywords.analyze_string(_SPACES.sub(" ", short[index]), by_file_type):
             if _is_password(value):
                 yield index, keywords.secret_type, value
-        if (assigned := _ASSIGNMENT.fullmatch(short[index])) and _is_random(assigned["value"].strip("\"' ,;")):
+        for value in _unquoted(short[index], is_prose) if is_unquoted else ():
+            yield index, keywords.secret_type, value
+        if (assigned := _ASSIGNMENT.fullmatch(short[index])) and _is_random(
+            assigned["value"].strip("\"' ,;"), MAX_CHECKED_CHARS
+        ):
             yield index, "Token", assigned["value"]
     for detector in _entropy_detectors():
         for index in starts.matching((detector.regex,), text):
@@ -225,14 +274,34 @@ def _candidates(path: str, lines: Sequence[str]) -> Iterator[tuple[int, str, str
                     yield index, detector.secret_type, value
 
 
+def _unquoted(line: str, is_prose: bool) -> Iterator[str]:
+    """Yield the values of names such as `password`, up to the next space; in prose only those that look random."""
+    for match in _UNQUOTED.finditer(line):
+        value = match["value"].rstrip(").:]}>")
+        if (match["space"] and not match["before"]) or _REST_OF_OTHERS.search(match["rest"]):
+            continue
+        has_digits = any(character.isdigit() for character in value)
+        if not has_digits or not any(character.isalpha() for character in value):
+            continue
+        if _PATH.match(value) or (is_prose and (_is_name(value) or "(" in value)):
+            continue
+        if _is_password(value):
+            yield value
+
+
 def _values(detector: Any, line: str) -> Iterator[str]:
     """Yield the secrets of a line. A detector itself would return the prefix `ghp` of a token, which is a group."""
     is_valid = getattr(detector, "is_formally_valid", None)
-    for pattern in detector.denylist:
+    for pattern in _patterns(detector):
         for match in pattern.finditer(line):
-            value = next((group for group in match.groups() if group and len(group) >= MIN_GROUP_CHARS), match[0])
+            groups = () if detector.secret_type in _PREFIX_GROUPS else match.groups()
+            value = next((group for group in groups if group), match[0])
             if is_valid is None or is_valid(value):
                 yield value
+
+
+def _patterns(detector: Any) -> Sequence[re.Pattern[str]]:
+    return (_JWT,) if hasattr(detector, "is_formally_valid") else detector.denylist
 
 
 class _Starts:
@@ -276,6 +345,19 @@ def _key_blocks(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """
     index = 0
     while index < len(lines):
+        if encoded := _ENCODED_KEY.search(lines[index][:MAX_CHECKED_CHARS]):
+            width = len(encoded[0])
+            yield index, PRIVATE_KEY
+            while (
+                index + 1 < len(lines)
+                and MIN_ENCODED_CHARS <= width <= MAX_ENCODED_CHARS
+                and _ENCODED_LINE.fullmatch(lines[index + 1])
+            ):
+                index += 1
+                width = len(lines[index].strip())
+                yield index, PRIVATE_KEY
+            index += 1
+            continue
         if not (begins := _KEY_BEGINS.search(lines[index])):
             index += 1
             continue
@@ -302,7 +384,7 @@ def _allowed_lines(lines: Sequence[str]) -> set[int]:
 
 def _is_likely(value: str, kind: str) -> bool:
     """Return whether the value of a detector for one service is a secret, not a placeholder or a word."""
-    if _PLACEHOLDER.search(value):
+    if _is_placeholder(value):
         return False
     if kind == "Basic Auth Credentials":
         return _is_password(value)
@@ -313,20 +395,24 @@ def _is_password(value: str) -> bool:
     """Return whether the value of a name such as `password` is one, not a word, a placeholder or an expression."""
     value = value.strip()
     return (
-        MIN_PASSWORD_CHARS <= len(value) <= MAX_KEY_CHARS
-        and not _PLACEHOLDER.search(value)
+        len(value) >= MIN_PASSWORD_CHARS
+        and not _is_placeholder(value)
         and not _PLAIN_WORDS.fullmatch(value)
         and not _CODE.match(value)
         and not _is_sequence(value)
     )
 
 
-def _is_random(value: str) -> bool:
+def _is_placeholder(value: str) -> bool:
+    return bool(_PLACEHOLDER.search(value[:MAX_PLACEHOLDER_CHARS]))
+
+
+def _is_random(value: str, max_chars: int = MAX_KEY_CHARS) -> bool:
     """Return whether a string may be a key: long, with digits, no hash, no sequence such as an alphabet, no UUID."""
     from detect_secrets.filters.heuristic import is_potential_uuid
 
     return (
-        20 <= len(value) <= MAX_KEY_CHARS
+        20 <= len(value) <= max_chars
         and any(character.isdigit() for character in value)
         and any(character.isalpha() for character in value)
         and not any(character.isspace() for character in value)
@@ -334,7 +420,7 @@ def _is_random(value: str) -> bool:
         and not (len(value) in _HASH_LENGTHS and re.fullmatch(r"[0-9a-fA-F]+", value))
         and not _is_sequence(value)
         and not is_potential_uuid(value)
-        and not _PLACEHOLDER.search(value)
+        and not _is_placeholder(value)
         and not _is_name(value)
         and not _CODE.match(value)
     )

@@ -50,7 +50,93 @@ SECRETS = [
     (".npmrc.txt", f"//registry.example.org/:_authToken=npm_{RANDOM}{RANDOM[:12]}", "NPM"),
     ("a.txt", f"{'hf' + '_'}{'AbCdGhIjKlXyZwVuTsRqPoNmLkJiHgFeDc'}", "Hugging Face"),
 ]
+PASSWORD = "hunter2" + "hunter2"
+PEM = "LS0tLS1CRUdJTi" + "BQUklWQVRFIEtFWS0tLS0tCk"
+LONG_KEY = "".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(10))
+UNQUOTED = [
+    ("deploy.sh", f"export DATABASE_PASSWORD={PASSWORD}"),
+    ("deploy.sh", f"DATABASE_PASSWORD={PASSWORD} ./run --now"),
+    ("deploy.sh", f"mysql --user root --password={PASSWORD} < dump.sql"),
+    ("deploy.sh", f"login --password {PASSWORD}"),
+    ("ci/run.bash", f"curl -d client_secret={RANDOM} https://example.org"),
+    ("a.fish", f"set -gx DB_PASSWORD {PASSWORD}"),
+    ("a.bat", f"set DB_PASSWORD={PASSWORD}"),
+    ("Dockerfile", f"ENV DB_PASSWORD={PASSWORD}"),
+    ("Dockerfile.prod", f"ENV MODE=1 DB_PASSWORD={PASSWORD} X=2"),
+    ("docker/Dockerfile", f"ENV DB_PASSWORD {PASSWORD}"),
+    ("Containerfile", f"ARG NPM_TOKEN={RANDOM[:16]}"),
+    ("README.md", f"export API_TOKEN={'Xk29fkLq0z' + 'Pwmm1'}"),
+    ("README.md", f"Sign in with password: `{PASSWORD}`."),
+    ("docs/setup.rst", f"    DB_PASSWORD={PASSWORD}"),
+    ("notes.txt", f"the db password: {PASSWORD}"),
+    ("compose.yml", f"      - DB_PASSWORD={PASSWORD}"),
+    ("compose.yml", f"      POSTGRES_PASSWORD: {PASSWORD}"),
+    ("ci.yaml", f"  - run: docker run -e DB_PASSWORD={PASSWORD} image"),
+    ("app.service", f"Environment=DB_PASSWORD={PASSWORD}"),
+    ("Makefile", f"DB_PASSWORD := {PASSWORD}"),
+]
+ENCODED = [
+    ("config", f"    client-key-data: {PEM}{LONG_KEY}"),
+    ("kubeconfig.yaml", f"    client-key-data: {PEM}{LONG_KEY}"),
+    ("secret.yaml", f"  tls.key: {PEM}{LONG_KEY}"),
+    ("secret.json", f'{{"tls.key": "{PEM}{LONG_KEY}"}}'),
+    ("main.tf", f'  key = base64decode("{PEM}{LONG_KEY}")'),
+    (".env.example", f"SSH_KEY_B64={PEM}{LONG_KEY}"),
+    ("a.py", f'KEY = b"{PEM}{LONG_KEY}"'),
+    (".env.example", f"API_KEY={LONG_KEY}"),
+    ("a.sh", f"export API_KEY={LONG_KEY}"),
+    ("a.py", f'api_key = "{LONG_KEY}"'),
+    ("a.json", f'{{"client_secret": "{LONG_KEY}"}}'),
+    ("a.yml", f"token: {LONG_KEY}"),
+    ("a.go", f'apiKey := "{LONG_KEY}"'),
+]
+HEADER = 'curl -H "PRIVATE-TOKEN: {}"'
+SERVICES = [  # each detector of detect-secrets, and each of ours that replaces one
+    ("x.sh", HEADER.format("glpat" + "-aB3dE6gH9jK2mN5pQ8sT"), "GitLab Token"),
+    ("x.py", HEADER.format("gldt" + "-aB3dE6gH9jK2mN5pQ8sT"), "GitLab Token"),
+    ("x.py", HEADER.format("glrt" + "-aB3dE6gH9jK2mN5pQ8sT"), "GitLab Token"),
+    ("x.py", HEADER.format("glsoat" + "-aB3dE6gH9jK2mN5pQ8sT"), "GitLab Token"),
+    ("x.py", HEADER.format("glcbt" + "-64_aB3dE6gH9jK2mN5pQ8sT"), "GitLab Token"),
+    ("x.py", HEADER.format("GR1348941" + "aB3dE6gH9jK2mN5pQ8sT"), "GitLab Token"),
+    *(
+        ("x.py", HEADER.format(f"{kind}_{RANDOM}{RANDOM[:12]}"), "GitHub")
+        for kind in ("ghp", "gho", "ghu", "ghs", "ghr")
+    ),
+    ("x.py", f"k = '{'AK' + 'C'}{RANDOM}'".replace("'", '"'), "Artifactory"),
+    ("x.py", f"AccountKey={BASE64[:40]}{BASE64[:40]}{BASE64[:6]}==", "Azure"),
+    ("x.py", f"git clone https://oauth2:{PASSWORD}@example.org/x.git", "Basic Auth"),
+    ("x.py", f'cloudant_password = "{HEX}"', "Cloudant"),
+    ("x.py", f"cloudant_api_key: {'abcqwertzxcvnmklpoiuytre'}", "Cloudant"),
+    ("x.py", f"M{RANDOM}.{RANDOM[:6]}.{RANDOM}{RANDOM[:3]}", "Discord"),
+    ("x.py", f'cos_hmac_secret_access_key = "{HEX[:48]}"', "IBM"),
+    ("x.py", f"x = '{JWT}'", "JSON Web Token"),
+    ("x.py", f"?token={JWT}", "JSON Web Token"),
+    ("x.py", f"{HEX[:32]}-us12", "Mailchimp"),
+    ("x.py", f"//registry.npmjs.org/:_authToken=npm_{RANDOM}{RANDOM[:12]}", "NPM"),
+    ("x.py", "//registry.npmjs.org/:_authToken=123e4567-e89b-12d3-a456-42661417abcd", "NPM"),
+    ("x.py", f"k = sk-{RANDOM[:20]}T3BlbkFJ{RANDOM[:20]}", "OpenAI"),
+    ("x.py", f"{'pypi-AgEIcHlw' + 'aS5vcmc'}{RANDOM}{RANDOM}{RANDOM}", "PyPI"),
+    ("x.py", f"SG.{RANDOM[:22]}.{RANDOM}{RANDOM[:19]}", "SendGrid"),
+    ("x.py", f'softlayer_api_key = "{HEX}"', "SoftLayer"),
+    ("x.py", f"https://api.softlayer.com/soap/v3/{HEX}", "SoftLayer"),
+    ("x.py", f"sq0csp-{RANDOM}{RANDOM[:19]}", "Square"),
+    ("x.py", f"rk_live_{RANDOM}", "Stripe"),
+    ("x.py", f"12345678:{RANDOM}{RANDOM[:11]}", "Telegram"),
+    ("x.py", f"AC{HEX[:32]}", "Twilio"),
+]
 NONE = [
+    ("a.sh", "TOKEN_FILE=/run/secrets/token1"),
+    ("a.sh", "PASSWORD=$(cat /run/secrets/password1) MAX_TOKENS=100000 TOKEN_URL=https://a1.example.org/x2"),
+    ("a.sh", "login --password-stdin registry1.example.org"),
+    ("a.sh", "export DB_PASSWORD=$DB_PASSWORD_1"),
+    ("a.sh", "API_TOKEN=${API_TOKEN:-abc123def}"),
+    ("a.md", "The secret: must have 12 characters and 2 digits."),
+    ("a.md", "Set `password` to 3 words; the token: python3.11 or utf-8 or sha256 (see v2.1)."),
+    ("a.md", "- token: see [the docs](https://example.org/v2/tokens#part-2)"),
+    ("a.md", "password=os.environ1['X']"),
+    ("a.rst", "token: str = field2(default=None)"),
+    ("Dockerfile", "ENV TOKEN_TTL=3600s DB_PASSWORD_FILE=/run/secrets/db1"),
+    ("a.yml", "token: ${{ secrets.TOKEN_1 }}"),
     ("package-lock.json", f'"integrity": "sha512-{BASE64}{BASE64}=="'),
     ("package-lock.json", f'"resolved": "https://registry.example.org/a/-/a-{HEX}.tgz"'),
     ("poetry.lock", f'{{file = "a.whl", hash = "sha256:{HEX}"}},'),
@@ -88,6 +174,29 @@ def test_a_line_with_a_secret_is_found(path: str, line: str, kind: str) -> None:
 
     assert [secret.line for secret in found] == [2]
     assert kind in found[0].kind
+
+
+@pytest.mark.parametrize(("path", "line", "kind"), SERVICES)
+def test_a_secret_of_each_service_is_found(path: str, line: str, kind: str) -> None:
+    assert any(kind in found for _, found, _ in secrets._candidates(path, ["first = 1", line, "last"]))
+
+
+@pytest.mark.parametrize(("path", "line"), [*UNQUOTED, *ENCODED])
+def test_a_line_with_a_value_of_any_form_is_found(path: str, line: str) -> None:
+    assert [secret.line for secret in find_secrets(path, ["first", line, "last"])] == [2]
+
+
+def test_all_lines_of_a_key_in_base64_are_found() -> None:
+    lines = [
+        "data:",
+        "  tls.key: |",
+        f"    {PEM}{LONG_KEY[:36]}",
+        f"    {LONG_KEY[:76]}",
+        "    QUJDRA==",
+        "kind: Secret",
+    ]
+
+    assert [secret.line for secret in find_secrets("a.yaml", lines)] == [3, 4, 5]
 
 
 @pytest.mark.parametrize(("path", "line"), NONE)
