@@ -16,6 +16,7 @@ from toolmason.commands.options import CommandLineError, OverwriteRefusedError, 
 if TYPE_CHECKING:
     from toolmason.importers.openapi.manifest import Imported, Options
     from toolmason.importers.openapi.merge import Merge, Record
+    from toolmason.importers.openapi.reading import ApiDocument
 
 MAX_LINE: Final = 300
 """Maximum characters of a line of the report on stderr."""
@@ -59,6 +60,23 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
     multiple=True,
     help="Header of the request for the document. Repeatable.",
 )
+@click.option(
+    "--allow-directory",
+    "directories",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="References of the document may lead to files in DIR as well. Repeatable.",
+)
+@click.option(
+    "--allow-remote",
+    "hosts",
+    metavar="HOST[:PORT]",
+    multiple=True,
+    help="References of the document may lead to this host, over https. Repeatable.",
+)
+@click.option("--update-lock", is_flag=True, help="Accept new contents of the remote files of the document.")
+@click.option("--skip-unresolved", is_flag=True, help="Import the rest if references of the document have no target.")
 @force_option
 def openapi(
     source: str,
@@ -71,6 +89,10 @@ def openapi(
     read_only: bool,
     report: Path | None,
     headers: tuple[str, ...],
+    directories: tuple[Path, ...],
+    hosts: tuple[str, ...],
+    update_lock: bool,
+    skip_unresolved: bool,
     force: bool,
 ) -> None:
     """Create HTTP tools from an OpenAPI document (3.0 or 3.1, JSON or YAML).
@@ -82,9 +104,11 @@ def openapi(
     Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
     from toolmason.importers.notes import ImporterError, Notes
+    from toolmason.importers.openapi.files import Access
     from toolmason.importers.openapi.manifest import Options, import_document
     from toolmason.importers.openapi.merge import read_record, record_path
-    from toolmason.importers.openapi.source import read_document, without_user
+    from toolmason.importers.openapi.reading import read_document
+    from toolmason.importers.openapi.source import without_user
 
     options = Options(name=name, base_url=base_url, tags=tags, operations=operations, read_only=read_only)
     try:
@@ -94,7 +118,9 @@ def openapi(
             if earlier is None:
                 message = f"{output} exists and was not imported; nothing was written; use --force to overwrite it"
                 raise OverwriteRefusedError(message)
-        document = read_document(source, parse_headers(headers))
+        lock = {} if update_lock or not earlier else earlier.remote
+        access = Access(directories=directories, hosts=hosts, lock=lock)
+        document = read_document(source, parse_headers(headers), access, skips_unresolved=skip_unresolved)
         source = without_user(source)  # the files below are committed
         if earlier and output:
             merge, imported = _update(output, earlier, document, source, options)
@@ -104,13 +130,13 @@ def openapi(
             click.echo(f"Changes: {changes} written, {merge.conflicts} kept as you edited them.", err=True)
             return
         imported = import_document(document, source, options, {})
-        _create(output, imported, source, options)
+        _create(output, imported, source, options, document.hashes)
     except ImporterError as error:
         fail_import(error, Notes(), is_json=False)
     _print_report(imported, report)
 
 
-def _create(output: Path | None, imported: Imported, source: str, options: Options) -> None:
+def _create(output: Path | None, imported: Imported, source: str, options: Options, hashes: dict[str, str]) -> None:
     from toolmason.importers.names import one_line
     from toolmason.importers.openapi.layout import manifest_text
     from toolmason.importers.openapi.merge import record_path
@@ -121,11 +147,11 @@ def _create(output: Path | None, imported: Imported, source: str, options: Optio
     if output is None:
         click.echo(text, nl=False)
         return
-    _write({output: text, record_path(output): _record(imported, source, options).text()})
+    _write({output: text, record_path(output): _record(imported, source, options, hashes).text()})
     require_extra(output, APIS)
 
 
-def _record(imported: Imported, source: str, options: Options) -> Record:
+def _record(imported: Imported, source: str, options: Options, hashes: dict[str, str]) -> Record:
     from toolmason.importers.openapi.merge import Record
 
     return Record(
@@ -134,11 +160,12 @@ def _record(imported: Imported, source: str, options: Options) -> Record:
         options=options,
         tools=dict(imported.tools),
         data=imported.data,
+        remote=hashes,
     )
 
 
 def _update(
-    output: Path, earlier: Record, document: dict[str, object], source: str, options: Options
+    output: Path, earlier: Record, document: ApiDocument, source: str, options: Options
 ) -> tuple[Merge, Imported]:
     """Merge a newer document into an edited manifest."""
     from dataclasses import replace
@@ -179,7 +206,7 @@ def _update(
     merged = merge.merge(earlier.data, current, new)
     new_text = merged_text(text, merge, merged)
     kept = {key: name for key, name in earlier.tools.items() if key not in imported.tools and name in new["tools"]}
-    record = replace(_record(imported, source, chosen), data=new, tools={**kept, **imported.tools})
+    record = replace(_record(imported, source, chosen, document.hashes), data=new, tools={**kept, **imported.tools})
     _write({output: new_text, record_path(output): record.text()})
     require_extra(output, APIS)
     return merge, imported

@@ -41,6 +41,8 @@ class Losses:
     """The losses by operation or type, and notes about the whole document."""
 
     notes: list[str] = field(default_factory=list)
+    places: dict[str, str] = field(default_factory=dict)
+    """`file:line:column` of each operation, for the report."""
     _lost: dict[str, dict[tuple[str, str], None]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, kind: str, about: str, detail: str) -> None:
@@ -82,6 +84,13 @@ class Losses:
 
     def report(self, tools: Mapping[str, str]) -> dict[str, Any]:
         """Return the whole report as JSON; `tools` are the names of the tools by operation."""
-        operations = {key: {"tool": name or None, "losses": self.of(key)} for key, name in tools.items()}
+        operations = {
+            key: {
+                "tool": name or None,
+                **({"at": place} if (place := self.places.get(key)) else {}),
+                "losses": self.of(key),
+            }
+            for key, name in tools.items()
+        }
         types = {about: self.of(about) for about in self._lost if about not in tools}
         return {"notes": self.notes, "operations": operations, "types": types}

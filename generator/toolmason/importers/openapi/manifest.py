@@ -18,6 +18,7 @@ from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
+from toolmason.importers.openapi.reading import ApiDocument
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import summary_from, title_of
@@ -60,7 +61,7 @@ class Imported:
     """Remarks about addresses that the document chose."""
 
 
-def import_document(data: Mapping[str, Any], source: str, options: Options, known_names: Mapping[str, str]) -> Imported:
+def import_document(read: ApiDocument, source: str, options: Options, known_names: Mapping[str, str]) -> Imported:
     """Return the tables for an OpenAPI document.
 
     `known_names` are the names of tools of an earlier import by operation; they are used again.
@@ -68,11 +69,13 @@ def import_document(data: Mapping[str, Any], source: str, options: Options, know
     Raises:
         ImporterError: no operation can be imported, or the document's server is an address that it may not choose.
     """
-    document = OpenApi(data)
+    document = OpenApi(read.data)
     operations = list(document.operations())
     selected = select(operations, options)
     name = options.name or server_name(document)
     importer = _Importer(document, name, source if is_url(source) else "", options, dict(known_names))
+    importer.losses.places.update(read.places)
+    importer.losses.notes.extend(read.notes)
     importer.add(operations, selected)
     tables = importer.finish()
     return Imported(

@@ -40,10 +40,13 @@ class Record:
     options: Options
     tools: dict[str, str]
     data: dict[str, Any]
+    remote: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of the remote files of the document by their URL."""
 
     def text(self) -> str:
         """Return the content of the file of the record."""
         content = {"format": 1, "source": self.source, "version": self.version, "options": asdict(self.options)}
+        content |= {"remote": self.remote} if self.remote else {}
         return json.dumps({**content, "tools": self.tools, "data": self.data}, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -69,6 +72,7 @@ def read_record(path: Path) -> Record | None:
             options=Options(**options),
             tools=dict(content["tools"]),
             data=dict(content["data"]),
+            remote=dict(content.get("remote", {})),
         )
     except FileNotFoundError:
         return None
@@ -113,6 +117,7 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
         options=record.options,
         tools={key: renamed.get(name, name) for key, name in record.tools.items()},
         data={**record.data, "tools": tools},
+        remote=record.remote,
     )
 
 

@@ -20,6 +20,7 @@ from toolmason.resolve.types import PROPERTY_NAME
 
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_SENT_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _BODY_METHODS: Final = ("POST", "PUT", "PATCH")
 _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
 _IGNORED_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
@@ -61,7 +62,7 @@ class ToolBuilder:
         operation = self.operation
         if operation.problem:
             raise LeftOutError(operation.problem)
-        if operation.method in ("OPTIONS", "TRACE"):
+        if operation.method not in _SENT_METHODS:
             raise LeftOutError(f"tools do not send {operation.method}")
         self._path = operation.path
         for parameter in sorted(operation.parameters, key=lambda item: item.get("in") != "path"):

@@ -1,0 +1,73 @@
+"""Read an API document with its files: references resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolmason_runtime.shared.toml.problems import quoted
+
+from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi.document import table
+from toolmason.importers.openapi.files import Access, File, Files
+from toolmason.importers.openapi.parts import METHODS
+from toolmason.importers.openapi.positions import Path_
+from toolmason.importers.openapi.references import Bundle
+
+
+@dataclass(slots=True)
+class ApiDocument:
+    """An OpenAPI document in one piece."""
+
+    data: dict[str, Any]
+    hashes: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of its remote files by their URL."""
+    notes: list[str] = field(default_factory=list)
+    """What was not read."""
+    places: dict[str, str] = field(default_factory=dict)
+    """`file:line:column` of each operation, such as `GET /items`."""
+
+
+def read_document(
+    source: str, headers: Mapping[str, str], access: Access | None = None, *, skips_unresolved: bool = False
+) -> ApiDocument:
+    """Return the OpenAPI document at a path or a URL. `headers` are sent to the host of the URL only.
+
+    Raises:
+        ImporterError: it cannot be read, is neither JSON nor YAML, is not OpenAPI 3, or has a reference without
+            a target. With `skips_unresolved`, such a reference is a note.
+    """
+    files = Files(source, headers, access or Access())
+    bundle = Bundle(files)
+    _check_version(bundle.root)
+    bundle.resolve()
+    if not isinstance(bundle.data.get("paths"), dict):
+        raise ImporterError(f"{bundle.root.name}: the document has no `paths`")
+    messages = bundle.messages()
+    if messages and not skips_unresolved:
+        raise ImporterError(*messages, "--skip-unresolved imports the rest of the document")
+    return ApiDocument(bundle.data, files.hashes, messages, _places(bundle))
+
+
+def _check_version(root: File) -> None:
+    version = root.data.get("openapi")
+    if "swagger" in root.data and version is None:
+        hint = "convert it first, for example with `npx swagger2openapi`"
+        raise ImporterError(f"{root.name}: Swagger {root.data['swagger']} is not supported; {hint}")
+    version = str(version) if isinstance(version, float) else version  # `openapi: 3.1` of YAML
+    if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
+        raise ImporterError(f"{root.name}: `openapi` must be 3.0 or 3.1, not {quoted(str(version))}")
+    if "paths" not in root.data:
+        raise ImporterError(f"{root.name}: the document has no `paths`")
+
+
+def _places(bundle: Bundle) -> dict[str, str]:
+    """Return the position of each operation."""
+    found: dict[str, tuple[File, Path_]] = {}
+    for path, item in table(bundle.data.get("paths")).items():
+        for method in METHODS:
+            if place := bundle.places.get(id(table(item).get(method))):
+                found[f"{method.upper()} {path}"] = place
+    where = bundle.positions(found.values())
+    return {key: where[place] for key, place in found.items()}
