@@ -28,6 +28,7 @@ from toolmason.importers.manifest_writer import write_text
 from toolmason.importers.openapi.layout import manifest_text
 from toolmason.importers.openapi.manifest import plain_name
 from toolmason.importers.openapi.merge import Merge, merged_text
+from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.texts import MAX_DESCRIPTION, description_of, summary_from
 from toolmason.kinds.http.implementation import request_of
 from toolmason.manifest.document import Document, load
@@ -890,3 +891,77 @@ def test_yaml_values_of_strings_are_as_they_are_spelled(tmp_path: Path, values: 
     parameters = tomllib.loads((tmp_path / "api.toml").read_text(encoding="utf-8"))["tools"]["list_a"]["params"]
     assert parameters["on"]["enum"] == expected
     assert parameters["size"]["enum"] == [10, 8]
+
+
+def _one_operation(path: Path, operation: dict[str, Any]) -> Path:
+    document = {"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "paths": {"/a": {"post": operation}}}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"parameters": [{"name": "a", "in": "query", "schema": {"type": "string"}}]},
+        {"parameters": [{"name": "a", "in": "header", "schema": {"type": "string"}}]},
+        {"requestBody": ANY_BODY},
+        {"requestBody": {"content": {"multipart/form-data": {"schema": {"properties": {"a": {}}}}}}},
+        {"requestBody": {"$ref": "#/paths/~1a/post/x-body"}, "x-body": ANY_BODY},
+    ],
+    ids=["query", "header", "body", "form", "reference"],
+)
+def test_a_tool_without_the_parts_of_its_operation_is_an_error_of_the_importer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: dict[str, Any]
+) -> None:
+    document = _one_operation(tmp_path / "a.json", {"operationId": "add_a", **part})
+    complete = run(document)
+    monkeypatch.setattr(ToolBuilder, "_add_parameter", lambda *_: None)
+    monkeypatch.setattr(ToolBuilder, "_add_body", lambda *_: None)
+
+    hollow = run(document)
+
+    assert complete.exit_code == 0, complete.output
+    assert hollow.exit_code == 1
+    assert "the tool `add_a` has no parameters, but POST /a declares" in hollow.stderr
+    assert f"{document}:1:" in hollow.stderr
+
+
+@pytest.mark.parametrize(
+    ("operation", "loss"),
+    [
+        (
+            {"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}},
+            "the body, ",
+        ),
+        (
+            {
+                "requestBody": {
+                    "content": {
+                        "application/json": {"schema": {"properties": {"id": {"type": "string", "readOnly": True}}}}
+                    }
+                }
+            },
+            "the body, which has only members that the API sets",
+        ),
+        ({"parameters": [{"name": "a", "in": "cookie"}]}, "a, in the cookie"),
+        ({"parameters": ["a"]}, ", in the None"),
+        ({"parameters": [{"name": "Host", "in": "header"}]}, "Host"),
+    ],
+    ids=["form", "read-only", "cookie", "text", "host"],
+)
+def test_a_tool_without_parameters_has_a_loss(tmp_path: Path, operation: dict[str, Any], loss: str) -> None:
+    document = _one_operation(tmp_path / "a.json", {"operationId": "add_a", **operation})
+
+    result = run(document, "--report", tmp_path / "report.json")
+
+    assert result.exit_code == 0, result.output
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["operations"]["POST /a"]
+    assert any(item["detail"].startswith(loss) for item in report["losses"])
+
+
+@pytest.mark.parametrize("parameters", [{"a": {"in": "query"}}, "a", 7, True])
+def test_parameters_that_are_no_list_leave_an_operation_out(tmp_path: Path, parameters: Any) -> None:
+    result = run(_one_operation(tmp_path / "a.json", {"operationId": "add_a", "parameters": parameters}))
+
+    assert result.exit_code == 1
+    assert "its parameters are not a list" in result.stderr

@@ -16,9 +16,11 @@ from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
+from toolmason.importers.openapi.hollow import missing_parts
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.reading import ApiDocument
+from toolmason.importers.openapi.references import MAX_SHOWN
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import summary_from, title_of
@@ -146,6 +148,7 @@ class _Importer:
     _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
+    _selected: list[Operation] = field(default_factory=list)
     types: Types = field(init=False)
     _apis: Apis = field(init=False)
     _names: ToolNames = field(init=False)
@@ -168,6 +171,7 @@ class _Importer:
         self._apis.prefer(selected)
         for operation in selected:
             self._add(operation, names[operation.key])
+        self._selected = list(selected)
 
     def _add(self, operation: Operation, name: str) -> None:
         group = _group(operation)
@@ -251,7 +255,24 @@ class _Importer:
             self._record_removal(part, message)
         if not data["tools"]:
             raise ImporterError("no operation can be imported: none is valid in a manifest")
+        self._check_tools(data["tools"])
         return data
+
+    def _check_tools(self, tools: Mapping[str, Any]) -> None:
+        """Check that no tool lacks all parts of its operation.
+
+        Raises:
+            ImporterError: one does, which is a fault of the importer.
+        """
+        hollow = [
+            f"{self.losses.places.get(operation.key, operation.key)}: the tool `{name}` has no parameters, but "
+            f"{operation.key} declares {', '.join(parts)}: please report this document"
+            for operation in self._selected
+            if (name := self.tools[operation.key])
+            if (parts := missing_parts(operation, tools[name], self.document, self.losses))
+        ]
+        if hollow:
+            raise ImporterError(*hollow[:MAX_SHOWN])
 
     def _record_removal(self, part: KeyPath, message: str) -> None:
         name = str(part[1])

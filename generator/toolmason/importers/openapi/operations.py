@@ -11,6 +11,7 @@ from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
 
 from toolmason.importers.names import snake, unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
+from toolmason.importers.openapi.hollow import IGNORED_HEADERS
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
@@ -23,8 +24,6 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SENT_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _BODY_METHODS: Final = ("POST", "PUT", "PATCH")
 _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
-_IGNORED_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
-"""Header parameters that OpenAPI ignores."""
 _FORMS: Final = {"application/x-www-form-urlencoded": "form", "multipart/form-data": "multipart"}
 
 
@@ -112,7 +111,7 @@ class ToolBuilder:
         wire, place = text(parameter.get("name")), parameter.get("in")
         is_required = parameter.get("required") is True or place == "path"
         header = wire.lower()
-        if place == "header" and header in _IGNORED_HEADERS:
+        if place == "header" and header in IGNORED_HEADERS:
             return
         if place == "header" and header in FORBIDDEN_HEADERS | self.sent_headers:
             self._lose("header", wire)
@@ -279,6 +278,11 @@ class ToolBuilder:
             raise LeftOutError("the body is a form, but not an object")
         if extra and extra is not True:
             self._lose("open", "body")
+        if not members:
+            if is_required and self._body != "json":
+                raise LeftOutError("the body is a form without declared members")
+            reason = "which has only members that the API sets" if shape.properties else "a form without members"
+            self._lose("parameter", f"the body, {reason}")
         for key, (schema_, member) in members.items():
             value = self.types.value(member, self._lose, f"body.{key}", name=f"{self.name}_{key}")
             entry = self.types.field_value(schema_, member, value, required=True)
