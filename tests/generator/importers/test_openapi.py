@@ -165,11 +165,11 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
             "document.yaml: ",
         ),
         (f'{{"openapi": "3.1.0", "paths": {{}}, "x": {"9" * 400}}}', "an integer of more than 308 digits"),
-        (f"openapi: 3.1.0\npaths: {{}}\ninfo: {{version: 0x{'f' * 5_000}}}", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\ninfo: {{x: 0x{'f' * 5_000}}}", "a number has more than 308 characters"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: 0x{'f' * 300}", "an integer of more than 308 digits"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 60_000}", "a number has more than 308 characters"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 400}.5", "a number has more than 308 characters"),
-        (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "no operation is left to import"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!set {a}}}}", "a value is of the type set"),
         ("openapi: 3.1\npaths: {/a: {get: {}}}", ""),
@@ -872,6 +872,10 @@ def test_a_list_of_files_is_a_loss(tmp_path: Path) -> None:
         ("[010, 0o10, 0x1F, 1_000]", ["010", "0o10", "0x1F", "1_000"]),
         ("[12:30:45, 1:30]", ["12:30:45", "1:30"]),
         ("[2020-01-01, true, 1e3]", ["2020-01-01", "true", "1e3"]),
+        ("[null, ~, Null, none]", ["null", "~", "Null", "none"]),
+        ("[190:20:30, 0b1, .5, +1, .inf, -.INF, .NaN]", ["190:20:30", "0b1", ".5", "+1", ".inf", "-.INF", ".NaN"]),
+        ("[2001-12-14t21:59:43.10-05:00, 0777, 1e-3, TRUE]", ["2001-12-14t21:59:43.10-05:00", "0777", "1e-3", "TRUE"]),
+        ("[=, <<, 1., 1__0, 0x_1]", ["=", "<<", "1.", "1__0", "0x_1"]),
     ],
 )
 def test_yaml_values_of_strings_are_as_they_are_spelled(tmp_path: Path, values: str, expected: list[str]) -> None:
@@ -965,3 +969,49 @@ def test_parameters_that_are_no_list_leave_an_operation_out(tmp_path: Path, para
 
     assert result.exit_code == 1
     assert "its parameters are not a list" in result.stderr
+
+
+SPELLED: dict[str, tuple[str, str, Any]] = {
+    "null of a nullable string": ("{type: string, nullable: true, enum: [null, 1.0]}", "enum", ["1.0"]),
+    "a list of types": ('{type: [string, "null"], enum: [1.10, null, NO]}', "enum", ["1.10", "NO"]),
+    "a constant": ("{type: string, const: 1.10}", "enum", ["1.10"]),
+    "a default": ("{type: string, default: 1.10}", "description", "Default: `1.10`"),
+    "no default": ("{type: string, default: null}", "description", None),
+    "a default list": (
+        "{type: array, items: {type: string}, default: [1.10, on]}",
+        "description",
+        'Default: ["1.10", "on"]',
+    ),
+    "a pattern": ("{type: string, pattern: 1.0}", "pattern", "1.0"),
+    "integers": ("{type: integer, enum: [010, 1]}", "enum", [10, 1]),
+}
+
+
+@pytest.mark.parametrize(("schema", "key", "expected"), SPELLED.values(), ids=SPELLED)
+def test_a_value_of_a_string_is_its_text(tmp_path: Path, schema: str, key: str, expected: Any) -> None:
+    path = tmp_path / "document.yaml"
+    path.write_text(
+        "openapi: 3.1\nservers: [{url: 'https://a.example/{v}', variables: {v: {default: 1.10}}}]\n"
+        "info: {title: 2024, version: 1.10}\n"
+        "paths: {/a: {post: {operationId: 1e3, summary: 1.0, tags: [on], parameters: [\n"
+        f"{{name: 1.10, in: query, schema: {schema}}}], requestBody: {{content: {{application/json: {{schema:\n"
+        "{required: [1.20, ~], properties: {1.20: {type: string}, ~: {type: string}, "
+        "name: {type: boolean, default: true}, default: {type: string, enum: [1.30]}}}}}}}}}\n",
+        encoding="utf-8",
+    )
+
+    result = run(path, "--name", "shop")
+
+    assert result.exit_code == 0, result.stderr
+    manifest = tomllib.loads(result.stdout)
+    (tool,) = manifest["tools"].values()
+    by_wire = {
+        parameter.get("query", parameter.get("body", name)): parameter for name, parameter in tool["params"].items()
+    }
+    assert by_wire["1.10"].get(key) == expected
+    assert by_wire.keys() == {"1.10", "1.20", "~", "name", "default"}
+    assert by_wire["default"]["enum"] == ["1.30"]
+    assert tool["summary"] == "1.0"
+    assert manifest["apis"]["shop"]["base_url"] == "https://a.example/1.10"
+    assert "Imported from 2024 1.10." in result.stdout
+    assert list(manifest["categories"]) == ["on"]

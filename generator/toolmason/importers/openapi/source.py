@@ -15,7 +15,8 @@ from toolmason_runtime.shared.budget import DESCRIPTION
 from toolmason_runtime.toolkit import RemoteDataError, TooDeepError, TooManyValuesError, parse
 
 from toolmason.importers.notes import ImporterError
-from toolmason.importers.yaml_core import core_int, keep_spelling, use_core_schema
+from toolmason.importers.openapi.spelling import keep_spelling
+from toolmason.importers.yaml_core import core_int, use_core_schema
 
 if TYPE_CHECKING:
     import httpx2
