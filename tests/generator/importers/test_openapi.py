@@ -150,8 +150,8 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("swagger: '2.0'\npaths: {}", "Swagger 2.0 is not supported; convert it first"),
-        ("openapi: 4.0.0\npaths: {}", "`openapi` must be 3.0 or 3.1, not `4.0.0`"),
+        ("swagger: '1.2'\npaths: {}", "`swagger` must be 2.0, not `1.2`"),
+        ("openapi: 4.0.0\npaths: {}", "`openapi` must be 3.0, 3.1 or 3.2, not `4.0.0`"),
         ("openapi: 3.1.0", "the document has no `paths`"),
         ("- a", "an OpenAPI document is an object, not list"),
         ("{", "not YAML: "),

@@ -102,6 +102,15 @@ LAYOUTS: dict[str, dict[str, str]] = {
         "Pet.yaml": f"{{$id: 'https://example.com/schemas/Pet.yaml', {pet('Owner.yaml')[1:]}",
         "Owner.yaml": f"{{$id: 'https://example.com/schemas/Owner.yaml', {OWNER[1:]}",
     },
+    "a document of openapi 3.2 that names itself": {
+        "api.yaml": f"{HEAD.replace('3.1.0', '3.2.0')}$self: https://example.com/api\npaths:\n  /pets/{{id}}:\n"
+        f"    put: {{operationId: put_pet, parameters: [{ID}, {LIMIT}], requestBody: {{required: true,"
+        " content: {application/json: {$ref: '#/components/mediaTypes/pet'}}}}\n"
+        "components:\n  mediaTypes: {pet: {schema: {type: object, properties: {pet:"
+        " {$ref: 'https://example.com/api#/components/schemas/Pet'}}}}}\n"
+        f"  schemas: {{Pet: {pet('Owner.yaml')}}}",
+        "Owner.yaml": OWNER,
+    },
     "a pointer through a reference": {
         "api.yaml": f"{HEAD}paths: {{'/pets/{{id}}': {{put: {operation('a.yaml#/schemas/Pet')}}}}}",
         "a.yaml": "schemas: {$ref: b.yaml}",
@@ -371,3 +380,16 @@ def test_a_document_at_a_url_has_files_beside_it_with_permission(host: str) -> N
     assert tables(imported)["tools"].keys() == {"get_a"}
     assert [seen.get("X-Key") for seen in _Remote.seen[-2:]] == ["k", "k"]
     assert "`file:///etc/hostname` cannot be resolved: it is neither" in imported.stderr
+
+
+def test_methods_of_openapi_3_2_are_losses(tmp_path: Path) -> None:
+    others = "query: {operationId: query_a}, additionalOperations: {COPY: {operationId: copy_a}}"
+    item = f"{{get: {{operationId: get_a}}, {others}}}"
+    api = write(tmp_path, {"api.yaml": f"{HEAD.replace('3.1.0', '3.2.0')}paths: {{/a: {item}}}"})
+
+    result = run(api, "--report", tmp_path / "report.json")
+
+    assert tables(result)["tools"].keys() == {"get_a"}
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["operations"]
+    assert report["QUERY /a"]["losses"] == [{"kind": "left_out", "detail": "tools do not send QUERY"}]
+    assert report["COPY /a"]["losses"] == [{"kind": "left_out", "detail": "tools do not send COPY"}]

@@ -252,8 +252,7 @@ class ToolBuilder:
         if self.operation.method in ("GET", "HEAD"):
             if is_required:
                 raise LeftOutError(f"{self.operation.method} with a body")
-            if shape.properties or not media:
-                self._lose("parameter", "the body, which GET does not have")
+            self._lose("parameter", "the body, which GET does not have")
             return
         if not media:
             if is_required or self.operation.method != "DELETE":

@@ -14,6 +14,7 @@ from toolmason.importers.openapi.files import Access, File, Files
 from toolmason.importers.openapi.parts import METHODS
 from toolmason.importers.openapi.positions import Path_
 from toolmason.importers.openapi.references import Bundle
+from toolmason.importers.openapi.swagger import converted
 
 
 @dataclass(slots=True)
@@ -32,10 +33,10 @@ class ApiDocument:
 def read_document(
     source: str, headers: Mapping[str, str], access: Access | None = None, *, skips_unresolved: bool = False
 ) -> ApiDocument:
-    """Return the OpenAPI document at a path or a URL. `headers` are sent to the host of the URL only.
+    """Return the OpenAPI document for one at a path or a URL. `headers` are sent to the host of the URL only.
 
     Raises:
-        ImporterError: it cannot be read, is neither JSON nor YAML, is not OpenAPI 3, or has a reference without
+        ImporterError: it cannot be read, is neither JSON nor YAML, is of another version, or has a reference without
             a target. With `skips_unresolved`, such a reference is a note.
     """
     files = Files(source, headers, access or Access())
@@ -47,17 +48,17 @@ def read_document(
     messages = bundle.messages()
     if messages and not skips_unresolved:
         raise ImporterError(*messages, "--skip-unresolved imports the rest of the document")
-    return ApiDocument(bundle.data, files.hashes, messages, _places(bundle))
+    data = converted(bundle.data) if bundle.is_swagger else bundle.data
+    return ApiDocument(data, files.hashes, messages, _places(bundle))
 
 
 def _check_version(root: File) -> None:
-    version = root.data.get("openapi")
-    if "swagger" in root.data and version is None:
-        hint = "convert it first, for example with `npx swagger2openapi`"
-        raise ImporterError(f"{root.name}: Swagger {root.data['swagger']} is not supported; {hint}")
-    version = str(version) if isinstance(version, float) else version  # `openapi: 3.1` of YAML
-    if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
-        raise ImporterError(f"{root.name}: `openapi` must be 3.0 or 3.1, not {quoted(str(version))}")
+    version, swagger = root.data.get("openapi"), root.data.get("swagger")
+    if swagger is not None and version is None:
+        if str(swagger) != "2.0":
+            raise ImporterError(f"{root.name}: `swagger` must be 2.0, not {quoted(str(swagger))}")
+    elif not isinstance(version, str) or not version.startswith(("3.0", "3.1", "3.2")):
+        raise ImporterError(f"{root.name}: `openapi` must be 3.0, 3.1 or 3.2, not {quoted(str(version))}")
     if "paths" not in root.data:
         raise ImporterError(f"{root.name}: the document has no `paths`")
 

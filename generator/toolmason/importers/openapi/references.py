@@ -55,6 +55,7 @@ class Bundle:
     places: dict[int, tuple[File, Path_]] = field(default_factory=dict)
     """The places of operations by the identity of their tables in `data`."""
     root: File = field(init=False)
+    is_swagger: bool = field(init=False)
     _section: tuple[str, ...] = field(init=False)
     _names: dict[tuple[str, Path_], str] = field(default_factory=dict)
     """Names of the components that schemas of other places became."""
@@ -65,7 +66,7 @@ class Bundle:
     """References of schemas, as written, by the identity of the schema."""
     _targets: dict[tuple[str, str, str], _Part | None] = field(default_factory=dict)
     _identified: dict[str, _Part] = field(default_factory=dict)
-    """Schemas with `$id`, `$anchor` or `$dynamicAnchor` by their URI."""
+    """Schemas with `$id`, `$anchor` or `$dynamicAnchor`, and documents with `$self`, by their URI."""
     _indexed: set[File] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -74,7 +75,8 @@ class Bundle:
             kind = type(self.root.data).__name__
             raise ImporterError(f"{self.root.name}: an OpenAPI document is an object, not {kind}")
         self.data = dict(self.root.data)
-        self._section = _SECTIONS["swagger" in self.data]
+        self.is_swagger = "swagger" in self.data and "openapi" not in self.data
+        self._section = _SECTIONS[self.is_swagger]
 
     def resolve(self) -> None:
         """Replace the references of all parts that an import reads."""
@@ -242,7 +244,8 @@ class Bundle:
     def _component(self, part: _Part) -> str:
         """Return a reference to a schema, which becomes a component if it is in another file."""
         self._schemas.append(part)
-        if part.file is self.root:
+        is_kept = not self.is_swagger or (part.path[:1] == self._section and len(part.path) == 2)
+        if part.file is self.root and is_kept:
             return "#" + "".join(f"/{_escaped(name)}" for name in part.path)
         key = part.file.uri, part.path
         if key not in self._names:
@@ -354,16 +357,18 @@ class Bundle:
         if file in self._indexed:
             return
         self._indexed.add(file)
-        if not re.search(r"\$(?:id|anchor|dynamicAnchor)\b", file.text):
+        if not re.search(r"\$(?:id|self|anchor|dynamicAnchor)\b", file.text):
             return
         waiting = [_Part(file, (), file.uri, file.data)]
+        if isinstance(file.data, Mapping) and isinstance(own := file.data.get("$self"), str):
+            self._identified.setdefault(_joined(file.uri, own), waiting[0])
         while waiting:
             part = waiting.pop()
             if isinstance(part.value, dict):
                 base = _base(part)
                 part = _Part(part.file, part.path, base, part.value)
                 if base and isinstance(part.value.get("$id"), str):
-                    self._identified.setdefault(base.removesuffix("#"), part)
+                    self._identified.setdefault(base, part)
                 for key in ("$anchor", "$dynamicAnchor"):
                     if isinstance(part.value.get(key), str):
                         self._identified.setdefault(f"{base.partition('#')[0]}#{part.value[key]}", part)
@@ -375,12 +380,14 @@ class Bundle:
 def _base(part: _Part) -> str:
     """Return the URI that references inside a part are relative to."""
     identifier = part.value.get("$id") if isinstance(part.value, Mapping) else None
-    if not isinstance(identifier, str):
-        return part.base
+    return _joined(part.base, identifier) if isinstance(identifier, str) else part.base
+
+
+def _joined(base: str, reference: str) -> str:
     try:
-        return joined(part.base, identifier)
+        return joined(base, reference).removesuffix("#")
     except RefusedError:
-        return part.base
+        return base
 
 
 def _broken(part: _Part) -> str:
