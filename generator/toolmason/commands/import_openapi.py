@@ -95,7 +95,7 @@ def openapi(
     skip_unresolved: bool,
     force: bool,
 ) -> None:
-    """Create HTTP tools from an OpenAPI document (3.0 to 3.2, or Swagger 2.0; JSON or YAML).
+    """Create HTTP tools from an OpenAPI document (3.0 to 3.2), a Swagger document (2.0) or a Postman collection.
 
     Example: `toolmason import openapi openapi.json -o manifest/shop.toml`. Losses, the parts of operations that
     tools cannot express, are listed by kind on stderr and by operation with --report. If the manifest was imported

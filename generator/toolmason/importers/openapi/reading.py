@@ -9,10 +9,12 @@ from typing import Any
 from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi import postman
 from toolmason.importers.openapi.document import table
 from toolmason.importers.openapi.files import Access, File, Files
 from toolmason.importers.openapi.parts import METHODS
 from toolmason.importers.openapi.positions import Path_
+from toolmason.importers.openapi.postman import is_collection
 from toolmason.importers.openapi.references import Bundle
 from toolmason.importers.openapi.swagger import converted
 
@@ -41,6 +43,8 @@ def read_document(
     """
     files = Files(source, headers, access or Access())
     bundle = Bundle(files)
+    if is_collection(bundle.root.data):
+        return _collection(bundle)
     _check_version(bundle.root)
     bundle.resolve()
     if not isinstance(bundle.data.get("paths"), dict):
@@ -50,6 +54,13 @@ def read_document(
         raise ImporterError(*messages, "--skip-unresolved imports the rest of the document")
     data = converted(bundle.data) if bundle.is_swagger else bundle.data
     return ApiDocument(data, files.hashes, messages, _places(bundle))
+
+
+def _collection(bundle: Bundle) -> ApiDocument:
+    collection = postman.converted(bundle.root.data)
+    where = bundle.positions((bundle.root, path) for path in collection.places.values())
+    places = {key: where[bundle.root, path] for key, path in collection.places.items()}
+    return ApiDocument(collection.data, notes=collection.notes, places=places)
 
 
 def _check_version(root: File) -> None:
