@@ -225,6 +225,18 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'https://example.com/a.yaml#/b'}}}}"},
         "https://example.com/a.yaml is remote; --allow-remote example.com allows it",
     ),
+    "a name that is too long": (
+        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: {'a' * 5_000}}}}}"},
+        "its path cannot be read: ",
+    ),
+    "characters that no path has": (
+        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'a%00b'}}}}"},
+        "it is not a path of this machine",
+    ),
+    "no address": (
+        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'http://[::1'}}}}"},
+        "it is not a URI",
+    ),
     "another scheme": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'ftp://example.com/a.yaml'}}}}"},
         "it is neither a file beside the document nor a URL of a host that you allow",

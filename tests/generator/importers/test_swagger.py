@@ -264,3 +264,16 @@ def test_the_optional_body_of_a_get_request_is_a_loss(tmp_path: Path, schema: di
 
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["operations"]["GET /a"]
     assert report["losses"] == [{"kind": "parameter", "detail": "the body, which GET does not have"}]
+
+
+@pytest.mark.parametrize("part", [7, [], {"in": {}, "name": []}, {"in": "body", "schema": 7}, {"in": "formData"}])
+def test_no_damaged_parameter_ends_in_a_traceback(tmp_path: Path, part: Any) -> None:
+    document = {
+        "swagger": "2.0",
+        "paths": {"/a": {"parameters": [part], "get": {}, "post": {"parameters": [part, part]}}},
+    }
+
+    result = run(tmp_path / "swagger.json", json.dumps(document))
+
+    assert result.exit_code in (0, 1)
+    assert result.exception is None or isinstance(result.exception, SystemExit)

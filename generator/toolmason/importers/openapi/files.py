@@ -120,13 +120,14 @@ class Files:
             raise RefusedError("it is not a path of this machine")
         try:
             place = Path(path).resolve()
-        except (OSError, RuntimeError, ValueError) as error:
-            raise RefusedError(f"its path cannot be read: {error}") from error
+            is_file = place.is_file()
+        except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a link to itself
+            raise RefusedError(f"its path cannot be read: {getattr(error, 'strerror', None) or error}") from error
         allowed = [self._directory, *(directory.resolve() for directory in self.access.directories)]
         if not any(place.is_relative_to(directory) for directory in allowed):
             raise RefusedError(f"{place} is outside the directory of the document; --allow-directory DIR allows it")
         name = _shown(place, self._directory, Path(self.source).parent)
-        if not place.is_file():
+        if not is_file:
             raise RefusedError(f"there is no file {name}")
         return name, sources.read(place, name)
 

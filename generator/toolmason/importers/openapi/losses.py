@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -41,8 +41,8 @@ class Losses:
     """The losses by operation or type, and notes about the whole document."""
 
     notes: list[str] = field(default_factory=list)
-    places: dict[str, str] = field(default_factory=dict)
-    """`file:line:column` of each operation, for the report."""
+    places: Callable[[], dict[str, str]] = dict
+    """Gives `file:line:column` of each operation, for the report."""
     _lost: dict[str, dict[tuple[str, str], None]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, kind: str, about: str, detail: str) -> None:
@@ -84,10 +84,11 @@ class Losses:
 
     def report(self, tools: Mapping[str, str]) -> dict[str, Any]:
         """Return the whole report as JSON; `tools` are the names of the tools by operation."""
+        places = self.places()
         operations = {
             key: {
                 "tool": name or None,
-                **({"at": place} if (place := self.places.get(key)) else {}),
+                **({"at": place} if (place := places.get(key)) else {}),
                 "losses": self.of(key),
             }
             for key, name in tools.items()

@@ -76,7 +76,7 @@ def import_document(read: ApiDocument, source: str, options: Options, known_name
     selected = select(operations, options)
     name = options.name or server_name(document)
     importer = _Importer(document, name, source if is_url(source) else "", options, dict(known_names))
-    importer.losses.places.update(read.places)
+    importer.losses.places = read.places
     importer.losses.notes.extend(read.notes)
     importer.add(operations, selected)
     tables = importer.finish()
@@ -265,14 +265,15 @@ class _Importer:
             ImporterError: one does, which is a fault of the importer.
         """
         hollow = [
-            f"{self.losses.places.get(operation.key, operation.key)}: the tool `{name}` has no parameters, but "
-            f"{operation.key} declares {', '.join(parts)}: please report this document"
+            (operation.key, f"the tool `{name}` has no parameters, but {operation.key} declares {', '.join(parts)}")
             for operation in self._selected
             if (name := self.tools[operation.key])
             if (parts := missing_parts(operation, tools[name], self.document, self.losses))
         ]
         if hollow:
-            raise ImporterError(*hollow[:MAX_SHOWN])
+            places = self.losses.places()
+            lines = [f"{places.get(key, key)}: {message}; please report this" for key, message in hollow[:MAX_SHOWN]]
+            raise ImporterError(*lines)
 
     def _record_removal(self, part: KeyPath, message: str) -> None:
         name = str(part[1])

@@ -64,7 +64,7 @@ def _json(text: str) -> Iterator[tuple[Path_, Position]]:
                 else:
                     is_key = True
             case _ if is_key and path and word.startswith('"'):
-                path[-1] = json.loads(word, strict=False)
+                path[-1] = word[1:-1] if "\\" not in word else json.loads(word, strict=False)
                 is_key = False
                 line = bisect_right(starts, token.start())
                 yield tuple(path), Position(line, token.start() - starts[line - 1] + 1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from toolmason_runtime.shared.toml.problems import quoted
@@ -12,7 +13,6 @@ from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi import postman
 from toolmason.importers.openapi.document import table
 from toolmason.importers.openapi.files import Access, File, Files
-from toolmason.importers.openapi.parts import METHODS
 from toolmason.importers.openapi.positions import Path_
 from toolmason.importers.openapi.postman import is_collection
 from toolmason.importers.openapi.references import Bundle
@@ -28,8 +28,8 @@ class ApiDocument:
     """SHA-256 of its remote files by their URL."""
     notes: list[str] = field(default_factory=list)
     """What was not read."""
-    places: dict[str, str] = field(default_factory=dict)
-    """`file:line:column` of each operation, such as `GET /items`."""
+    places: Callable[[], dict[str, str]] = dict
+    """Gives `file:line:column` of each operation, such as `GET /items`; slow for large documents."""
 
 
 def read_document(
@@ -53,14 +53,13 @@ def read_document(
     if messages and not skips_unresolved:
         raise ImporterError(*messages, "--skip-unresolved imports the rest of the document")
     data = converted(bundle.data) if bundle.is_swagger else bundle.data
-    return ApiDocument(data, files.hashes, messages, _places(bundle))
+    return ApiDocument(data, files.hashes, messages, partial(_places, bundle, _operations(bundle)))
 
 
 def _collection(bundle: Bundle) -> ApiDocument:
     collection = postman.converted(bundle.root.data)
-    where = bundle.positions((bundle.root, path) for path in collection.places.values())
-    places = {key: where[bundle.root, path] for key, path in collection.places.items()}
-    return ApiDocument(collection.data, notes=collection.notes, places=places)
+    found = {key: (bundle.root, path) for key, path in collection.places.items()}
+    return ApiDocument(collection.data, notes=collection.notes, places=partial(_places, bundle, found))
 
 
 def _check_version(root: File) -> None:
@@ -74,12 +73,17 @@ def _check_version(root: File) -> None:
         raise ImporterError(f"{root.name}: the document has no `paths`")
 
 
-def _places(bundle: Bundle) -> dict[str, str]:
-    """Return the position of each operation."""
+def _operations(bundle: Bundle) -> dict[str, tuple[File, Path_]]:
+    """Return the file and path of each operation."""
     found: dict[str, tuple[File, Path_]] = {}
     for path, item in table(bundle.data.get("paths")).items():
-        for method in METHODS:
-            if place := bundle.places.get(id(table(item).get(method))):
+        members = {**table(table(item).get("additionalOperations")), **table(item)}
+        for method, operation in members.items():
+            if place := bundle.places.get(id(operation)):
                 found[f"{method.upper()} {path}"] = place
+    return found
+
+
+def _places(bundle: Bundle, found: Mapping[str, tuple[File, Path_]]) -> dict[str, str]:
     where = bundle.positions(found.values())
     return {key: where[place] for key, place in found.items()}

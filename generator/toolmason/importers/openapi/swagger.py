@@ -82,7 +82,7 @@ def _operation(data: Mapping[str, Any], shared: Sequence[Any], document: Mapping
     result = {key: value for key, value in data.items() if key not in ("consumes", "produces", "schemes", "responses")}
     if not isinstance(own, list):
         return result
-    chosen = {(table(one).get("in"), table(one).get("name")): one for one in (*shared, *own)}
+    chosen = {(text(table(one).get("in")), text(table(one).get("name"))): one for one in (*shared, *own)}
     if any(table(one).get("in") == "body" for one in own):
         chosen = {key: one for key, one in chosen.items() if key[0] != "body" or one in own}
     consumed = [name for name in items(data.get("consumes", document.get("consumes"))) if isinstance(name, str)]
