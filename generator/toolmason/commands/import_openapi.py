@@ -118,7 +118,7 @@ def openapi(
             if earlier is None:
                 message = f"{output} exists and was not imported; nothing was written; use --force to overwrite it"
                 raise OverwriteRefusedError(message)
-        lock = {} if update_lock or not earlier else earlier.remote
+        lock = {} if update_lock or not output else _lock(output, earlier, force=force)
         access = Access(directories=directories, hosts=hosts, lock=lock)
         document = read_document(source, parse_headers(headers), access, skips_unresolved=skip_unresolved)
         source = without_user(source)  # the files below are committed
@@ -134,6 +134,20 @@ def openapi(
     except ImporterError as error:
         fail_import(error, Notes(), is_json=False)
     _print_report(imported, report)
+
+
+def _lock(output: Path, earlier: Record | None, *, force: bool) -> dict[str, str]:
+    """Return the hashes of remote files of the previous import. `--force` concerns edits, not these."""
+    from toolmason.importers.notes import ImporterError
+    from toolmason.importers.openapi.merge import read_record, record_path
+
+    try:
+        record = earlier or read_record(record_path(output))
+    except ImporterError:
+        if not force:
+            raise
+        record = None
+    return record.remote if record else {}
 
 
 def _create(output: Path | None, imported: Imported, source: str, options: Options, hashes: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,17 @@ def test_no_damaged_collection_ends_in_a_traceback(tmp_path: Path, items: list[A
 
     assert result.exit_code in (0, 1)
     assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_variables_that_contain_each_other_take_no_time(tmp_path: Path) -> None:
+    variables = [{"key": f"v{number}", "value": f"{{{{v{(number + 1) % 9}}}}}" * 70} for number in range(9)]
+    items = [
+        {"name": f"n {number}", "request": {"url": f"https://a.example/{{{{v0}}}}/{number}", "body": raw("{{v0}}")}}
+        for number in range(20)
+    ]
+
+    start = time.process_time()
+    result = run(tmp_path / "a.json", items, variable=variables)
+
+    assert result.exit_code in (0, 1)
+    assert time.process_time() - start < 20

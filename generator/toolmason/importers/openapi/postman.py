@@ -18,7 +18,11 @@ from toolmason.importers.openapi.positions import Path_
 
 MAX_LEVELS: Final = 50
 """Maximum nesting of folders, and of values in an example of a body."""
-_VARIABLE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
+MAX_TEXT: Final = 20_000
+"""Maximum characters of a text in which variables are replaced."""
+MAX_VALUE: Final = 500
+"""Maximum characters of the value of a variable."""
+_VARIABLE: Final = re.compile(r"\{\{([^{}]+)\}\}")
 _URL: Final = re.compile(r"(?P<base>(?:[a-zA-Z][a-zA-Z0-9+.-]*://)?[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
 _SECRET: Final = re.compile(r"(?:api|access|auth)[-_]?(?:key|token)|^key$|^token$|secret|password", re.IGNORECASE)
 _IGNORED: Final = frozenset({"accept", "content-type", "content-length", "host", "user-agent", "connection"})
@@ -64,8 +68,9 @@ class _Converter:
         info = table(self.collection.get("info"))
         for variable in map(table, items(self.collection.get("variable"))):
             name = text(variable.get("key")) or text(variable.get("id"))
-            if name and isinstance(variable.get("value"), str | int | float) and not _SECRET.search(name):
-                self.variables[name] = str(variable["value"])
+            value = variable.get("value")
+            if name and isinstance(value, str | int | float) and not _SECRET.search(name):
+                self.variables |= {name: str(value)} if len(str(value)) <= MAX_VALUE else {}
         self._add_items(self.collection, (*self.at, "item"), "", self.collection.get("auth"), 0)
         operations = [operation for item in self.paths.values() for operation in item.values()]
         bases = Counter(operation["x-base"] for operation in operations if operation["x-base"])
@@ -121,8 +126,13 @@ class _Converter:
 
     def _filled(self, value: str) -> str:
         """Return a text with the values of the collection's variables, which may contain others."""
+        if len(value) > MAX_TEXT:
+            return value
         for _ in range(5):
-            value = _VARIABLE.sub(lambda match: self.variables.get(match[1], match[0])[:2_000], value[:20_000])
+            filled = _VARIABLE.sub(lambda match: self.variables.get(match[1].strip(), match[0]), value)
+            if filled == value or len(filled) > MAX_TEXT:
+                break
+            value = filled
         return value
 
     def _address(self, url: Any) -> _Address:
@@ -142,12 +152,12 @@ class _Converter:
             for variable in _VARIABLE.findall(written):
                 wire = re.sub(r"[^A-Za-z0-9_]+", "_", variable).strip("_") or "value"
                 wire = f"_{wire}" if wire[0].isdigit() else wire
-                written = re.sub(rf"\{{\{{\s*{re.escape(variable)}\s*\}}\}}", f"{{{wire}}}", written)
+                written = written.replace(f"{{{{{variable}}}}}", f"{{{wire}}}")
                 parameters[wire] = {
                     "name": wire,
                     "in": "path",
                     "required": True,
-                    **_described(given.get(variable, {}), self),
+                    **_described(given.get(variable.strip(), {}), self),
                     "schema": {"type": "string"},
                 }
             segments.append(written)
@@ -248,7 +258,7 @@ class _Converter:
 
     def _example(self, value: str) -> Any:
         """Return the JSON value of an example; a variable without quotes is null. None if it is not JSON."""
-        filled = self._filled(value) if len(value) < 20_000 else value
+        filled = self._filled(value)
         for candidate in (filled, re.sub(r'(?<!")\{\{[^{}"]+\}\}', "null", filled)):
             try:
                 return json.loads(candidate, strict=False)
