@@ -14,6 +14,7 @@ from pages import quoted, read
 
 from toolmason.commands import toolmason
 from toolmason.commands.import_openapi import openapi
+from toolmason.importers.openapi.parameter_names import parameter_name
 from toolmason.importers.openapi.raw import MAX_CHARACTERS
 from toolmason.importers.openapi.values import MAX_LEVELS, MAX_SIZE
 
@@ -64,3 +65,14 @@ def test_the_options_and_limits_of_the_page_are_those_of_the_command() -> None:
     assert f"more than {MAX_SIZE} values or {MAX_LEVELS} levels" in losses
     assert f"at most {MAX_CHARACTERS:,} characters" in losses
     assert quoted(PAGE.rows("document", "manifest")[0][1])[0] == "[tools.NAME]"
+
+
+def test_the_names_of_the_page_are_those_that_the_import_chooses() -> None:
+    rows = dict(PAGE.rows("in the document", "name"))
+    for wires, names in rows.items():
+        if "path" in wires:
+            continue
+        for wire, name in zip(quoted(wires), quoted(names), strict=False):
+            place = "header" if wire.startswith("X-") else "query"
+            schema = {"type": "number"} if "no time" in wires else {"type": "string", "format": "date-time"}
+            assert parameter_name(wire, place, schema) == name

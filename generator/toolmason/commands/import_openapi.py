@@ -173,7 +173,7 @@ def _update(
         base_url=options.base_url or earlier.options.base_url,
     )
     names = {key: name for key, name in earlier.tools.items() if name}
-    imported = import_document(document, source, chosen, names)
+    imported = import_document(document, source, chosen, names, earlier.data["tools"])
     new = with_unselected(imported, earlier)
     merge = Merge(commented_sections(text))
     merged = merge.merge(earlier.data, current, new)

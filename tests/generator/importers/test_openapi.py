@@ -83,7 +83,7 @@ def test_the_tools_send_the_requests_of_the_document(tmp_path: Path) -> None:
 
     url = "https://eu.shop.example/v1/orders"
     order = {"customer": "a@b.c", "lines": [{"sku": "AB1"}], "paid_by": {"kind": "invoice", "days": 7}}
-    assert sent("orders_get", {"order-id": "a b", "fields": ["x", "y"], "filter": {"k": "v"}}) == (
+    assert sent("orders_get", {"order_id": "a b", "fields": ["x", "y"], "filter": {"k": "v"}}) == (
         *("GET", f"{url}/a%20b?fields=x,y&filter%5Bk%5D=v"),
         None,
     )

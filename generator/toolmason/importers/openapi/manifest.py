@@ -18,6 +18,7 @@ from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
+from toolmason.importers.openapi.parameter_names import known_parameter_names
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import summary_from, title_of
@@ -60,10 +61,21 @@ class Imported:
     """Remarks about addresses that the document chose."""
 
 
-def import_document(data: Mapping[str, Any], source: str, options: Options, known_names: Mapping[str, str]) -> Imported:
+def import_document(
+    data: Mapping[str, Any],
+    source: str,
+    options: Options,
+    known_names: Mapping[str, str],
+    known_tools: Mapping[str, Any] | None = None,
+) -> Imported:
     """Return the tables for an OpenAPI document.
 
-    `known_names` are the names of tools of an earlier import by operation; they are used again.
+    Args:
+        data: the document.
+        source: its file or URL.
+        options: of the command.
+        known_names: names of the tools of an earlier import by operation; they are used again.
+        known_tools: tables of these tools, whose names of parameters are used again.
 
     Raises:
         ImporterError: no operation can be imported, or the document's server is an address that it may not choose.
@@ -72,7 +84,9 @@ def import_document(data: Mapping[str, Any], source: str, options: Options, know
     operations = list(document.operations())
     selected = select(operations, options)
     name = options.name or server_name(document)
-    importer = _Importer(document, name, source if is_url(source) else "", options, dict(known_names))
+    importer = _Importer(
+        document, name, source if is_url(source) else "", options, dict(known_names), known_tools or {}
+    )
     importer.add(operations, selected)
     tables = importer.finish()
     return Imported(
@@ -137,6 +151,7 @@ class _Importer:
     source: str
     options: Options
     known_names: dict[str, str]
+    known_tools: Mapping[str, Any]
     losses: Losses = field(default_factory=Losses)
     tools: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -173,7 +188,8 @@ class _Importer:
         try:
             api = self._apis.api_of(operation)
             headers, query = credentials(self._apis.tables[api])
-            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query)
+            known = known_parameter_names(operation.path, self.known_tools.get(name, {}))
+            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query, known)
             entry = builder.table(api, self._category(group))
         except LeftOutError as error:
             self.types.tables = known_types

@@ -22,6 +22,7 @@ from toolmason.importers.inline_toml import inline_key
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.layout import table_lines
 from toolmason.importers.openapi.manifest import Imported, Options
+from toolmason.importers.openapi.parameter_names import known_parameter_names
 
 _MISSING: Final = object()
 _BLOCKS: Final = ("categories", "apis", "types", "tools")
@@ -94,7 +95,7 @@ def read_tables(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
-    """Return the record with the author's names of tools: a tool with the same request under a new name."""
+    """Return the record with the author's names: a tool with the same request, and a parameter with the same place."""
     known, edited = record.data["tools"], current.get("tools", {})
     added = {
         (table.get("api"), table.get("http")): name
@@ -107,6 +108,7 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
         if name not in edited and (table["api"], table["http"]) in added
     }
     tools = {renamed.get(name, name): table for name, table in known.items()}
+    tools = {name: _with_renamed_params(table, edited.get(name)) for name, table in tools.items()}
     return Record(
         source=record.source,
         version=record.version,
@@ -114,6 +116,17 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
         tools={key: renamed.get(name, name) for key, name in record.tools.items()},
         data={**record.data, "tools": tools},
     )
+
+
+def _with_renamed_params(table: dict[str, Any], edited: Any) -> dict[str, Any]:
+    """Return the table of a tool with the author's names of its parameters."""
+    params, mine = table.get("params"), edited.get("params") if isinstance(edited, Mapping) else None
+    if not isinstance(params, dict) or not isinstance(mine, dict) or params.keys() <= mine.keys():
+        return table
+    path = table["http"].partition(" ")[2]
+    chosen = known_parameter_names(path, edited)
+    names = {name: chosen.get(at, name) for at, name in known_parameter_names(path, table).items() if name not in mine}
+    return {**table, "params": {names.get(name, name): entry for name, entry in params.items()}}
 
 
 def with_unselected(imported: Imported, record: Record) -> dict[str, Any]:
