@@ -72,6 +72,11 @@ class ToolNames:
         self._used |= _derived_names(name)
         return name, reason
 
+    def is_free(self, name: str) -> bool:
+        """Return whether a name is valid and no tool has it, nor a name that is derived from it."""
+        is_valid = not tool_name_problem(name, self._server) and not is_reserved(name)
+        return is_valid and self._used.isdisjoint(_derived_names(name))
+
     def _shorten(self, name: str, end: str = "") -> str:
         """Shorten a name until clients accept it with the suffix `end`."""
         while tool_name_problem(name + end, self._server):

@@ -136,7 +136,7 @@ def test_the_name_of_a_header_is_without_the_letter_of_unregistered_ones(wire: s
 def test_two_parameters_have_names_that_tell_them_apart(
     imported: Any, parameters: list[dict[str, Any]], names: list[str]
 ) -> None:
-    params = imported({"/items": {"get": {"parameters": parameters}}})["tools"]["get_items"]["params"]
+    params = imported({"/items": {"get": {"parameters": parameters}}})["tools"]["list_items"]["params"]
 
     assert list(params) == names
     wires = {parameter["name"] for parameter in parameters}
@@ -145,7 +145,7 @@ def test_two_parameters_have_names_that_tell_them_apart(
 
 def test_a_name_that_loses_letters_is_in_the_description(imported: Any) -> None:
     parameters = [{"name": "名前", "in": "query", "description": "Name of a person", "schema": TEXT}, *query("住所")]
-    params = imported({"/items": {"get": {"parameters": parameters}}})["tools"]["get_items"]["params"]
+    params = imported({"/items": {"get": {"parameters": parameters}}})["tools"]["list_items"]["params"]
 
     assert [entry["description"] for entry in params.values()] == ["`名前`. Name of a person", "`住所`"]
 
@@ -169,7 +169,7 @@ def _tool(manifest: Path, name: str) -> tuple[HttpTool, ArgumentValidator]:
 @pytest.mark.parametrize("by", ["DateSent<", "date_sent_before"])
 def test_a_call_with_the_name_of_the_api_has_the_filter(imported: Any, tmp_path: Path, by: str) -> None:
     imported({"/messages": {"get": {"parameters": query("DateSent<", "DateSent>", "DateSent", schema=DATE)}}})
-    tool, validator = _tool(tmp_path / "shop.toml", "get_messages")
+    tool, validator = _tool(tmp_path / "shop.toml", "list_messages")
 
     arguments = validator.validate({by: "2024-01-01"})
 
@@ -200,12 +200,107 @@ def test_names_of_parameters_stay_when_the_document_grows(imported: Any, tmp_pat
 
     after = imported({"/items": {"get": {"parameters": query("sort.by", "sort-by", "x.y", "DateSent", "DateSent<")}}})
 
-    assert list(before["tools"]["get_items"]["params"]) == ["sort_by", "x_y", "DateSent"]
-    params = after["tools"]["get_items"]["params"]
+    assert list(before["tools"]["list_items"]["params"]) == ["sort_by", "x_y", "DateSent"]
+    params = after["tools"]["list_items"]["params"]
     assert {entry.get("query", name): name for name, entry in params.items()} == {
         "sort-by": "sort_by",
         "x.y": "mine",
         "DateSent": "DateSent",
         "sort.by": "sort_by_2",
         "DateSent<": "date_sent_before",
+    }
+
+
+@pytest.mark.parametrize(
+    ("request_line", "operation_id", "tag", "name"),
+    [
+        ("GET /orders/{id}", "orders/get", "orders", "get_order"),
+        ("GET /orders", "OrdersController_findAll", "orders", "find_all_orders"),
+        ("GET /issues/{id}/comments", "issues/list-comments", "issues", "list_issue_comments"),
+        ("GET /repos", "repos/list-for-org", "repos", "list_repos_for_org"),
+        ("PATCH /teams/{id}/status", "teamsUpdateMembershipStatus", "teams", "update_team_membership_status"),
+        ("GET /load_balancers", "loadBalancers_list", "Load Balancers", "list_load_balancers"),
+        ("POST /v2/{name}:cancel", "projects.jobs.cancel", "projects", "cancel_project_jobs"),
+        ("POST /orders", "order_create", "orders", "create_order"),
+        ("GET /products", "productsUsingGET_1", "products", "get_products"),
+        ("GET /items/{item_id}", "read_item_items__item_id__get", "items", "read_item"),
+        ("POST /v1/orders/{order}/cancel", "PostOrdersOrderCancel", "", "cancel_order"),
+        ("GET /v1/notes", "GetV1Notes", "", "list_notes"),
+        ("GET /divisions/{id}", "Divisions_GetDivisionById", "Divisions", "get_division_by_id"),
+        ("GET /search", "search_search", "search", "search_shop"),
+        ("GET /search/books", "search", "search", "search_books"),
+        ("POST /call", "call", "", "call_shop"),
+        ("GET /books/search", "", "", "search_books"),
+        ("GET /v1/users/{id}", "", "", "get_user"),
+        ("GET /individuals/{partyId}/business-names/{productId}", "", "", "get_individual_business_name"),
+        ("GET /users", "", "", "list_users"),
+        ("GET /users/me", "", "", "get_user_me"),
+        ("POST /companies", "", "", "create_company"),
+        ("PUT /companies/{id}/addresses/{no}", "", "", "replace_company_address"),
+        ("PATCH /boxes/{id}", "", "", "update_box"),
+        ("DELETE /api/v2/statuses/{id}", "", "", "delete_status"),
+        ("POST /orders/{id}/confirmDelivery", "", "", "confirm_order_delivery"),
+        ("POST /transferInstruments", "", "", "create_transfer_instrument"),
+        ("GET /map/copyrights.{format}", "", "", "list_map_copyrights"),
+        ("GET /订单/{id}", "获取订单", "订单", "get_item"),
+        ("GET /orders/{id}", "获取订单", "订单", "get_order"),
+        ("POST /orders", "создатьЗаказ", "заказы", "create_order"),
+        ("GET /stores", "店舗一覧", "店舗", "list_stores"),
+        ("DELETE /pets/{id}", "حذف", "حيوانات", "delete_pet"),
+        ("GET /orders", "7f3a9c01e5", "", "list_orders"),
+        ("GET /orders", "get_aB3dE9fGh2_orders", "", "get_orders"),
+        ("GET /orders/{id}", "0fe0a0dd-0d0f-4c1e-9f00-aa11bb22cc33", "", "get_order"),
+        ("GET /größen", "größenListe", "", "get_grossen_liste"),
+        (
+            "DELETE /pods",
+            "deleteCoreV1CollectionNamespacedReplicationController",
+            "core_v1",
+            "delete_collection_replication_controller",
+        ),
+        (
+            "PUT /a",
+            "actions/set-artifact-and-log-retention-settings-organization",
+            "actions",
+            "set_log_retention_settings_org",
+        ),
+        ("GET /", "", "", "call_shop"),
+    ],
+)
+def test_a_tool_is_named_by_verb_and_object(
+    imported: Any, request_line: str, operation_id: str, tag: str, name: str
+) -> None:
+    method, path = request_line.split()
+    operation = {"operationId": operation_id, "tags": [tag] if tag else []}
+
+    names = list(imported({path: {method.lower(): operation}})["tools"])
+
+    assert names == [name]
+    assert len(name) <= 40
+
+
+def test_names_stay_when_the_document_grows(imported: Any) -> None:
+    books = {"get": {"operationId": "list", "tags": ["books"]}}
+    before = imported({"/v2/books": books, "/books/{id}": {"get": {}}})
+
+    after = imported({"/v1/books": books, "/books": books, "/v2/books": books, "/books/{id}": {"get": {}}})
+
+    requests = {tool["http"]: name for name, tool in after["tools"].items()}
+    assert {tool["http"]: name for name, tool in before["tools"].items()}.items() <= requests.items()
+    assert requests["GET /v2/books"] == "list_books"
+    assert len(set(requests.values())) == 4
+
+
+def test_a_name_in_another_script_is_the_title(imported: Any) -> None:
+    pets = {"get": {"operationId": "获取宠物", "summary": "查询宠物", "tags": ["宠物"]}, "post": {"tags": ["宠物"]}}
+    data = imported({"/pets": pets, "/orders": {"get": {"summary": "注文一覧"}, "put": {"operationId": "setOrders"}}})
+
+    assert {name: tool.get("title") for name, tool in data["tools"].items()} == {
+        "list_pets": "获取宠物",
+        "create_pet": "宠物",
+        "list_orders": "注文一覧",
+        "set_orders": None,
+    }
+    assert {name: table["summary"] for name, table in data["categories"].items()} == {
+        "pets": "宠物",
+        "orders": "Orders",
     }

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import Any, Final
 
 from toolmason_runtime.shared.suggestions import did_you_mean
@@ -22,10 +23,10 @@ from toolmason.importers.openapi.parameter_names import known_parameter_names
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import summary_from, title_of
+from toolmason.importers.openapi.tool_names import common_beginning, group_name, names_of, numbered
 from toolmason.importers.openapi.values import Types
 from toolmason.model.identifiers import class_name, constant_name
 from toolmason.resolve import RESERVED_MODULES
-from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.scaffold import MAX_NAME_LENGTH
 
 READ_METHODS: Final = ("GET", "HEAD")
@@ -156,6 +157,8 @@ class _Importer:
     tools: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _common: str = ""
+    """What the names of all operations begin with."""
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
     types: Types = field(init=False)
@@ -174,6 +177,7 @@ class _Importer:
 
         All operations get a name, so that names do not depend on the filters.
         """
+        self._common = common_beginning([operation.id for operation in operations if operation.id])
         names = {operation.key: self._name(operation) for operation in operations}
         reserved = {f"{class_name(name)}{end}" for name in names.values() for end in ("", "Params", "Result")}
         self.types = Types(self.document, self.losses, reserved)
@@ -190,12 +194,13 @@ class _Importer:
             headers, query = credentials(self._apis.tables[api])
             known = known_parameter_names(operation.path, self.known_tools.get(name, {}))
             builder = ToolBuilder(operation, self.types, self.losses, name, headers, query, known)
-            entry = builder.table(api, self._category(group))
+            entry = builder.table(api, self._category(group, operation))
         except LeftOutError as error:
             self.types.tables = known_types
             self.losses.add("left_out", operation.key, str(error))
             return
-        if operation.id and name != plain_name(operation.id) and operation.key not in self.known_names:
+        is_other = name.replace("_", "") != re.sub(r"[\W_]", "", operation.id).casefold()
+        if operation.id and is_other and operation.key not in self.known_names:
             self.losses.add("renamed", operation.key, f"{operation.id} is `{name}`")
         self.tools[operation.key] = name
         self._tables[name] = entry
@@ -204,28 +209,15 @@ class _Importer:
         """Return the name of the tool of an operation."""
         if known := self.known_names.get(operation.key):
             return known
-        group = _group(operation)
-        wanted = plain_name(operation.id or f"{operation.method} {_PATH_NOISE.sub(' ', operation.path)}")
-        if tool_name_problem(wanted, self.name):
-            wanted = self._short_name(wanted, group)
-        name, _ = self._names.add(wanted, group=snake(group, "api"))
+        wanted = list(names_of(operation, self.name, self._common))
+        free = (name for name in wanted if self._names.is_free(name))
+        name = next(free, "") or next(filter(self._names.is_free, (numbered(wanted[0], end) for end in count(2))))
+        self._names.add(name, group="")
         return name
 
-    def _short_name(self, name: str, group: str) -> str:
-        """Return a long name without the words of its group and repetitions, then without its first nouns.
-
-        The last words distinguish operations: `read_priority_level_configuration_status`.
-        """
-        noise = set(snake(group, "api").split("_"))
-        first, *rest = name.split("_")
-        words = [word for word in dict.fromkeys(rest) if word not in noise] or rest
-        while len(words) > 1 and tool_name_problem("_".join([first, *words]), self.name):
-            del words[0]
-        return "_".join([first, *words])
-
-    def _category(self, tag: str) -> str:
+    def _category(self, tag: str, operation: Operation) -> str:
         if tag not in self._categories:
-            name = snake(tag, "other")
+            name = group_name(tag, operation.path, "other")
             if name in RESERVED_MODULES or constant_name(name) in map(constant_name, self._categories.values()):
                 name = unique(f"{name}_tools", self._categories.values())
             self._categories[tag] = name
@@ -303,15 +295,6 @@ class _Importer:
             name = next(iter(self._apis.tables))
             hint = f'add it if the API needs one: `auth = {{ bearer = "$TOKEN" }}` in [apis.{name}]'
             self.losses.notes.append(f"the document specifies no usable credential; {hint}")
-
-
-_PATH_NOISE: Final = re.compile(r"[{}/]+")
-
-
-def plain_name(name: str) -> str:
-    """Return a tool name for the name of an operation: `repos/list-for-org`, `listPods` and `GetV1Accounts`."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return re.sub(r"_v_(?=\d)", "_v", snake(spaced, "call"))
 
 
 def _group(operation: Operation) -> str:

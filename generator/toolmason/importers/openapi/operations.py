@@ -24,6 +24,7 @@ from toolmason.importers.openapi.parameter_names import (
 from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
 from toolmason.importers.openapi.texts import description_of, plain, summary_from, title_of
+from toolmason.importers.openapi.tool_names import has_latin_words, is_other_script
 from toolmason.importers.openapi.values import Types, Value
 from toolmason.resolve.types import PROPERTY_NAME
 
@@ -73,6 +74,8 @@ class ToolBuilder:
         operation = self.operation
         if operation.problem:
             raise LeftOutError(operation.problem)
+        if not operation.path.isprintable():
+            raise LeftOutError("the path contains characters that cannot be printed")
         if operation.method in ("OPTIONS", "TRACE"):
             raise LeftOutError(f"tools do not send {operation.method}")
         self._path = operation.path
@@ -114,13 +117,22 @@ class ToolBuilder:
     def _texts(self) -> dict[str, Any]:
         data = self.operation.data
         description = text(data.get("description"))
-        summary = summary_from(text(data.get("summary")), description, title_of(self.operation.id or self.name))
+        own_name = self.operation.id if has_latin_words(self.operation.id) else ""
+        summary = summary_from(text(data.get("summary")), description, title_of(own_name or self.name))
         texts: dict[str, Any] = {"summary": summary}
+        if title := self._title():
+            texts["title"] = title
         if description and " ".join(plain(description).split()).rstrip(".").casefold() != summary.casefold():
             texts["description"] = description_of(description)
         if data.get("deprecated") is True:
             texts["deprecated"] = {"since": "an earlier version"}
         return texts
+
+    def _title(self) -> str:
+        """Return the document's name of the operation in its own language, if the tool's name cannot tell it."""
+        operation = self.operation
+        choices = (operation.id, text(operation.data.get("summary")), *operation.tags[:1])
+        return next((summary_from(name) for name in choices if is_other_script(name)), "")
 
     def _lose(self, kind: str, detail: str) -> None:
         self.losses.add(kind, self.operation.key, detail)
