@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,12 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
     help="Import only operations with this operationId or request, such as 'GET /repos/*'. Repeatable.",
 )
 @click.option("--read-only", is_flag=True, help="Import only GET and HEAD.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(100, 20_000),
+    help="Maximum tokens of the parameters of a tool. Default: 600. Texts are shortened, rare parameters left out.",
+)
+@click.option("--all-params", is_flag=True, help="Import all parameters with their whole texts.")
 @click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each operation to FILE as JSON.")
 @click.option(
     "--header",
@@ -69,6 +76,8 @@ def openapi(
     tags: tuple[str, ...],
     operations: tuple[str, ...],
     read_only: bool,
+    max_tokens: int | None,
+    all_params: bool,
     report: Path | None,
     headers: tuple[str, ...],
     force: bool,
@@ -82,11 +91,20 @@ def openapi(
     Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
     from toolmason.importers.notes import ImporterError, Notes
+    from toolmason.importers.openapi.budget import DEFAULT
     from toolmason.importers.openapi.manifest import Options, import_document
     from toolmason.importers.openapi.merge import read_record, record_path
     from toolmason.importers.openapi.source import read_document, without_user
 
-    options = Options(name=name, base_url=base_url, tags=tags, operations=operations, read_only=read_only)
+    options = Options(
+        name=name,
+        base_url=base_url,
+        tags=tags,
+        operations=operations,
+        read_only=read_only,
+        max_tokens=0 if all_params else max_tokens or DEFAULT,
+    )
+    is_limit_given = all_params or max_tokens is not None
     try:
         earlier = None
         if output and output.exists() and not force:
@@ -97,6 +115,8 @@ def openapi(
         document = read_document(source, parse_headers(headers))
         source = without_user(source)  # the files below are committed
         if earlier and output:
+            if not is_limit_given:
+                options = replace(options, max_tokens=earlier.options.max_tokens)
             merge, imported = _update(output, earlier, document, source, options)
             _print_report(imported, report)
             print_lines(["", *merge.report])
@@ -141,8 +161,6 @@ def _update(
     output: Path, earlier: Record, document: dict[str, object], source: str, options: Options
 ) -> tuple[Merge, Imported]:
     """Merge a newer document into an edited manifest."""
-    from dataclasses import replace
-
     from toolmason.importers.openapi.manifest import import_document
     from toolmason.importers.openapi.merge import (
         Merge,

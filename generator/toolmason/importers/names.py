@@ -19,6 +19,7 @@ MAX_DESCRIPTION_LENGTH: Final = 4096
 
 _LOOSE: Final = " ,;:-\u2013\u2014"
 """Characters removed from the end of a shortened text."""
+_SENTENCE_END: Final = re.compile(r"(?<=.)[.!?](?=\s|$)")
 _SENTENCE: Final = re.compile(r"(.+?[.!?])(?=\s+\S)")
 """The first of several sentences."""
 
@@ -114,3 +115,15 @@ def cut(text: str, length: int) -> str:
         return text
     head = text[:length].rsplit(maxsplit=1)[0] if " " in text[:length].strip() else text
     return f"{head[: length - 1].rstrip(_LOOSE)}…"
+
+
+def shorten(text: str, length: int) -> str:
+    """Return a text of at most `length` characters: as many sentences as fit, or else words."""
+    if len(text) <= length:
+        return text
+    whole = ""
+    for sentence in _SENTENCE_END.finditer(text, 0, length + 1):
+        if sentence.end() > length:
+            break
+        whole = text[: sentence.end()]
+    return whole or cut(text, length)

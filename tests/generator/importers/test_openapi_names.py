@@ -221,6 +221,7 @@ def test_names_of_parameters_stay_when_the_document_grows(imported: Any, tmp_pat
         ("PATCH /teams/{id}/status", "teamsUpdateMembershipStatus", "teams", "update_team_membership_status"),
         ("GET /load_balancers", "loadBalancers_list", "Load Balancers", "list_load_balancers"),
         ("POST /v2/{name}:cancel", "projects.jobs.cancel", "projects", "cancel_project_jobs"),
+        ("GET /search/issues", "search/issues-and-pulls", "search", "search_issues_and_pulls"),
         ("POST /orders", "order_create", "orders", "create_order"),
         ("GET /products", "productsUsingGET_1", "products", "get_products"),
         ("GET /items/{item_id}", "read_item_items__item_id__get", "items", "read_item"),

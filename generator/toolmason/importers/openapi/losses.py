@@ -13,6 +13,7 @@ MESSAGES: Final = {
     "left_out": "operations left out",
     "renamed": "names changed, so that they consist of verb and object and have at most 40 characters",
     "parameter": "parameters left out",
+    "rare": "optional parameters left out, so that tools have fewer tokens; --all-params imports them",
     "header": "headers left out, since the API or the HTTP client sets them",
     "name": "fields left out, since providers reject their names",
     "any": "values of several types, imported with one of them",

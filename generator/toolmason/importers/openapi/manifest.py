@@ -16,6 +16,7 @@ from toolmason_runtime.shared.toml.problems import quoted
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi.budget import DEFAULT, Budget, fitting_schema, shared_names
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
@@ -44,6 +45,8 @@ class Options:
     tags: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     read_only: bool = False
+    max_tokens: int = DEFAULT
+    """Maximum tokens of the parameters of a tool; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,8 @@ class _Importer:
     """What the names of all operations begin with."""
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
+    _inexact: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The parameters of tools that have an `input_schema`, if that is too large."""
     types: Types = field(init=False)
     _apis: Apis = field(init=False)
     _names: ToolNames = field(init=False)
@@ -204,6 +209,8 @@ class _Importer:
             self.losses.add("renamed", operation.key, f"{operation.id} is `{name}`")
         self.tools[operation.key] = name
         self._tables[name] = entry
+        if "input_schema" in entry:
+            self._inexact[name] = builder.params
 
     def _name(self, operation: Operation) -> str:
         """Return the name of the tool of an operation."""
@@ -232,7 +239,11 @@ class _Importer:
             raise ImporterError(f"no operation can be imported: {reasons}")
         self._note_security()
         params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
+        params |= {key: self._inexact[name] for key, name in self.tools.items() if name in self._inexact}
         self.types.shrink(params)
+        if self.options.max_tokens:
+            self._fit()
+            params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
         used_apis = {entry["api"] for entry in self._tables.values()}
         self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
         self.losses.notes.extend(self.warnings)
@@ -257,6 +268,28 @@ class _Importer:
         if not data["tools"]:
             raise ImporterError("no operation can be imported: none is valid in a manifest")
         return data
+
+    def _fit(self) -> None:
+        """Keep the parameters of each tool below the maximum of tokens."""
+        limit = self.options.max_tokens
+        tools = {name: entry.get("params") or self._inexact.get(name, {}) for name, entry in self._tables.items()}
+        budget = Budget(limit, self.types.tables, self.losses, shared_names(tools.values()))
+        budget.shorten_types(tools.values())
+        for key, name in self.tools.items():
+            entry = self._tables.get(name, {})
+            known = self.known_tools.get(name, {})
+            kept = {*known.get("params", ()), *known.get("input_schema", {}).get("properties", ())}
+            if "input_schema" in entry:
+                if fitting := fitting_schema(entry["input_schema"], limit, kept):
+                    entry["input_schema"], dropped = fitting
+                    for wire in dropped:
+                        self.losses.add("rare", key, wire)
+                    continue
+                del entry["input_schema"]
+                entry["params"] = self._inexact[name]
+                self.losses.add("any", key, f"body: its exact schema has more than {limit} tokens")
+            if entry.get("params"):
+                budget.fit(key, entry, kept)
 
     def _record_removal(self, part: KeyPath, message: str) -> None:
         name = str(part[1])

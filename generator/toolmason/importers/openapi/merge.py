@@ -63,7 +63,8 @@ def read_record(path: Path) -> Record | None:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not (isinstance(content["data"]["tools"], dict) and content["data"]["server"]["name"]):
             raise ValueError("it has no tools")  # noqa: TRY301  reported below
-        options: dict[str, Any] = {key: _frozen(value) for key, value in content["options"].items()}
+        # Earlier versions had no limit: an update must not remove what they imported.
+        options: dict[str, Any] = {"max_tokens": 0} | {key: _frozen(value) for key, value in content["options"].items()}
         return Record(
             source=content["source"],
             version=content["version"],

@@ -241,7 +241,7 @@ def _verb_first(words: Words, nouns: Collection[str], verb_at: int, *, is_item: 
     plain = next((index for index, word in enumerate(words) if index and word in PLAIN_VERBS), 0)
     is_noun = bool(plain) and words[0] in ALSO_NOUNS - _WHOLE
     is_noun = is_noun and (plain == 1 or all(singular(word) in nouns for word in words[:plain]))
-    if words[0] in VERBS and not is_noun and not verb_at:
+    if words[0] in VERBS and not is_noun and (not verb_at or words[verb_at] not in VERBS):
         return words
     index = next((index for index, word in enumerate(words) if index and word in VERBS), 0)
     if verb_at and (index < verb_at or singular(words[verb_at]) not in nouns):
