@@ -5,48 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import count
 from typing import Any, Final
 
-from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.positions import KeyPath
-from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
-from toolmason.importers.openapi.budget import DEFAULT, Budget, fitting_schema, shared_names
+from toolmason.importers.openapi.budget import Budget, fitting_schema, shared_names
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
+from toolmason.importers.openapi.options import Options
 from toolmason.importers.openapi.parameter_names import known_parameter_names
+from toolmason.importers.openapi.selection import READ_METHODS, Extension, extension, select
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
-from toolmason.importers.openapi.texts import summary_from, title_of
-from toolmason.importers.openapi.tool_names import common_beginning, group_name, names_of, numbered
+from toolmason.importers.openapi.texts import description_of, summary_from, title_of
+from toolmason.importers.openapi.tool_names import common_beginning, group_name, name_from, names_of, numbered
 from toolmason.importers.openapi.values import Types
 from toolmason.model.identifiers import class_name, constant_name
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import MAX_NAME_LENGTH
 
-READ_METHODS: Final = ("GET", "HEAD")
 _GENERIC_WORDS: Final = frozenset(
     {"api", "apis", "rest", "openapi", "open", "the", "service", "specification", "spec", "v1", "v2", "v3"}
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of `toolmason import openapi` that shape the manifest."""
-
-    name: str = ""
-    base_url: str = ""
-    tags: tuple[str, ...] = ()
-    operations: tuple[str, ...] = ()
-    read_only: bool = False
-    max_tokens: int = DEFAULT
-    """Maximum tokens of the parameters of a tool; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,54 +71,30 @@ def import_document(
     """
     document = OpenApi(data)
     operations = list(document.operations())
-    selected = select(operations, options)
+    extensions = {operation.key: extension(data, operation) for operation in operations}
+    enabled = [operation for operation in operations if extensions[operation.key].enabled]
+    if not enabled:
+        raise ImporterError("the document disables all its operations with `x-mcp`")
+    selected = select(enabled, options)
     name = options.name or server_name(document)
     importer = _Importer(
         document, name, source if is_url(source) else "", options, dict(known_names), known_tools or {}
     )
+    importer.extensions = extensions
+    if len(enabled) < len(operations):
+        importer.losses.notes.append(
+            f"operations that the document disables with `x-mcp`: {len(operations) - len(enabled)}"
+        )
     importer.add(operations, selected)
     tables = importer.finish()
     return Imported(
         data=tables,
         tools=importer.tools,
-        document_operations=frozenset(operation.key for operation in operations),
+        document_operations=frozenset(operation.key for operation in enabled),
         losses=importer.losses,
         info=document.info,
         warnings=tuple(importer.warnings),
     )
-
-
-def select(operations: Sequence[Operation], options: Options) -> list[Operation]:
-    """Return the operations that the filters select.
-
-    Raises:
-        ImporterError: a filter matches nothing.
-    """
-    known_tags = list(dict.fromkeys(tag for operation in operations for tag in operation.tags))
-    known = [name for operation in operations for name in (operation.id, operation.key) if name]
-    for option, patterns, names in (("--tag", options.tags, known_tags), ("--operation", options.operations, known)):
-        for pattern in patterns:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                hint = did_you_mean(pattern, names) or f"available are {', '.join(names[:8]) or 'none'}"
-                raise ImporterError(f"{option} {quoted(pattern)} matches nothing in the document; {hint}")
-    selected = [
-        operation
-        for operation in operations
-        if (not options.tags or any(_matches(tag, options.tags) for tag in operation.tags))
-        and (
-            not options.operations
-            or _matches(operation.id, options.operations)
-            or _matches(operation.key, options.operations)
-        )
-        and (not options.read_only or operation.method in READ_METHODS)
-    ]
-    if not selected:
-        raise ImporterError("no operation is left to import; change --tag, --operation or --read-only")
-    return selected
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def server_name(document: OpenApi) -> str:
@@ -164,6 +125,8 @@ class _Importer:
     """What the names of all operations begin with."""
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
+    extensions: Mapping[str, Extension] = field(default_factory=dict)
+    """`x-mcp` of each operation."""
     _inexact: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The parameters of tools that have an `input_schema`, if that is too large."""
     types: Types = field(init=False)
@@ -204,6 +167,8 @@ class _Importer:
             self.types.tables = known_types
             self.losses.add("left_out", operation.key, str(error))
             return
+        if described := self.extensions[operation.key].description:
+            entry["description"] = description_of(described)
         is_other = name.replace("_", "") != re.sub(r"[\W_]", "", operation.id).casefold()
         if operation.id and is_other and operation.key not in self.known_names:
             self.losses.add("renamed", operation.key, f"{operation.id} is `{name}`")
@@ -217,6 +182,8 @@ class _Importer:
         if known := self.known_names.get(operation.key):
             return known
         wanted = list(names_of(operation, self.name, self._common))
+        if chosen := self.extensions[operation.key].name:
+            wanted.insert(0, name_from(chosen, wanted[0]))
         free = (name for name in wanted if self._names.is_free(name))
         name = next(free, "") or next(filter(self._names.is_free, (numbered(wanted[0], end) for end in count(2))))
         self._names.add(name, group="")

@@ -10,18 +10,20 @@ import copy
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import tomlkit
+from tomlkit.items import InlineTable
 from toolmason_runtime.shared.toml.positions import dotted, scan_keys
 
 from toolmason.importers.inline_toml import inline_key
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.layout import table_lines
-from toolmason.importers.openapi.manifest import Imported, Options
+from toolmason.importers.openapi.manifest import Imported
+from toolmason.importers.openapi.options import Options
 from toolmason.importers.openapi.parameter_names import known_parameter_names
 
 _MISSING: Final = object()
@@ -126,8 +128,14 @@ def _with_renamed_params(table: dict[str, Any], edited: Any) -> dict[str, Any]:
         return table
     path = table["http"].partition(" ")[2]
     chosen = known_parameter_names(path, edited)
-    names = {name: chosen.get(at, name) for at, name in known_parameter_names(path, table).items() if name not in mine}
-    return {**table, "params": {names.get(name, name): entry for name, entry in params.items()}}
+    known = {name: at for at, name in known_parameter_names(path, table).items()}
+    renamed: dict[str, Any] = {}
+    for name, entry in params.items():
+        place, wire = known.get(name, ("", ""))
+        new_name = str(chosen.get((place, wire), name)) if name not in mine else name
+        is_moved = new_name != name and place in ("query", "body") and place not in entry
+        renamed[new_name] = {**entry, place: wire} if is_moved else entry
+    return {**table, "params": renamed}
 
 
 def with_unselected(imported: Imported, record: Record) -> dict[str, Any]:
@@ -154,7 +162,7 @@ class Merge:
     """The merged tables, the changes of the text, and the report."""
 
     commented: frozenset[Path_] = frozenset()
-    """Sections with comments of the author, which count as edited."""
+    """Sections and keys with comments of the author, which count as edited."""
     sets: list[tuple[Path_, Any]] = field(default_factory=list)
     removals: list[Path_] = field(default_factory=list)
     report: list[str] = field(default_factory=list)
@@ -203,7 +211,10 @@ class Merge:
             self.sets.append((path, new))
             self._report_change(path, "added")
             return new
-        if current == base and not (new is _MISSING and path in self.commented):
+        is_commented = new is _MISSING and any(each[: len(path)] == path for each in self.commented)
+        if is_commented and isinstance(current, dict) and len(path) > 2 and path not in self.commented:
+            return self.merge(base, current, {}, path) or _MISSING
+        if current == base and not is_commented:
             if new is _MISSING:
                 self.removals.append(path)
                 self._report_change(path, "removed, since the document no longer contains it")
@@ -329,6 +340,19 @@ def commented_sections(text: str) -> frozenset[Path_]:
     return frozenset(
         path for path, (start, end) in sections(text).items() if re.search(r"(?m)^[ \t]*#", text[start:end])
     )
+
+
+def commented_keys(text: str) -> frozenset[Path_]:
+    """Return the keys that have a comment at the end of their line: `params.limit = { ... }  # at most 20`."""
+    return frozenset(_commented(tomlkit.parse(text), ()))
+
+
+def _commented(table: Any, at: Path_) -> Iterator[Path_]:
+    for key, item in table.items():
+        if isinstance(item, Mapping) and not isinstance(item, InlineTable):
+            yield from _commented(item, (*at, key))
+        elif getattr(getattr(item, "trivia", None), "comment", ""):
+            yield (*at, key)
 
 
 def _without_block(text: str, path: Path_) -> str:

@@ -89,6 +89,11 @@ def names_of(operation: Operation, server: str, common: str = "") -> Iterator[st
         yield _fitting(["call", *_words(server)], MAX_LENGTH)
 
 
+def name_from(text: str, fallback: str) -> str:
+    """Return a name of the words of a text: `findPeople` becomes `find_people`."""
+    return _fitting(_words(text), MAX_LENGTH) or fallback
+
+
 def numbered(name: str, number: int) -> str:
     """Return a name with a number at its end, of whole words."""
     end = f"_{number}"
