@@ -26,7 +26,6 @@ from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.importers.manifest_writer import write_text
 from toolmason.importers.openapi.layout import manifest_text
-from toolmason.importers.openapi.manifest import plain_name
 from toolmason.importers.openapi.merge import Merge, merged_text
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.texts import MAX_DESCRIPTION, description_of, summary_from
@@ -85,12 +84,12 @@ def test_the_tools_send_the_requests_of_the_document(tmp_path: Path) -> None:
 
     url = "https://eu.shop.example/v1/orders"
     order = {"customer": "a@b.c", "lines": [{"sku": "AB1"}], "paid_by": {"kind": "invoice", "days": 7}}
-    assert sent("orders_get", {"order-id": "a b", "fields": ["x", "y"], "filter": {"k": "v"}}) == (
+    assert sent("get_order", {"order_id": "a b", "fields": ["x", "y"], "filter": {"k": "v"}}) == (
         *("GET", f"{url}/a%20b?fields=x,y&filter%5Bk%5D=v"),
         None,
     )
     assert sent("create_order", order) == ("POST", url, json.dumps(order, separators=(",", ":")).encode())
-    method, address, body = sent("put_uploads_path", {"path": "a/b.txt", "file": "text", "note": "n"})
+    method, address, body = sent("replace_upload", {"path": "a/b.txt", "file": "text", "note": "n"})
     assert (method, address) == ("PUT", "https://files.shop.example/uploads/a/b.txt")
     assert body
     assert b'name="note+"' in body
@@ -109,10 +108,10 @@ def test_an_imported_project_generates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("filters", "tools"),
     [
-        (["--tag", "file*"], ["put_uploads_path"]),
-        (["--operation", "orders/*"], ["orders_get"]),
-        (["--operation", "* /orders/*"], ["orders_get", "orders_delete"]),
-        (["--read-only"], ["orders_get"]),
+        (["--tag", "file*"], ["replace_upload"]),
+        (["--operation", "orders/*"], ["get_order"]),
+        (["--operation", "* /orders/*"], ["get_order", "delete_order"]),
+        (["--read-only"], ["get_order"]),
         (["--tag", "orders", "--operation", "createOrder"], ["create_order"]),
     ],
 )
@@ -177,7 +176,7 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         ("openapi: 3.1.0\npaths: {/a: {get: {tags: [con]}}}", ""),
         (
             '{"openapi": "3.1.0", "paths": {"/a\\ud800": {"get": {"operationId": "\\ud800", "tags": ["\\ud800"]}}}}',
-            "no operation can be imported: none is valid",
+            "",
         ),
         (f'openapi: 3.1.0\npaths: {{/a: {{get: {{description: "{NEWLINES}"}}}}}}', ""),
         (f"openapi: 3.1.0\nx: {{a: &a {ENDLESS}}}\n{ENDLESS_BODY}", ""),
@@ -370,13 +369,13 @@ def _summary(text: str) -> Callable[[dict[str, Any]], object]:
             ('summary = "List notes"', 'summary = "Find notes" # better'),
             _summary("List all notes"),
             ['summary = "Find notes" # better'],
-            'tools.get_v1_notes.summary: your edit is kept; the document now has "List all notes"',
+            'tools.list_notes.summary: your edit is kept; the document now has "List all notes"',
         ),
         (
             ("edition = 1", "# Mine\nedition = 1"),
             _summary("List all notes"),
             ["# Mine", 'summary = "List all notes"'],
-            'tools.get_v1_notes.summary: changed from "List notes" to "List all notes"',
+            'tools.list_notes.summary: changed from "List notes" to "List all notes"',
         ),
         (
             ('params.text = { type = "string", required = false }\n', ""),
@@ -388,43 +387,43 @@ def _summary(text: str) -> Callable[[dict[str, Any]], object]:
             ("params.text = {", 'params.text = { description = "Words",'),
             lambda document: document["paths"]["/v1/notes"]["get"]["parameters"].pop(1),
             ['params.text = { description = "Words",'],
-            "tools.get_v1_notes.params.text: your edit is kept, but the document no longer contains it",
+            "tools.list_notes.params.text: your edit is kept, but the document no longer contains it",
         ),
         (
             ("params.after", 'params.mine = { type = "string" }\nparams.after'),
             lambda document: document["paths"]["/v1/notes"]["get"]["parameters"].pop(0),
             ["params.mine"],
-            "tools.get_v1_notes.params.after: removed, since the document no longer contains it",
+            "tools.list_notes.params.after: removed, since the document no longer contains it",
         ),
         (
-            ("[tools.notes_patch]", "[tools.notes_change]"),
+            ("[tools.update_notes]", "[tools.change_notes]"),
             lambda document: document["paths"]["/v1/notes"]["patch"].update(summary="Change notes"),
-            ['[tools.notes_change]\nsummary = "Change notes"'],
-            'tools.notes_change.summary: changed from "Notes patch" to "Change notes"',
+            ['[tools.change_notes]\nsummary = "Change notes"'],
+            'tools.change_notes.summary: changed from "Notes patch" to "Change notes"',
         ),
         (
-            ("[tools.notes_patch]\n", "[tools.notes_patch]\n# Ask first\n"),
+            ("[tools.update_notes]\n", "[tools.update_notes]\n# Ask first\n"),
             lambda document: document["paths"]["/v1/notes"].pop("patch"),
-            ["# Ask first", "[tools.notes_patch]"],
-            "tools.notes_patch: your edit is kept, but the document no longer contains it",
+            ["# Ask first", "[tools.update_notes]"],
+            "tools.update_notes: your edit is kept, but the document no longer contains it",
         ),
         (
-            ("[tools.notes_patch]\n", "# About patches\n[tools.notes_patch]\n"),
+            ("[tools.update_notes]\n", "# About patches\n[tools.update_notes]\n"),
             lambda document: document["paths"]["/v1/notes"].pop("put"),
-            ["# About patches\n[tools.notes_patch]\n"],
-            "tools.notes_replace_all: removed, since the document no longer contains it",
+            ["# About patches\n[tools.update_notes]\n"],
+            "tools.replace_all_notes: removed, since the document no longer contains it",
         ),
         (
-            ("[tools.notes_patch]\n", "[tools.notes_patch]\n"),
+            ("[tools.update_notes]\n", "[tools.update_notes]\n"),
             lambda document: document["paths"].update({"/new": {"get": {"operationId": "newOne"}}}),
-            ["[tools.new_one]"],
-            "tools.new_one: added",
+            ["[tools.get_new_one]"],
+            "tools.get_new_one: added",
         ),
         (
             ("required = false, body", 'required = false, description = "Mine", body'),
             lambda document: document["paths"]["/v1/notes"]["patch"].update(requestBody=ANY_BODY),
             ['description = "Mine"'],
-            "tools.notes_patch.params: your edit is kept; the document now needs `input_schema`",
+            "tools.update_notes.params: your edit is kept; the document now needs `input_schema`",
         ),
     ],
     ids=[
@@ -472,11 +471,11 @@ def test_tools_of_other_filters_stay_and_the_filters_are_remembered(tmp_path: Pa
     manifest = tmp_path / "shop.toml"
     run(SHOP, "-o", manifest, "--read-only")
     again = run(SHOP, "-o", manifest)
-    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["orders_get"], again.output
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["get_order"], again.output
 
     run(SHOP, "-o", manifest, "--tag", "files")
 
-    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["orders_get", "put_uploads_path"]
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["get_order", "replace_upload"]
     assert tools_of(manifest)
 
 
@@ -518,19 +517,6 @@ def test_any_text_becomes_a_short_summary_and_a_description(text: str) -> None:
     assert len(summary_from(text)) <= 80
     assert "\n" not in summary_from(text)
     assert len(description_of(text * 10)) <= MAX_DESCRIPTION
-
-
-@pytest.mark.parametrize(
-    ("operation", "name"),
-    [
-        ("repos/list-for-org", "repos_list_for_org"),
-        ("listCoreV1NamespacedPod", "list_core_v1_namespaced_pod"),
-        ("GetHTTPStatus", "get_http_status"),
-        ("2fa", "call_2fa"),
-    ],
-)
-def test_the_name_of_an_operation_becomes_the_name_of_a_tool(operation: str, name: str) -> None:
-    assert plain_name(operation) == name
 
 
 JSON = st.recursive(
@@ -803,7 +789,7 @@ def body_of(tmp_path: Path, media: str, schema: dict[str, Any], *, required: boo
     """Import one operation with a body; return its parameters and the losses."""
     path, report = tmp_path / "up.json", tmp_path / "report.json"
     operation = {
-        "operationId": "send",
+        "operationId": "sendFile",
         "summary": "Send it",
         "requestBody": {"required": required, "content": {media: {"schema": {"type": "object", **schema}}}},
         "responses": {"200": {"description": "OK"}},
@@ -819,7 +805,7 @@ def body_of(tmp_path: Path, media: str, schema: dict[str, Any], *, required: boo
     assert result.exit_code == 0, result.output
     manifest = tomllib.loads((tmp_path / "manifest" / "up.toml").read_text(encoding="utf-8"))
     losses = json.loads(report.read_text(encoding="utf-8"))["operations"]["POST /f"]["losses"]
-    return manifest["tools"]["send"].get("params", {}), losses
+    return manifest["tools"]["send_file"].get("params", {}), losses
 
 
 @pytest.mark.parametrize("media", ["application/json", "multipart/form-data", "application/x-www-form-urlencoded"])

@@ -11,8 +11,9 @@ from toolmason.importers.server.losses import some
 
 MESSAGES: Final = {
     "left_out": "operations left out",
-    "renamed": "names shortened or changed, since clients limit the length of names",
+    "renamed": "names changed, so that they consist of verb and object and have at most 40 characters",
     "parameter": "parameters left out",
+    "rare": "optional parameters left out, so that tools have fewer tokens; --all-params imports them",
     "header": "headers left out, since the API or the HTTP client sets them",
     "name": "fields left out, since providers reject their names",
     "any": "values of several types, imported with one of them",
