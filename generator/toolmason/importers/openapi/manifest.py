@@ -15,6 +15,7 @@ from toolmason_runtime.shared.toml.problems import quoted
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi.answers import Answers
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
@@ -141,6 +142,8 @@ class _Importer:
     tools: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _operations: dict[str, Operation] = field(default_factory=dict)
+    """The operation of each tool."""
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
     types: Types = field(init=False)
@@ -183,6 +186,7 @@ class _Importer:
             self.losses.add("renamed", operation.key, f"{operation.id} is `{name}`")
         self.tools[operation.key] = name
         self._tables[name] = entry
+        self._operations[name] = operation
 
     def _name(self, operation: Operation) -> str:
         """Return the name of the tool of an operation."""
@@ -225,13 +229,16 @@ class _Importer:
         self._note_security()
         params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
         self.types.shrink(params)
+        self._add_answers()
         used_apis = {entry["api"] for entry in self._tables.values()}
         self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
         self.losses.notes.extend(self.warnings)
         expressions = [value["type"] for entry in self._tables.values() for value in entry.get("params", {}).values()]
+        expressions += [entry["returns"] for entry in self._tables.values() if "returns" in entry]
         reached = self.types.reached(expressions)
-        for key in self.tools:
-            for type_name in self.types.reached([value["type"] for value in params.get(key, {}).values()]):
+        for key, tool in self.tools.items():
+            own = [value["type"] for value in params.get(key, {}).values()]
+            for type_name in self.types.reached([*own, *filter(None, [self._tables.get(tool, {}).get("returns")])]):
                 self.losses.merge(key, type_name)
         self.losses.keep_only({**self.tools, **reached})
         types = {name: entry for name, entry in self.types.tables.items() if name in reached}
@@ -249,6 +256,14 @@ class _Importer:
         if not data["tools"]:
             raise ImporterError("no operation can be imported: none is valid in a manifest")
         return data
+
+    def _add_answers(self) -> None:
+        """Add the types of results."""
+        answers = Answers(self.document, self.losses, {**self.types.tables, **dict.fromkeys(self.types.reserved)})
+        for name, entry in self._tables.items():
+            if returns := answers.returns(self._operations[name], name):
+                entry["returns"] = returns
+        self.types.tables |= answers.tables
 
     def _record_removal(self, part: KeyPath, message: str) -> None:
         name = str(part[1])
