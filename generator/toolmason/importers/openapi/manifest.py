@@ -13,6 +13,7 @@ from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi.answers import Answers
 from toolmason.importers.openapi.budget import Budget, fitting_schema, shared_names
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.hollow import missing_parts
@@ -128,6 +129,8 @@ class _Importer:
     _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     _common: str = ""
     """What the names of all operations begin with."""
+    _operations: dict[str, Operation] = field(default_factory=dict)
+    """The operation of each tool."""
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
     _selected: list[Operation] = field(default_factory=list)
@@ -183,6 +186,7 @@ class _Importer:
         self._tables[name] = entry
         if "input_schema" in entry:
             self._inexact[name] = builder.params
+        self._operations[name] = operation
 
     def _name(self, operation: Operation) -> str:
         """Return the name of the tool of an operation."""
@@ -218,13 +222,16 @@ class _Importer:
         if self.options.max_tokens:
             self._fit()
             params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
+        self._add_answers()
         used_apis = {entry["api"] for entry in self._tables.values()}
         self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
         self.losses.notes.extend(self.warnings)
         expressions = [value["type"] for entry in self._tables.values() for value in entry.get("params", {}).values()]
+        expressions += [entry["returns"] for entry in self._tables.values() if "returns" in entry]
         reached = self.types.reached(expressions)
-        for key in self.tools:
-            for type_name in self.types.reached([value["type"] for value in params.get(key, {}).values()]):
+        for key, tool in self.tools.items():
+            own = [value["type"] for value in params.get(key, {}).values()]
+            for type_name in self.types.reached([*own, *filter(None, [self._tables.get(tool, {}).get("returns")])]):
                 self.losses.merge(key, type_name)
         self.losses.keep_only({**self.tools, **reached})
         types = {name: entry for name, entry in self.types.tables.items() if name in reached}
@@ -282,6 +289,16 @@ class _Importer:
                 self.losses.add("any", key, f"body: its exact schema has more than {limit} tokens")
             if entry.get("params"):
                 budget.fit(key, entry, kept)
+
+    def _add_answers(self) -> None:
+        """Add the types of results, except to tools of an earlier import, whose callers know the whole answer."""
+        answers = Answers(self.document, self.losses, {**self.types.tables, **dict.fromkeys(self.types.reserved)})
+        for name, entry in self._tables.items():
+            if name in self.known_tools and "returns" not in self.known_tools[name]:
+                continue
+            if returns := answers.returns(self._operations[name], name):
+                entry["returns"] = returns
+        self.types.tables |= answers.tables
 
     def _record_removal(self, part: KeyPath, message: str) -> None:
         name = str(part[1])
