@@ -136,7 +136,8 @@ def types(data: bytes) -> object:
 @target
 def openapi(data: bytes) -> object:
     from toolmason.importers.notes import ImporterError
-    from toolmason.importers.openapi.manifest import Options, import_document
+    from toolmason.importers.openapi.manifest import import_document
+    from toolmason.importers.openapi.options import Options
     from toolmason.importers.openapi.reading import read_document
 
     path = _file(data)

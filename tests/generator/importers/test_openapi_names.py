@@ -305,3 +305,13 @@ def test_a_name_in_another_script_is_the_title(imported: Any) -> None:
         "pets": "宠物",
         "orders": "Orders",
     }
+
+
+def test_names_are_free_and_short_beside_a_long_name_of_the_server(imported: Any) -> None:
+    server = "a-shop-of-many-words-for-it"
+    operation = {"operationId": "readNamespacedAuthorizationPolicy"}
+
+    data = imported({f"/v{number}/policies": {"get": operation} for number in range(5)}, "--name", server)
+
+    assert len(data["tools"]) == 5
+    assert all(len(f"mcp__{server}__{name}") <= 64 for name in data["tools"])

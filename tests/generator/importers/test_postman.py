@@ -79,7 +79,7 @@ def test_a_collection_gives_tools(tmp_path: Path) -> None:
     assert get["http"] == "GET /orders/{id}/lines/{line}"
     assert get["category"] == "orders"
     assert get["description"] == "Returns one order with its lines."
-    assert get["params"].keys() == {"id", "line", "limit", "tag", "X-Trace"}
+    assert get["params"].keys() == {"id", "line", "limit", "tag", "trace"}
     assert get["params"]["id"]["description"] == "Number of the order. Example: 7"
     assert get["params"]["limit"]["required"] is False
     assert get["params"]["tag"]["type"] == "string[]"

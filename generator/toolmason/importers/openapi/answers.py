@@ -36,7 +36,7 @@ _STATE: Final = re.compile(r"(?:^|_)(?:status|state|type|kind|result|error|messa
 _DETAIL: Final = re.compile(r"(?:^|_)(?:email|description|summary|body|text|content|url|created|updated|date|time|at)$")
 _LIST: Final = re.compile(r"^(?:items|data|results?|records|entries|values|list|rows|objects|content)$")
 _NOISE: Final = re.compile(r"(?:^_)|(?:_urls?|_links?|_uri|etag|node_id|_html|gravatar\w*|avatar\w*)$")
-"""Names of fields by how much they matter, in snake_case."""
+"""Names of fields by how much they matter, as words with `_` between."""
 _ENVELOPE: Final = re.compile(r"^(?:meta\w*|_?links|paging|page\w*|pagination|errors?|warnings?|included|context)$")
 """Names of objects about an answer, beside its content."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from typing import Any, Final
 
 from toolmason_runtime.shared.toml.positions import KeyPath
@@ -27,10 +27,18 @@ from toolmason.importers.openapi.selection import READ_METHODS, Extension, exten
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import description_of, summary_from, title_of
-from toolmason.importers.openapi.tool_names import common_beginning, group_name, name_from, names_of, numbered
+from toolmason.importers.openapi.tool_names import (
+    MAX_LENGTH,
+    common_beginning,
+    group_name,
+    name_from,
+    names_of,
+    numbered,
+)
 from toolmason.importers.openapi.values import Types
 from toolmason.model.identifiers import class_name, constant_name
 from toolmason.resolve import RESERVED_MODULES
+from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.scaffold import MAX_NAME_LENGTH
 
 _GENERIC_WORDS: Final = frozenset(
@@ -127,6 +135,8 @@ class _Importer:
     tools: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _length: int = field(init=False)
+    """Maximum characters of a name of a tool: clients put the name of the server before it."""
     _common: str = ""
     """What the names of all operations begin with."""
     _operations: dict[str, Operation] = field(default_factory=dict)
@@ -146,6 +156,8 @@ class _Importer:
         api = snake(self.name, "api")
         self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses)
         self._names = ToolNames(self.name)
+        lengths = range(MAX_LENGTH, 0, -1)
+        self._length = next(length for length in lengths if not tool_name_problem("a" * length, self.name))
         for name in self.known_names.values():
             self._names.add(name, group=api)
 
@@ -192,11 +204,11 @@ class _Importer:
         """Return the name of the tool of an operation."""
         if known := self.known_names.get(operation.key):
             return known
-        wanted = list(names_of(operation, self.name, self._common))
+        wanted = list(names_of(operation, self.name, self._common, self._length))
         if chosen := self.extensions[operation.key].name:
-            wanted.insert(0, name_from(chosen, wanted[0]))
-        free = (name for name in wanted if self._names.is_free(name))
-        name = next(free, "") or next(filter(self._names.is_free, (numbered(wanted[0], end) for end in count(2))))
+            wanted.insert(0, name_from(chosen, wanted[0], self._length))
+        more = (numbered(wanted[0], number, self._length) for number in count(2))
+        name = next(filter(self._names.is_free, chain(wanted, more)))
         self._names.add(name, group="")
         return name
 

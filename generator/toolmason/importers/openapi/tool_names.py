@@ -57,13 +57,14 @@ def common_beginning(names: Sequence[str]) -> str:
     return word if word and is_in_all else ""
 
 
-def names_of(operation: Operation, server: str, common: str = "") -> Iterator[str]:
+def names_of(operation: Operation, server: str, common: str = "", length: int = MAX_LENGTH) -> Iterator[str]:
     """Yield names for the tool of an operation, the best one first; they are not compared with other tools.
 
     Args:
         operation: the operation.
         server: name of the server: the object of a tool whose path names none.
         common: what all names of operations begin with, which tells nothing.
+        length: maximum characters.
     """
     resources = _resources(operation.path)
     from_id = _name_words(operation, operation.id.removeprefix(common), resources)
@@ -78,26 +79,26 @@ def names_of(operation: Operation, server: str, common: str = "") -> Iterator[st
     ]
     is_named = False
     for words in choices:
-        name = _fitting(words, MAX_LENGTH)
+        name = _fitting(words, length)
         if is_reserved(name):
             nouns = [noun for each in reversed(resources) for noun in each.words]
-            name = _with_object(words, [*nouns, "_".join(_words(server)), "api"])
+            name = _with_object(words, [*nouns, "_".join(_words(server)), "api"], length)
         if name and not is_reserved(name):
             is_named = True
             yield name
     if not is_named:
-        yield _fitting(["call", *_words(server)], MAX_LENGTH)
+        yield _fitting(["call", *_words(server)], length)
 
 
-def name_from(text: str, fallback: str) -> str:
+def name_from(text: str, fallback: str, length: int = MAX_LENGTH) -> str:
     """Return a name of the words of a text: `findPeople` becomes `find_people`."""
-    return _fitting(_words(text), MAX_LENGTH) or fallback
+    return _fitting(_words(text), length) or fallback
 
 
-def numbered(name: str, number: int) -> str:
+def numbered(name: str, number: int, length: int = MAX_LENGTH) -> str:
     """Return a name with a number at its end, of whole words."""
     end = f"_{number}"
-    return f"{_fitting(name.split('_'), MAX_LENGTH - len(end))}{end}"
+    return f"{_fitting(name.split('_'), length - len(end))}{end}"
 
 
 def has_latin_words(text: str) -> bool:
@@ -326,11 +327,11 @@ def _fitting(words: Words, length: int) -> str:
     return "_".join(words)[:length].rstrip("_")
 
 
-def _with_object(words: Words, nouns: Sequence[str]) -> str:
+def _with_object(words: Words, nouns: Sequence[str], length: int) -> str:
     """Return a reserved name with an object: `search` of `GET /search/books` becomes `search_books`."""
     known = set(map(singular, words))
     noun = next((noun for noun in nouns if singular(noun) not in known), "")
-    return _fitting([*words, noun], MAX_LENGTH) if noun else ""
+    return _fitting([*words, noun], length) if noun else ""
 
 
 def doubled_words(name: str) -> list[str]:
