@@ -195,7 +195,7 @@ def test_examples_of_the_same_request_are_one_tool(tmp_path: Path) -> None:
 
     result = run(tmp_path / "a.json", items)
 
-    assert tables(result)["tools"]["find"]["params"].keys() == {"x", "y"}
+    assert tables(result)["tools"]["find_b"]["params"].keys() == {"x", "y"}
     assert "`Find more` is another example of GET /b: its parameters join those of the first" in result.stderr
 
 
@@ -209,7 +209,7 @@ def test_an_answer_of_the_api_of_postman_contains_the_collection(tmp_path: Path)
 
     result = CliRunner().invoke(toolmason, ["import", "openapi", str(file)])
 
-    assert list(tables(result)["tools"]) == ["get"]
+    assert list(tables(result)["tools"]) == ["get_b"]
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ paths:
       security: [{login: []}]
       parameters: [{name: X-Trace, in: header, schema: {type: string, format: uuid}}]
       requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
-      responses: {}
+      responses: {200: {description: Fine, content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}}
   /orders:
     get:
       operationId: list_orders
