@@ -47,6 +47,7 @@ def measure(document: Document, path: Path, project: Path) -> Result:
         str(manifest),
         "--name",
         document.name,
+        "--all-params",
         "--report",
         "report.json",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from pages import quoted, read
 
 from toolmason.commands import toolmason
 from toolmason.commands.import_openapi import openapi
+from toolmason.importers.openapi.parameter_names import parameter_name
 from toolmason.importers.openapi.raw import MAX_CHARACTERS
 from toolmason.importers.openapi.values import MAX_LEVELS, MAX_SIZE
 
@@ -64,3 +66,26 @@ def test_the_options_and_limits_of_the_page_are_those_of_the_command() -> None:
     assert f"more than {MAX_SIZE} values or {MAX_LEVELS} levels" in losses
     assert f"at most {MAX_CHARACTERS:,} characters" in losses
     assert quoted(PAGE.rows("document", "manifest")[0][1])[0] == "[tools.NAME]"
+
+
+def test_the_names_of_the_page_are_those_that_the_import_chooses() -> None:
+    for wires, names in PAGE.rows("in the document", "name"):
+        if "path" in wires:
+            continue
+        for wire, name in zip(quoted(wires), quoted(names), strict=False):
+            place = "header" if wire.startswith("X-") else "query"
+            schema = {"type": "number"} if "no time" in wires else {"type": "string", "format": "date-time"}
+            assert parameter_name(wire, place, schema) == name
+
+
+def test_the_tools_of_the_page_have_the_names_of_the_import(tmp_path: Path) -> None:
+    for operation, tool in PAGE.rows("operation", "tool"):
+        *operation_id, request = quoted(operation)
+        method, path = request.split()
+        source = tmp_path / "one.json"
+        data = {"paths": {path: {method.lower(): {"operationId": "".join(operation_id)}}}}
+        source.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Shop"}, **data}), encoding="utf-8")
+        manifest = tmp_path / "one.toml"
+        manifest.unlink(missing_ok=True)
+        imported(source, manifest)
+        assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == quoted(tool)

@@ -136,8 +136,9 @@ def types(data: bytes) -> object:
 @target
 def openapi(data: bytes) -> object:
     from toolmason.importers.notes import ImporterError
-    from toolmason.importers.openapi.manifest import Options, import_document
-    from toolmason.importers.openapi.source import read_document
+    from toolmason.importers.openapi.manifest import import_document
+    from toolmason.importers.openapi.options import Options
+    from toolmason.importers.openapi.reading import read_document
 
     path = _file(data)
     with suppress(ImporterError):

@@ -27,7 +27,8 @@ from toolmason.audit.mcp_client import list_tools
 from toolmason.audit.server_lists import ServerError
 from toolmason.commands import toolmason
 from toolmason.importers.notes import ImporterError
-from toolmason.importers.openapi.source import check_redirect, read_document
+from toolmason.importers.openapi.reading import read_document
+from toolmason.importers.openapi.source import check_redirect
 from toolmason.project import Project
 from toolmason.render.format_python import format_python
 

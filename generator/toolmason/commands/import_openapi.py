@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +15,11 @@ from toolmason.commands.import_output import FILE, fail_import, force_option, pr
 from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
 
 if TYPE_CHECKING:
-    from toolmason.importers.openapi.manifest import Imported, Options
+    from toolmason.importers.openapi.changes import Changes
+    from toolmason.importers.openapi.manifest import Imported
     from toolmason.importers.openapi.merge import Merge, Record
+    from toolmason.importers.openapi.options import Options
+    from toolmason.importers.openapi.reading import ApiDocument
 
 MAX_LINE: Final = 300
 """Maximum characters of a line of the report on stderr."""
@@ -36,7 +40,7 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
 
 
 @click.command("openapi")
-@click.argument("source", metavar="FILE|URL")
+@click.argument("source", metavar="FILE|URL", default="")
 @click.option("-o", "--output", metavar="FILE", type=FILE, help="Write or update this manifest instead of stdout.")
 @click.option("--name", callback=_server_name, default="", help="Name of the server. Default: from title or domain.")
 @click.option(
@@ -50,7 +54,26 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
     multiple=True,
     help="Import only operations with this operationId or request, such as 'GET /repos/*'. Repeatable.",
 )
+@click.option(
+    "--include",
+    metavar="PATTERN",
+    multiple=True,
+    help="Import only operations that match: `tag=orders`, `path=/v1/*`, `method=get`, `id=list*`, or a GLOB for any of"
+    " them. Repeatable.",
+)
+@click.option("--exclude", metavar="PATTERN", multiple=True, help="Leave out these operations. Repeatable.")
 @click.option("--read-only", is_flag=True, help="Import only GET and HEAD.")
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Update the manifest of -o, from the document of its last import unless one is given.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(100, 20_000),
+    help="Maximum tokens of the parameters of a tool. Default: 600. Texts are shortened, rare parameters left out.",
+)
+@click.option("--all-params", is_flag=True, help="Import all parameters with their whole texts.")
 @click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each operation to FILE as JSON.")
 @click.option(
     "--header",
@@ -59,6 +82,23 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
     multiple=True,
     help="Header of the request for the document. Repeatable.",
 )
+@click.option(
+    "--allow-directory",
+    "directories",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="References of the document may lead to files in DIR as well. Repeatable.",
+)
+@click.option(
+    "--allow-remote",
+    "hosts",
+    metavar="HOST[:PORT]",
+    multiple=True,
+    help="References of the document may lead to this host, over https. Repeatable.",
+)
+@click.option("--update-lock", is_flag=True, help="Accept new contents of the remote files of the document.")
+@click.option("--skip-unresolved", is_flag=True, help="Import the rest if references of the document have no target.")
 @force_option
 def openapi(
     source: str,
@@ -68,49 +108,111 @@ def openapi(
     base_url: str,
     tags: tuple[str, ...],
     operations: tuple[str, ...],
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
     read_only: bool,
+    update: bool,
+    max_tokens: int | None,
+    all_params: bool,
     report: Path | None,
     headers: tuple[str, ...],
+    directories: tuple[Path, ...],
+    hosts: tuple[str, ...],
+    update_lock: bool,
+    skip_unresolved: bool,
     force: bool,
 ) -> None:
-    """Create HTTP tools from an OpenAPI document (3.0 or 3.1, JSON or YAML).
+    """Create HTTP tools from an OpenAPI document (3.0 to 3.2), a Swagger document (2.0) or a Postman collection.
 
     Example: `toolmason import openapi openapi.json -o manifest/shop.toml`. Losses, the parts of operations that
     tools cannot express, are listed by kind on stderr and by operation with --report. If the manifest was imported
-    before, it is updated: your edits stay, and differences are listed; --force overwrites your edits.
+    before, it is updated: your edits and comments stay, and added, removed, changed and breaking tools are listed;
+    --force overwrites your edits.
 
     Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
     from toolmason.importers.notes import ImporterError, Notes
-    from toolmason.importers.openapi.manifest import Options, import_document
-    from toolmason.importers.openapi.merge import read_record, record_path
-    from toolmason.importers.openapi.source import read_document, without_user
+    from toolmason.importers.openapi.budget import DEFAULT
+    from toolmason.importers.openapi.files import Access
+    from toolmason.importers.openapi.manifest import import_document
+    from toolmason.importers.openapi.options import Options
+    from toolmason.importers.openapi.reading import read_document
+    from toolmason.importers.openapi.source import without_user
 
-    options = Options(name=name, base_url=base_url, tags=tags, operations=operations, read_only=read_only)
+    options = Options(
+        name=name,
+        base_url=base_url,
+        tags=tags,
+        operations=operations,
+        include=include,
+        exclude=exclude,
+        read_only=read_only,
+        max_tokens=0 if all_params else max_tokens or DEFAULT,
+    )
+    is_limit_given = all_params or max_tokens is not None
+    _check_usage(source, output, update=update, force=force)
     try:
-        earlier = None
-        if output and output.exists() and not force:
-            earlier = read_record(record_path(output))
-            if earlier is None:
-                message = f"{output} exists and was not imported; nothing was written; use --force to overwrite it"
-                raise OverwriteRefusedError(message)
-        document = read_document(source, parse_headers(headers))
+        earlier = _earlier(output) if output and not force else None
+        if update and not earlier:
+            raise CommandLineError(f"{output} does not exist; import it without --update first")
+        source = source or (earlier.source if earlier else "")
+        lock = {} if update_lock or not output else _lock(output, earlier, force=force)
+        access = Access(directories=directories, hosts=hosts, lock=lock)
+        document = read_document(source, parse_headers(headers), access, skips_unresolved=skip_unresolved)
         source = without_user(source)  # the files below are committed
         if earlier and output:
-            merge, imported = _update(output, earlier, document, source, options)
+            if not is_limit_given:
+                options = replace(options, max_tokens=earlier.options.max_tokens)
+            merge, imported, differences = _update(output, earlier, document, source, options)
             _print_report(imported, report)
-            print_lines(["", *merge.report])
+            print_lines(["", *merge.report, *differences.lines()])
             changes = len(merge.sets) + len(merge.removals)
             click.echo(f"Changes: {changes} written, {merge.conflicts} kept as you edited them.", err=True)
             return
         imported = import_document(document, source, options, {})
-        _create(output, imported, source, options)
+        _create(output, imported, source, options, document.hashes)
     except ImporterError as error:
         fail_import(error, Notes(), is_json=False)
     _print_report(imported, report)
 
 
-def _create(output: Path | None, imported: Imported, source: str, options: Options) -> None:
+def _check_usage(source: str, output: Path | None, *, update: bool, force: bool) -> None:
+    if update and not output:
+        raise click.UsageError("`--update` needs the manifest: `-o manifest/shop.toml`")
+    if update and force:
+        raise click.UsageError("`--update` keeps your edits and `--force` overwrites them: use one of them")
+    if not source and not update:
+        raise click.UsageError("name the document: a file or a URL")
+
+
+def _earlier(output: Path) -> Record | None:
+    """Return the record of the import of an existing manifest, None for a manifest that does not exist."""
+    from toolmason.importers.openapi.merge import read_record, record_path
+
+    if not output.exists():
+        return None
+    if record := read_record(record_path(output)):
+        return record
+    raise OverwriteRefusedError(
+        f"{output} exists and was not imported; nothing was written; use --force to overwrite it"
+    )
+
+
+def _lock(output: Path, earlier: Record | None, *, force: bool) -> dict[str, str]:
+    """Return the hashes of remote files of the previous import. `--force` concerns edits, not these."""
+    from toolmason.importers.notes import ImporterError
+    from toolmason.importers.openapi.merge import read_record, record_path
+
+    try:
+        record = earlier or read_record(record_path(output))
+    except ImporterError:
+        if not force:
+            raise
+        record = None
+    return record.remote if record else {}
+
+
+def _create(output: Path | None, imported: Imported, source: str, options: Options, hashes: dict[str, str]) -> None:
     from toolmason.importers.names import one_line
     from toolmason.importers.openapi.layout import manifest_text
     from toolmason.importers.openapi.merge import record_path
@@ -121,11 +223,11 @@ def _create(output: Path | None, imported: Imported, source: str, options: Optio
     if output is None:
         click.echo(text, nl=False)
         return
-    _write({output: text, record_path(output): _record(imported, source, options).text()})
+    _write({output: text, record_path(output): _record(imported, source, options, hashes).text()})
     require_extra(output, APIS)
 
 
-def _record(imported: Imported, source: str, options: Options) -> Record:
+def _record(imported: Imported, source: str, options: Options, hashes: dict[str, str]) -> Record:
     from toolmason.importers.openapi.merge import Record
 
     return Record(
@@ -134,18 +236,19 @@ def _record(imported: Imported, source: str, options: Options) -> Record:
         options=options,
         tools=dict(imported.tools),
         data=imported.data,
+        remote=hashes,
     )
 
 
 def _update(
-    output: Path, earlier: Record, document: dict[str, object], source: str, options: Options
-) -> tuple[Merge, Imported]:
-    """Merge a newer document into an edited manifest."""
-    from dataclasses import replace
-
+    output: Path, earlier: Record, document: ApiDocument, source: str, options: Options
+) -> tuple[Merge, Imported, Changes]:
+    """Merge a newer document into an edited manifest, and return what it changes for callers."""
+    from toolmason.importers.openapi.changes import changes
     from toolmason.importers.openapi.manifest import import_document
     from toolmason.importers.openapi.merge import (
         Merge,
+        commented_keys,
         commented_sections,
         follow_renames,
         merged_text,
@@ -156,33 +259,25 @@ def _update(
 
     text, current = read_tables(output)
     earlier = follow_renames(earlier, current)
-    is_filtered = options.tags or options.operations or options.read_only
-    chosen = (
-        options
-        if is_filtered
-        else replace(
-            options,
-            tags=earlier.options.tags,
-            operations=earlier.options.operations,
-            read_only=earlier.options.read_only,
-        )
-    )
+    filters = ("tags", "operations", "include", "exclude", "read_only")
+    earlier_filters = {} if options.is_filtered else {name: getattr(earlier.options, name) for name in filters}
     chosen = replace(
-        chosen,
+        options,
         name=options.name or earlier.data["server"]["name"],
         base_url=options.base_url or earlier.options.base_url,
+        **earlier_filters,
     )
     names = {key: name for key, name in earlier.tools.items() if name}
-    imported = import_document(document, source, chosen, names)
+    imported = import_document(document, source, chosen, names, earlier.data["tools"])
     new = with_unselected(imported, earlier)
-    merge = Merge(commented_sections(text))
+    merge = Merge(commented_sections(text) | commented_keys(text))
     merged = merge.merge(earlier.data, current, new)
     new_text = merged_text(text, merge, merged)
     kept = {key: name for key, name in earlier.tools.items() if key not in imported.tools and name in new["tools"]}
-    record = replace(_record(imported, source, chosen), data=new, tools={**kept, **imported.tools})
+    record = replace(_record(imported, source, chosen, document.hashes), data=new, tools={**kept, **imported.tools})
     _write({output: new_text, record_path(output): record.text()})
     require_extra(output, APIS)
-    return merge, imported
+    return merge, imported, changes(earlier.data, new)
 
 
 def _write(texts: dict[Path, str]) -> None:

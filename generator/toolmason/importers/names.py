@@ -19,6 +19,7 @@ MAX_DESCRIPTION_LENGTH: Final = 4096
 
 _LOOSE: Final = " ,;:-\u2013\u2014"
 """Characters removed from the end of a shortened text."""
+_SENTENCE_END: Final = re.compile(r"(?<=.)[.!?](?=\s|$)")
 _SENTENCE: Final = re.compile(r"(.+?[.!?])(?=\s+\S)")
 """The first of several sentences."""
 
@@ -72,6 +73,11 @@ class ToolNames:
         self._used |= _derived_names(name)
         return name, reason
 
+    def is_free(self, name: str) -> bool:
+        """Return whether a name is valid and no tool has it, nor a name that is derived from it."""
+        is_valid = not tool_name_problem(name, self._server) and not is_reserved(name)
+        return is_valid and self._used.isdisjoint(_derived_names(name))
+
     def _shorten(self, name: str, end: str = "") -> str:
         """Shorten a name until clients accept it with the suffix `end`."""
         while tool_name_problem(name + end, self._server):
@@ -109,3 +115,15 @@ def cut(text: str, length: int) -> str:
         return text
     head = text[:length].rsplit(maxsplit=1)[0] if " " in text[:length].strip() else text
     return f"{head[: length - 1].rstrip(_LOOSE)}…"
+
+
+def shorten(text: str, length: int) -> str:
+    """Return a text of at most `length` characters: as many sentences as fit, or else words."""
+    if len(text) <= length:
+        return text
+    whole = ""
+    for sentence in _SENTENCE_END.finditer(text, 0, length + 1):
+        if sentence.end() > length:
+            break
+        whole = text[: sentence.end()]
+    return whole or cut(text, length)

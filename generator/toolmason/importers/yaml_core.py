@@ -21,8 +21,6 @@ _SCALARS: Final = (
 )
 """Tag, form and first characters of each scalar (https://yaml.org/spec/1.2.2/#103-core-schema), and merge keys."""
 
-_VALUES: Final = frozenset({"enum", "examples", "default", "const", "example"})
-
 
 def use_core_schema(loader: Any) -> None:
     """Change a loader class of PyYAML so that it resolves plain scalars as YAML 1.2 does."""
@@ -39,31 +37,3 @@ def core_int(text: str) -> int:
         ValueError: it has too many digits.
     """
     return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
-
-
-def keep_spelling(node: Any) -> None:
-    """Make the values of schemas with `type: string` strings as they are spelled: `1.10`, `007` and `true`.
-
-    These are the members of `enum` and `examples`, and `default`, `const` and `example`.
-    """
-    waiting, seen = [node], set[int]()
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen or not isinstance(getattr(each, "value", None), list):
-            continue
-        seen.add(id(each))
-        if each.id == "sequence":
-            waiting += each.value
-            continue
-        members = {key.value: value for key, value in each.value if key.id == "scalar"}
-        is_string = getattr(members.get("type"), "value", None) == "string"
-        for name, value in members.items():
-            if is_string and name in _VALUES:
-                _spell(value.value if value.id == "sequence" else [value])
-        waiting += [value for _, value in each.value]
-
-
-def _spell(nodes: list[Any]) -> None:
-    for node in nodes:
-        if node.id == "scalar" and node.tag != f"{_TAG}null":
-            node.tag = f"{_TAG}str"

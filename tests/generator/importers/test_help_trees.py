@@ -16,13 +16,14 @@ from toolmason.catalogue.stats import stats
 from toolmason.catalogue.table import catalogue
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
-from toolmason.importers.command_line.help.budget import drop_deprecated, shorten
+from toolmason.importers.command_line.help.budget import drop_deprecated
 from toolmason.importers.command_line.help.completion import read_completions
 from toolmason.importers.command_line.help.manual import is_manual, parse_manual
 from toolmason.importers.command_line.help.parser import Help, Option, parse_help
 from toolmason.importers.command_line.help.runner import Runs
 from toolmason.importers.command_line.help.tools import tool_params
 from toolmason.importers.command_line.help.tree import Explorer
+from toolmason.importers.names import shorten
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve

@@ -26,8 +26,8 @@ from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.importers.manifest_writer import write_text
 from toolmason.importers.openapi.layout import manifest_text
-from toolmason.importers.openapi.manifest import plain_name
 from toolmason.importers.openapi.merge import Merge, merged_text
+from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.texts import MAX_DESCRIPTION, description_of, summary_from
 from toolmason.kinds.http.implementation import request_of
 from toolmason.manifest.document import Document, load
@@ -61,11 +61,12 @@ def tools_of(manifest: Path) -> dict[str, HttpTool]:
 
 @pytest.mark.parametrize("source", [SHOP, NOTES], ids=["openapi 3.0 in yaml", "openapi 3.1 in json"])
 def test_a_document_gives_its_committed_manifest_and_report(
-    source: Path, tmp_path: Path, file_regression: FileRegressionFixture
+    source: Path, tmp_path: Path, file_regression: FileRegressionFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(FIXTURES)
     report = tmp_path / "report.json"
 
-    result = run(source, "--report", report)
+    result = run(source.name, "--report", report)
 
     assert result.exit_code == 0, result.output
     file_regression.check(result.stdout, encoding="utf-8", extension=".toml", newline="")
@@ -83,12 +84,12 @@ def test_the_tools_send_the_requests_of_the_document(tmp_path: Path) -> None:
 
     url = "https://eu.shop.example/v1/orders"
     order = {"customer": "a@b.c", "lines": [{"sku": "AB1"}], "paid_by": {"kind": "invoice", "days": 7}}
-    assert sent("orders_get", {"order-id": "a b", "fields": ["x", "y"], "filter": {"k": "v"}}) == (
+    assert sent("get_order", {"order_id": "a b", "fields": ["x", "y"], "filter": {"k": "v"}}) == (
         *("GET", f"{url}/a%20b?fields=x,y&filter%5Bk%5D=v"),
         None,
     )
     assert sent("create_order", order) == ("POST", url, json.dumps(order, separators=(",", ":")).encode())
-    method, address, body = sent("put_uploads_path", {"path": "a/b.txt", "file": "text", "note": "n"})
+    method, address, body = sent("replace_upload", {"path": "a/b.txt", "file": "text", "note": "n"})
     assert (method, address) == ("PUT", "https://files.shop.example/uploads/a/b.txt")
     assert body
     assert b'name="note+"' in body
@@ -107,10 +108,10 @@ def test_an_imported_project_generates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("filters", "tools"),
     [
-        (["--tag", "file*"], ["put_uploads_path"]),
-        (["--operation", "orders/*"], ["orders_get"]),
-        (["--operation", "* /orders/*"], ["orders_get", "orders_delete"]),
-        (["--read-only"], ["orders_get"]),
+        (["--tag", "file*"], ["replace_upload"]),
+        (["--operation", "orders/*"], ["get_order"]),
+        (["--operation", "* /orders/*"], ["get_order", "delete_order"]),
+        (["--read-only"], ["get_order"]),
         (["--tag", "orders", "--operation", "createOrder"], ["create_order"]),
     ],
 )
@@ -148,11 +149,11 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("swagger: '2.0'\npaths: {}", "Swagger 2.0 is not supported; convert it first"),
-        ("openapi: 4.0.0\npaths: {}", "`openapi` must be 3.0 or 3.1, not `4.0.0`"),
+        ("swagger: '1.2'\npaths: {}", "`swagger` must be 2.0, not `1.2`"),
+        ("openapi: 4.0.0\npaths: {}", "`openapi` must be 3.0, 3.1 or 3.2, not `4.0.0`"),
         ("openapi: 3.1.0", "the document has no `paths`"),
         ("- a", "an OpenAPI document is an object, not list"),
-        ("{", "not JSON: "),
+        ("{", "not YAML: "),
         ("a: [", "not YAML: "),
         ("a: &a [*a]", "nests more than 200 levels"),
         (f"a: {'[' * 100_000}", "nests more than 200 levels"),
@@ -163,11 +164,11 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
             "document.yaml: ",
         ),
         (f'{{"openapi": "3.1.0", "paths": {{}}, "x": {"9" * 400}}}', "an integer of more than 308 digits"),
-        (f"openapi: 3.1.0\npaths: {{}}\ninfo: {{version: 0x{'f' * 5_000}}}", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\ninfo: {{x: 0x{'f' * 5_000}}}", "a number has more than 308 characters"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: 0x{'f' * 300}", "an integer of more than 308 digits"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 60_000}", "a number has more than 308 characters"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 400}.5", "a number has more than 308 characters"),
-        (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "a number has more than 308 characters"),
+        (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "no operation is left to import"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!set {a}}}}", "a value is of the type set"),
         ("openapi: 3.1\npaths: {/a: {get: {}}}", ""),
@@ -175,12 +176,12 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         ("openapi: 3.1.0\npaths: {/a: {get: {tags: [con]}}}", ""),
         (
             '{"openapi": "3.1.0", "paths": {"/a\\ud800": {"get": {"operationId": "\\ud800", "tags": ["\\ud800"]}}}}',
-            "no operation can be imported: none is valid",
+            "",
         ),
         (f'openapi: 3.1.0\npaths: {{/a: {{get: {{description: "{NEWLINES}"}}}}}}', ""),
         (f"openapi: 3.1.0\nx: {{a: &a {ENDLESS}}}\n{ENDLESS_BODY}", ""),
         ("\udcff", "not UTF-8 at byte 0"),
-        ("openapi: 3.1.0\npaths: {/a: {$ref: '#/b'}}", "the reference `#/b` leads nowhere"),
+        ("openapi: 3.1.0\npaths: {/a: {$ref: '#/b'}}", "the reference `#/b` cannot be resolved: "),
         ("openapi: 3.1.0\npaths: {/a: {get: {}}}\ncomponents: 7", ""),
     ],
 )
@@ -368,13 +369,13 @@ def _summary(text: str) -> Callable[[dict[str, Any]], object]:
             ('summary = "List notes"', 'summary = "Find notes" # better'),
             _summary("List all notes"),
             ['summary = "Find notes" # better'],
-            'tools.get_v1_notes.summary: your edit is kept; the document now has "List all notes"',
+            'tools.list_notes.summary: your edit is kept; the document now has "List all notes"',
         ),
         (
             ("edition = 1", "# Mine\nedition = 1"),
             _summary("List all notes"),
             ["# Mine", 'summary = "List all notes"'],
-            'tools.get_v1_notes.summary: changed from "List notes" to "List all notes"',
+            'tools.list_notes.summary: changed from "List notes" to "List all notes"',
         ),
         (
             ('params.text = { type = "string", required = false }\n', ""),
@@ -386,43 +387,43 @@ def _summary(text: str) -> Callable[[dict[str, Any]], object]:
             ("params.text = {", 'params.text = { description = "Words",'),
             lambda document: document["paths"]["/v1/notes"]["get"]["parameters"].pop(1),
             ['params.text = { description = "Words",'],
-            "tools.get_v1_notes.params.text: your edit is kept, but the document no longer contains it",
+            "tools.list_notes.params.text: your edit is kept, but the document no longer contains it",
         ),
         (
             ("params.after", 'params.mine = { type = "string" }\nparams.after'),
             lambda document: document["paths"]["/v1/notes"]["get"]["parameters"].pop(0),
             ["params.mine"],
-            "tools.get_v1_notes.params.after: removed, since the document no longer contains it",
+            "tools.list_notes.params.after: removed, since the document no longer contains it",
         ),
         (
-            ("[tools.notes_patch]", "[tools.notes_change]"),
+            ("[tools.update_notes]", "[tools.change_notes]"),
             lambda document: document["paths"]["/v1/notes"]["patch"].update(summary="Change notes"),
-            ['[tools.notes_change]\nsummary = "Change notes"'],
-            'tools.notes_change.summary: changed from "Notes patch" to "Change notes"',
+            ['[tools.change_notes]\nsummary = "Change notes"'],
+            'tools.change_notes.summary: changed from "Notes patch" to "Change notes"',
         ),
         (
-            ("[tools.notes_patch]\n", "[tools.notes_patch]\n# Ask first\n"),
+            ("[tools.update_notes]\n", "[tools.update_notes]\n# Ask first\n"),
             lambda document: document["paths"]["/v1/notes"].pop("patch"),
-            ["# Ask first", "[tools.notes_patch]"],
-            "tools.notes_patch: your edit is kept, but the document no longer contains it",
+            ["# Ask first", "[tools.update_notes]"],
+            "tools.update_notes: your edit is kept, but the document no longer contains it",
         ),
         (
-            ("[tools.notes_patch]\n", "# About patches\n[tools.notes_patch]\n"),
+            ("[tools.update_notes]\n", "# About patches\n[tools.update_notes]\n"),
             lambda document: document["paths"]["/v1/notes"].pop("put"),
-            ["# About patches\n[tools.notes_patch]\n"],
-            "tools.notes_replace_all: removed, since the document no longer contains it",
+            ["# About patches\n[tools.update_notes]\n"],
+            "tools.replace_all_notes: removed, since the document no longer contains it",
         ),
         (
-            ("[tools.notes_patch]\n", "[tools.notes_patch]\n"),
+            ("[tools.update_notes]\n", "[tools.update_notes]\n"),
             lambda document: document["paths"].update({"/new": {"get": {"operationId": "newOne"}}}),
-            ["[tools.new_one]"],
-            "tools.new_one: added",
+            ["[tools.get_new_one]"],
+            "tools.get_new_one: added",
         ),
         (
             ("required = false, body", 'required = false, description = "Mine", body'),
             lambda document: document["paths"]["/v1/notes"]["patch"].update(requestBody=ANY_BODY),
             ['description = "Mine"'],
-            "tools.notes_patch.params: your edit is kept; the document now needs `input_schema`",
+            "tools.update_notes.params: your edit is kept; the document now needs `input_schema`",
         ),
     ],
     ids=[
@@ -470,11 +471,11 @@ def test_tools_of_other_filters_stay_and_the_filters_are_remembered(tmp_path: Pa
     manifest = tmp_path / "shop.toml"
     run(SHOP, "-o", manifest, "--read-only")
     again = run(SHOP, "-o", manifest)
-    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["orders_get"], again.output
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["get_order"], again.output
 
     run(SHOP, "-o", manifest, "--tag", "files")
 
-    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["orders_get", "put_uploads_path"]
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["get_order", "replace_upload"]
     assert tools_of(manifest)
 
 
@@ -516,19 +517,6 @@ def test_any_text_becomes_a_short_summary_and_a_description(text: str) -> None:
     assert len(summary_from(text)) <= 80
     assert "\n" not in summary_from(text)
     assert len(description_of(text * 10)) <= MAX_DESCRIPTION
-
-
-@pytest.mark.parametrize(
-    ("operation", "name"),
-    [
-        ("repos/list-for-org", "repos_list_for_org"),
-        ("listCoreV1NamespacedPod", "list_core_v1_namespaced_pod"),
-        ("GetHTTPStatus", "get_http_status"),
-        ("2fa", "call_2fa"),
-    ],
-)
-def test_the_name_of_an_operation_becomes_the_name_of_a_tool(operation: str, name: str) -> None:
-    assert plain_name(operation) == name
 
 
 JSON = st.recursive(
@@ -801,7 +789,7 @@ def body_of(tmp_path: Path, media: str, schema: dict[str, Any], *, required: boo
     """Import one operation with a body; return its parameters and the losses."""
     path, report = tmp_path / "up.json", tmp_path / "report.json"
     operation = {
-        "operationId": "send",
+        "operationId": "sendFile",
         "summary": "Send it",
         "requestBody": {"required": required, "content": {media: {"schema": {"type": "object", **schema}}}},
         "responses": {"200": {"description": "OK"}},
@@ -817,7 +805,7 @@ def body_of(tmp_path: Path, media: str, schema: dict[str, Any], *, required: boo
     assert result.exit_code == 0, result.output
     manifest = tomllib.loads((tmp_path / "manifest" / "up.toml").read_text(encoding="utf-8"))
     losses = json.loads(report.read_text(encoding="utf-8"))["operations"]["POST /f"]["losses"]
-    return manifest["tools"]["send"].get("params", {}), losses
+    return manifest["tools"]["send_file"].get("params", {}), losses
 
 
 @pytest.mark.parametrize("media", ["application/json", "multipart/form-data", "application/x-www-form-urlencoded"])
@@ -870,6 +858,10 @@ def test_a_list_of_files_is_a_loss(tmp_path: Path) -> None:
         ("[010, 0o10, 0x1F, 1_000]", ["010", "0o10", "0x1F", "1_000"]),
         ("[12:30:45, 1:30]", ["12:30:45", "1:30"]),
         ("[2020-01-01, true, 1e3]", ["2020-01-01", "true", "1e3"]),
+        ("[null, ~, Null, none]", ["null", "~", "Null", "none"]),
+        ("[190:20:30, 0b1, .5, +1, .inf, -.INF, .NaN]", ["190:20:30", "0b1", ".5", "+1", ".inf", "-.INF", ".NaN"]),
+        ("[2001-12-14t21:59:43.10-05:00, 0777, 1e-3, TRUE]", ["2001-12-14t21:59:43.10-05:00", "0777", "1e-3", "TRUE"]),
+        ("[=, <<, 1., 1__0, 0x_1]", ["=", "<<", "1.", "1__0", "0x_1"]),
     ],
 )
 def test_yaml_values_of_strings_are_as_they_are_spelled(tmp_path: Path, values: str, expected: list[str]) -> None:
@@ -889,3 +881,123 @@ def test_yaml_values_of_strings_are_as_they_are_spelled(tmp_path: Path, values: 
     parameters = tomllib.loads((tmp_path / "api.toml").read_text(encoding="utf-8"))["tools"]["list_a"]["params"]
     assert parameters["on"]["enum"] == expected
     assert parameters["size"]["enum"] == [10, 8]
+
+
+def _one_operation(path: Path, operation: dict[str, Any]) -> Path:
+    document = {"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "paths": {"/a": {"post": operation}}}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"parameters": [{"name": "a", "in": "query", "schema": {"type": "string"}}]},
+        {"parameters": [{"name": "a", "in": "header", "schema": {"type": "string"}}]},
+        {"requestBody": ANY_BODY},
+        {"requestBody": {"content": {"multipart/form-data": {"schema": {"properties": {"a": {}}}}}}},
+        {"requestBody": {"$ref": "#/paths/~1a/post/x-body"}, "x-body": ANY_BODY},
+    ],
+    ids=["query", "header", "body", "form", "reference"],
+)
+def test_a_tool_without_the_parts_of_its_operation_is_an_error_of_the_importer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: dict[str, Any]
+) -> None:
+    document = _one_operation(tmp_path / "a.json", {"operationId": "add_a", **part})
+    complete = run(document)
+    monkeypatch.setattr(ToolBuilder, "_add_parameter", lambda *_: None)
+    monkeypatch.setattr(ToolBuilder, "_add_body", lambda *_: None)
+
+    hollow = run(document)
+
+    assert complete.exit_code == 0, complete.output
+    assert hollow.exit_code == 1
+    assert "the tool `add_a` has no parameters, but POST /a declares" in hollow.stderr
+    assert f"{document}:1:" in hollow.stderr
+
+
+@pytest.mark.parametrize(
+    ("operation", "loss"),
+    [
+        (
+            {"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}},
+            "the body, ",
+        ),
+        (
+            {
+                "requestBody": {
+                    "content": {
+                        "application/json": {"schema": {"properties": {"id": {"type": "string", "readOnly": True}}}}
+                    }
+                }
+            },
+            "the body, which has only members that the API sets",
+        ),
+        ({"parameters": [{"name": "a", "in": "cookie"}]}, "a, in the cookie"),
+        ({"parameters": ["a"]}, ", in the None"),
+        ({"parameters": [{"name": "Host", "in": "header"}]}, "Host"),
+    ],
+    ids=["form", "read-only", "cookie", "text", "host"],
+)
+def test_a_tool_without_parameters_has_a_loss(tmp_path: Path, operation: dict[str, Any], loss: str) -> None:
+    document = _one_operation(tmp_path / "a.json", {"operationId": "add_a", **operation})
+
+    result = run(document, "--report", tmp_path / "report.json")
+
+    assert result.exit_code == 0, result.output
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["operations"]["POST /a"]
+    assert any(item["detail"].startswith(loss) for item in report["losses"])
+
+
+@pytest.mark.parametrize("parameters", [{"a": {"in": "query"}}, "a", 7, True])
+def test_parameters_that_are_no_list_leave_an_operation_out(tmp_path: Path, parameters: Any) -> None:
+    result = run(_one_operation(tmp_path / "a.json", {"operationId": "add_a", "parameters": parameters}))
+
+    assert result.exit_code == 1
+    assert "its parameters are not a list" in result.stderr
+
+
+SPELLED: dict[str, tuple[str, str, Any]] = {
+    "null of a nullable string": ("{type: string, nullable: true, enum: [null, 1.0]}", "enum", ["1.0"]),
+    "a list of types": ('{type: [string, "null"], enum: [1.10, null, NO]}', "enum", ["1.10", "NO"]),
+    "a constant": ("{type: string, const: 1.10}", "enum", ["1.10"]),
+    "a default": ("{type: string, default: 1.10}", "description", "Default: `1.10`"),
+    "no default": ("{type: string, default: null}", "description", None),
+    "a default list": (
+        "{type: array, items: {type: string}, default: [1.10, on]}",
+        "description",
+        'Default: ["1.10", "on"]',
+    ),
+    "a pattern": ("{type: string, pattern: 1.0}", "pattern", "1.0"),
+    "integers": ("{type: integer, enum: [010, 1]}", "enum", [10, 1]),
+}
+
+
+@pytest.mark.parametrize(("schema", "key", "expected"), SPELLED.values(), ids=SPELLED)
+def test_a_value_of_a_string_is_its_text(tmp_path: Path, schema: str, key: str, expected: Any) -> None:
+    path = tmp_path / "document.yaml"
+    path.write_text(
+        "openapi: 3.1\nservers: [{url: 'https://a.example/{v}', variables: {v: {default: 1.10}}}]\n"
+        "info: {title: 2024, version: 1.10}\n"
+        "paths: {/a: {post: {operationId: 1e3, summary: 1.0, tags: [on], parameters: [\n"
+        f"{{name: 1.10, in: query, schema: {schema}}}], requestBody: {{content: {{application/json: {{schema:\n"
+        "{required: [1.20, ~], properties: {1.20: {type: string}, ~: {type: string}, "
+        "name: {type: boolean, default: true}, default: {type: string, enum: [1.30]}}}}}}}}}\n",
+        encoding="utf-8",
+    )
+
+    result = run(path, "--name", "shop")
+
+    assert result.exit_code == 0, result.stderr
+    manifest = tomllib.loads(result.stdout)
+    (tool,) = manifest["tools"].values()
+    by_wire = {
+        parameter.get("query", parameter.get("body", name)): parameter for name, parameter in tool["params"].items()
+    }
+    assert by_wire["1.10"].get(key) == expected
+    assert by_wire.keys() == {"1.10", "1.20", "~", "name", "default"}
+    assert by_wire["default"]["enum"] == ["1.30"]
+    assert tool["summary"] == "1.0"
+    assert manifest["apis"]["shop"]["base_url"] == "https://a.example/1.10"
+    assert "Imported from 2024 1.10." in result.stdout
+    assert list(manifest["categories"]) == ["on"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
-METHODS: Final = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
+from toolmason.importers.openapi.parts import METHODS
 
 
 class UnresolvedError(ValueError):
-    """A reference leads nowhere, to another document, or to itself."""
+    """A reference leads nowhere or to itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,10 @@ class OpenApi:
         """Return the part that a reference names.
 
         Raises:
-            UnresolvedError: it leads nowhere or to another document.
+            UnresolvedError: it leads nowhere.
         """
         if not isinstance(reference, str) or not reference.startswith("#/"):
-            raise UnresolvedError(
-                f"the reference `{reference}` leads to another document; bundle the documents into one first"
-            )
+            raise UnresolvedError(f"the reference `{reference}` leads nowhere")
         if reference not in self._targets:
             part: Any = self.data
             for name in reference[2:].split("/"):
@@ -88,7 +86,7 @@ class OpenApi:
         """Return a part, or the one that its references lead to.
 
         Raises:
-            UnresolvedError: a reference leads nowhere, to another document, or to itself.
+            UnresolvedError: a reference leads nowhere or to itself.
         """
         seen: set[str] = set()
         while isinstance(part, Mapping) and "$ref" in part:
@@ -112,11 +110,18 @@ class OpenApi:
             for method in METHODS:
                 if isinstance(item.get(method), Mapping):
                     yield self._operation(method, path, item, item[method])
+            for method, data in table(item.get("additionalOperations")).items():
+                if isinstance(data, Mapping):
+                    yield self._operation(method, path, item, data)
 
     def _operation(
         self, method: str, path: str, item: Mapping[str, Any], data: Mapping[str, Any], problem: str = ""
     ) -> Operation:
         parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
+        if "$ref" in data:
+            problem = problem or f"the reference `{data['$ref']}` leads nowhere"
+        if any(not isinstance(part.get("parameters") or [], list) for part in (item, data)):
+            problem = problem or "its parameters are not a list"
         for reference in (*items(item.get("parameters")), *items(data.get("parameters"))):
             try:
                 parameter = self.resolved(reference)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,8 +11,9 @@ from toolmason.importers.server.losses import some
 
 MESSAGES: Final = {
     "left_out": "operations left out",
-    "renamed": "names shortened or changed, since clients limit the length of names",
+    "renamed": "names changed, so that they consist of verb and object and have at most 40 characters",
     "parameter": "parameters left out",
+    "rare": "optional parameters left out, so that tools have fewer tokens; --all-params imports them",
     "header": "headers left out, since the API or the HTTP client sets them",
     "name": "fields left out, since providers reject their names",
     "any": "values of several types, imported with one of them",
@@ -25,6 +26,7 @@ MESSAGES: Final = {
     "open": "objects with further members, which cannot be sent",
     "constraint": "constraints that are not checked before the request",
     "encoding": "values with an encoding that the document does not specify",
+    "answer": "fields of answers left out to save tokens; add those that you need to the type",
     "media": "further media types of bodies, not used",
     "security": "credentials that are not sent",
     "reference": "values left out, since a reference has no target",
@@ -41,6 +43,8 @@ class Losses:
     """The losses by operation or type, and notes about the whole document."""
 
     notes: list[str] = field(default_factory=list)
+    places: Callable[[], dict[str, str]] = dict
+    """Gives `file:line:column` of each operation, for the report."""
     _lost: dict[str, dict[tuple[str, str], None]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, kind: str, about: str, detail: str) -> None:
@@ -82,6 +86,14 @@ class Losses:
 
     def report(self, tools: Mapping[str, str]) -> dict[str, Any]:
         """Return the whole report as JSON; `tools` are the names of the tools by operation."""
-        operations = {key: {"tool": name or None, "losses": self.of(key)} for key, name in tools.items()}
+        places = self.places()
+        operations = {
+            key: {
+                "tool": name or None,
+                **({"at": place} if (place := places.get(key)) else {}),
+                "losses": self.of(key),
+            }
+            for key, name in tools.items()
+        }
         types = {about: self.of(about) for about in self._lost if about not in tools}
         return {"notes": self.notes, "operations": operations, "types": types}

@@ -5,43 +5,45 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from itertools import chain, count
 from typing import Any, Final
 
-from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.positions import KeyPath
-from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi.answers import Answers
+from toolmason.importers.openapi.budget import Budget, fitting_schema, shared_names
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
+from toolmason.importers.openapi.hollow import missing_parts
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
+from toolmason.importers.openapi.options import Options
+from toolmason.importers.openapi.parameter_names import known_parameter_names
+from toolmason.importers.openapi.reading import ApiDocument
+from toolmason.importers.openapi.references import MAX_SHOWN
+from toolmason.importers.openapi.selection import READ_METHODS, Extension, extension, select
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
-from toolmason.importers.openapi.texts import summary_from, title_of
+from toolmason.importers.openapi.texts import description_of, summary_from, title_of
+from toolmason.importers.openapi.tool_names import (
+    MAX_LENGTH,
+    common_beginning,
+    group_name,
+    name_from,
+    names_of,
+    numbered,
+)
 from toolmason.importers.openapi.values import Types
 from toolmason.model.identifiers import class_name, constant_name
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.scaffold import MAX_NAME_LENGTH
 
-READ_METHODS: Final = ("GET", "HEAD")
 _GENERIC_WORDS: Final = frozenset(
     {"api", "apis", "rest", "openapi", "open", "the", "service", "specification", "spec", "v1", "v2", "v3"}
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of `toolmason import openapi` that shape the manifest."""
-
-    name: str = ""
-    base_url: str = ""
-    tags: tuple[str, ...] = ()
-    operations: tuple[str, ...] = ()
-    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,62 +62,53 @@ class Imported:
     """Remarks about addresses that the document chose."""
 
 
-def import_document(data: Mapping[str, Any], source: str, options: Options, known_names: Mapping[str, str]) -> Imported:
+def import_document(
+    read: ApiDocument,
+    source: str,
+    options: Options,
+    known_names: Mapping[str, str],
+    known_tools: Mapping[str, Any] | None = None,
+) -> Imported:
     """Return the tables for an OpenAPI document.
 
-    `known_names` are the names of tools of an earlier import by operation; they are used again.
+    Args:
+        read: the document.
+        source: its file or URL.
+        options: of the command.
+        known_names: names of the tools of an earlier import by operation; they are used again.
+        known_tools: tables of these tools, whose names of parameters are used again.
 
     Raises:
         ImporterError: no operation can be imported, or the document's server is an address that it may not choose.
     """
-    document = OpenApi(data)
+    document = OpenApi(read.data)
     operations = list(document.operations())
-    selected = select(operations, options)
+    extensions = {operation.key: extension(read.data, operation) for operation in operations}
+    enabled = [operation for operation in operations if extensions[operation.key].enabled]
+    if not enabled:
+        raise ImporterError("the document disables all its operations with `x-mcp`")
+    selected = select(enabled, options)
     name = options.name or server_name(document)
-    importer = _Importer(document, name, source if is_url(source) else "", options, dict(known_names))
+    importer = _Importer(
+        document, name, source if is_url(source) else "", options, dict(known_names), known_tools or {}
+    )
+    importer.losses.places = read.places
+    importer.losses.notes.extend(read.notes)
+    importer.extensions = extensions
+    if len(enabled) < len(operations):
+        importer.losses.notes.append(
+            f"operations that the document disables with `x-mcp`: {len(operations) - len(enabled)}"
+        )
     importer.add(operations, selected)
     tables = importer.finish()
     return Imported(
         data=tables,
         tools=importer.tools,
-        document_operations=frozenset(operation.key for operation in operations),
+        document_operations=frozenset(operation.key for operation in enabled),
         losses=importer.losses,
         info=document.info,
         warnings=tuple(importer.warnings),
     )
-
-
-def select(operations: Sequence[Operation], options: Options) -> list[Operation]:
-    """Return the operations that the filters select.
-
-    Raises:
-        ImporterError: a filter matches nothing.
-    """
-    known_tags = list(dict.fromkeys(tag for operation in operations for tag in operation.tags))
-    known = [name for operation in operations for name in (operation.id, operation.key) if name]
-    for option, patterns, names in (("--tag", options.tags, known_tags), ("--operation", options.operations, known)):
-        for pattern in patterns:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                hint = did_you_mean(pattern, names) or f"available are {', '.join(names[:8]) or 'none'}"
-                raise ImporterError(f"{option} {quoted(pattern)} matches nothing in the document; {hint}")
-    selected = [
-        operation
-        for operation in operations
-        if (not options.tags or any(_matches(tag, options.tags) for tag in operation.tags))
-        and (
-            not options.operations
-            or _matches(operation.id, options.operations)
-            or _matches(operation.key, options.operations)
-        )
-        and (not options.read_only or operation.method in READ_METHODS)
-    ]
-    if not selected:
-        raise ImporterError("no operation is left to import; change --tag, --operation or --read-only")
-    return selected
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def server_name(document: OpenApi) -> str:
@@ -137,12 +130,24 @@ class _Importer:
     source: str
     options: Options
     known_names: dict[str, str]
+    known_tools: Mapping[str, Any]
     losses: Losses = field(default_factory=Losses)
     tools: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     _tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _length: int = field(init=False)
+    """Maximum characters of a name of a tool: clients put the name of the server before it."""
+    _common: str = ""
+    """What the names of all operations begin with."""
+    _operations: dict[str, Operation] = field(default_factory=dict)
+    """The operation of each tool."""
     _categories: dict[str, str] = field(default_factory=dict)
     """Names of categories by tag."""
+    _selected: list[Operation] = field(default_factory=list)
+    extensions: Mapping[str, Extension] = field(default_factory=dict)
+    """`x-mcp` of each operation."""
+    _inexact: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The parameters of tools that have an `input_schema`, if that is too large."""
     types: Types = field(init=False)
     _apis: Apis = field(init=False)
     _names: ToolNames = field(init=False)
@@ -151,6 +156,8 @@ class _Importer:
         api = snake(self.name, "api")
         self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses)
         self._names = ToolNames(self.name)
+        lengths = range(MAX_LENGTH, 0, -1)
+        self._length = next(length for length in lengths if not tool_name_problem("a" * length, self.name))
         for name in self.known_names.values():
             self._names.add(name, group=api)
 
@@ -159,12 +166,14 @@ class _Importer:
 
         All operations get a name, so that names do not depend on the filters.
         """
+        self._common = common_beginning([operation.id for operation in operations if operation.id])
         names = {operation.key: self._name(operation) for operation in operations}
         reserved = {f"{class_name(name)}{end}" for name in names.values() for end in ("", "Params", "Result")}
         self.types = Types(self.document, self.losses, reserved)
         self._apis.prefer(selected)
         for operation in selected:
             self._add(operation, names[operation.key])
+        self._selected = list(selected)
 
     def _add(self, operation: Operation, name: str) -> None:
         group = _group(operation)
@@ -173,43 +182,39 @@ class _Importer:
         try:
             api = self._apis.api_of(operation)
             headers, query = credentials(self._apis.tables[api])
-            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query)
-            entry = builder.table(api, self._category(group))
+            known = known_parameter_names(operation.path, self.known_tools.get(name, {}))
+            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query, known)
+            entry = builder.table(api, self._category(group, operation))
         except LeftOutError as error:
             self.types.tables = known_types
             self.losses.add("left_out", operation.key, str(error))
             return
-        if operation.id and name != plain_name(operation.id) and operation.key not in self.known_names:
+        if described := self.extensions[operation.key].description:
+            entry["description"] = description_of(described)
+        is_other = name.replace("_", "") != re.sub(r"[\W_]", "", operation.id).casefold()
+        if operation.id and is_other and operation.key not in self.known_names:
             self.losses.add("renamed", operation.key, f"{operation.id} is `{name}`")
         self.tools[operation.key] = name
         self._tables[name] = entry
+        if "input_schema" in entry:
+            self._inexact[name] = builder.params
+        self._operations[name] = operation
 
     def _name(self, operation: Operation) -> str:
         """Return the name of the tool of an operation."""
         if known := self.known_names.get(operation.key):
             return known
-        group = _group(operation)
-        wanted = plain_name(operation.id or f"{operation.method} {_PATH_NOISE.sub(' ', operation.path)}")
-        if tool_name_problem(wanted, self.name):
-            wanted = self._short_name(wanted, group)
-        name, _ = self._names.add(wanted, group=snake(group, "api"))
+        wanted = list(names_of(operation, self.name, self._common, self._length))
+        if chosen := self.extensions[operation.key].name:
+            wanted.insert(0, name_from(chosen, wanted[0], self._length))
+        more = (numbered(wanted[0], number, self._length) for number in count(2))
+        name = next(filter(self._names.is_free, chain(wanted, more)))
+        self._names.add(name, group="")
         return name
 
-    def _short_name(self, name: str, group: str) -> str:
-        """Return a long name without the words of its group and repetitions, then without its first nouns.
-
-        The last words distinguish operations: `read_priority_level_configuration_status`.
-        """
-        noise = set(snake(group, "api").split("_"))
-        first, *rest = name.split("_")
-        words = [word for word in dict.fromkeys(rest) if word not in noise] or rest
-        while len(words) > 1 and tool_name_problem("_".join([first, *words]), self.name):
-            del words[0]
-        return "_".join([first, *words])
-
-    def _category(self, tag: str) -> str:
+    def _category(self, tag: str, operation: Operation) -> str:
         if tag not in self._categories:
-            name = snake(tag, "other")
+            name = group_name(tag, operation.path, "other")
             if name in RESERVED_MODULES or constant_name(name) in map(constant_name, self._categories.values()):
                 name = unique(f"{name}_tools", self._categories.values())
             self._categories[tag] = name
@@ -224,14 +229,21 @@ class _Importer:
             raise ImporterError(f"no operation can be imported: {reasons}")
         self._note_security()
         params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
+        params |= {key: self._inexact[name] for key, name in self.tools.items() if name in self._inexact}
         self.types.shrink(params)
+        if self.options.max_tokens:
+            self._fit()
+            params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
+        self._add_answers()
         used_apis = {entry["api"] for entry in self._tables.values()}
         self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
         self.losses.notes.extend(self.warnings)
         expressions = [value["type"] for entry in self._tables.values() for value in entry.get("params", {}).values()]
+        expressions += [entry["returns"] for entry in self._tables.values() if "returns" in entry]
         reached = self.types.reached(expressions)
-        for key in self.tools:
-            for type_name in self.types.reached([value["type"] for value in params.get(key, {}).values()]):
+        for key, tool in self.tools.items():
+            own = [value["type"] for value in params.get(key, {}).values()]
+            for type_name in self.types.reached([*own, *filter(None, [self._tables.get(tool, {}).get("returns")])]):
                 self.losses.merge(key, type_name)
         self.losses.keep_only({**self.tools, **reached})
         types = {name: entry for name, entry in self.types.tables.items() if name in reached}
@@ -248,7 +260,57 @@ class _Importer:
             self._record_removal(part, message)
         if not data["tools"]:
             raise ImporterError("no operation can be imported: none is valid in a manifest")
+        self._check_tools(data["tools"])
         return data
+
+    def _check_tools(self, tools: Mapping[str, Any]) -> None:
+        """Check that no tool lacks all parts of its operation.
+
+        Raises:
+            ImporterError: one does, which is a fault of the importer.
+        """
+        hollow = [
+            (operation.key, f"the tool `{name}` has no parameters, but {operation.key} declares {', '.join(parts)}")
+            for operation in self._selected
+            if (name := self.tools[operation.key])
+            if (parts := missing_parts(operation, tools[name], self.document, self.losses))
+        ]
+        if hollow:
+            places = self.losses.places()
+            lines = [f"{places.get(key, key)}: {message}; please report this" for key, message in hollow[:MAX_SHOWN]]
+            raise ImporterError(*lines)
+
+    def _fit(self) -> None:
+        """Keep the parameters of each tool below the maximum of tokens."""
+        limit = self.options.max_tokens
+        tools = {name: entry.get("params") or self._inexact.get(name, {}) for name, entry in self._tables.items()}
+        budget = Budget(limit, self.types.tables, self.losses, shared_names(tools.values()))
+        budget.shorten_types(tools.values())
+        for key, name in self.tools.items():
+            entry = self._tables.get(name, {})
+            known = self.known_tools.get(name, {})
+            kept = {*known.get("params", ()), *known.get("input_schema", {}).get("properties", ())}
+            if "input_schema" in entry:
+                if fitting := fitting_schema(entry["input_schema"], limit, kept):
+                    entry["input_schema"], dropped = fitting
+                    for wire in dropped:
+                        self.losses.add("rare", key, wire)
+                    continue
+                del entry["input_schema"]
+                entry["params"] = self._inexact[name]
+                self.losses.add("any", key, f"body: its exact schema has more than {limit} tokens")
+            if entry.get("params"):
+                budget.fit(key, entry, kept)
+
+    def _add_answers(self) -> None:
+        """Add the types of results, except to tools of an earlier import, whose callers know the whole answer."""
+        answers = Answers(self.document, self.losses, {**self.types.tables, **dict.fromkeys(self.types.reserved)})
+        for name, entry in self._tables.items():
+            if name in self.known_tools and "returns" not in self.known_tools[name]:
+                continue
+            if returns := answers.returns(self._operations[name], name):
+                entry["returns"] = returns
+        self.types.tables |= answers.tables
 
     def _record_removal(self, part: KeyPath, message: str) -> None:
         name = str(part[1])
@@ -287,15 +349,6 @@ class _Importer:
             name = next(iter(self._apis.tables))
             hint = f'add it if the API needs one: `auth = {{ bearer = "$TOKEN" }}` in [apis.{name}]'
             self.losses.notes.append(f"the document specifies no usable credential; {hint}")
-
-
-_PATH_NOISE: Final = re.compile(r"[{}/]+")
-
-
-def plain_name(name: str) -> str:
-    """Return a tool name for the name of an operation: `repos/list-for-org`, `listPods` and `GetV1Accounts`."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return re.sub(r"_v_(?=\d)", "_v", snake(spaced, "call"))
 
 
 def _group(operation: Operation) -> str:

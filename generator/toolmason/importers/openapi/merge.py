@@ -10,18 +10,21 @@ import copy
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import tomlkit
+from tomlkit.items import InlineTable
 from toolmason_runtime.shared.toml.positions import dotted, scan_keys
 
 from toolmason.importers.inline_toml import inline_key
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.layout import table_lines
-from toolmason.importers.openapi.manifest import Imported, Options
+from toolmason.importers.openapi.manifest import Imported
+from toolmason.importers.openapi.options import Options
+from toolmason.importers.openapi.parameter_names import known_parameter_names
 
 _MISSING: Final = object()
 _BLOCKS: Final = ("categories", "apis", "types", "tools")
@@ -40,10 +43,13 @@ class Record:
     options: Options
     tools: dict[str, str]
     data: dict[str, Any]
+    remote: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of the remote files of the document by their URL."""
 
     def text(self) -> str:
         """Return the content of the file of the record."""
         content = {"format": 1, "source": self.source, "version": self.version, "options": asdict(self.options)}
+        content |= {"remote": self.remote} if self.remote else {}
         return json.dumps({**content, "tools": self.tools, "data": self.data}, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -62,13 +68,15 @@ def read_record(path: Path) -> Record | None:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not (isinstance(content["data"]["tools"], dict) and content["data"]["server"]["name"]):
             raise ValueError("it has no tools")  # noqa: TRY301  reported below
-        options: dict[str, Any] = {key: _frozen(value) for key, value in content["options"].items()}
+        # Earlier versions had no limit: an update must not remove what they imported.
+        options: dict[str, Any] = {"max_tokens": 0} | {key: _frozen(value) for key, value in content["options"].items()}
         return Record(
             source=content["source"],
             version=content["version"],
             options=Options(**options),
             tools=dict(content["tools"]),
             data=dict(content["data"]),
+            remote=dict(content.get("remote", {})),
         )
     except FileNotFoundError:
         return None
@@ -94,7 +102,7 @@ def read_tables(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
-    """Return the record with the author's names of tools: a tool with the same request under a new name."""
+    """Return the record with the author's names: a tool with the same request, and a parameter with the same place."""
     known, edited = record.data["tools"], current.get("tools", {})
     added = {
         (table.get("api"), table.get("http")): name
@@ -107,13 +115,32 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
         if name not in edited and (table["api"], table["http"]) in added
     }
     tools = {renamed.get(name, name): table for name, table in known.items()}
+    tools = {name: _with_renamed_params(table, edited.get(name)) for name, table in tools.items()}
     return Record(
         source=record.source,
         version=record.version,
         options=record.options,
         tools={key: renamed.get(name, name) for key, name in record.tools.items()},
         data={**record.data, "tools": tools},
+        remote=record.remote,
     )
+
+
+def _with_renamed_params(table: dict[str, Any], edited: Any) -> dict[str, Any]:
+    """Return the table of a tool with the author's names of its parameters."""
+    params, mine = table.get("params"), edited.get("params") if isinstance(edited, Mapping) else None
+    if not isinstance(params, dict) or not isinstance(mine, dict) or params.keys() <= mine.keys():
+        return table
+    path = table["http"].partition(" ")[2]
+    chosen = known_parameter_names(path, edited)
+    known = {name: at for at, name in known_parameter_names(path, table).items()}
+    renamed: dict[str, Any] = {}
+    for name, entry in params.items():
+        place, wire = known.get(name, ("", ""))
+        new_name = str(chosen.get((place, wire), name)) if name not in mine else name
+        is_moved = new_name != name and place in ("query", "body") and place not in entry
+        renamed[new_name] = {**entry, place: wire} if is_moved else entry
+    return {**table, "params": renamed}
 
 
 def with_unselected(imported: Imported, record: Record) -> dict[str, Any]:
@@ -140,7 +167,7 @@ class Merge:
     """The merged tables, the changes of the text, and the report."""
 
     commented: frozenset[Path_] = frozenset()
-    """Sections with comments of the author, which count as edited."""
+    """Sections and keys with comments of the author, which count as edited."""
     sets: list[tuple[Path_, Any]] = field(default_factory=list)
     removals: list[Path_] = field(default_factory=list)
     report: list[str] = field(default_factory=list)
@@ -189,7 +216,10 @@ class Merge:
             self.sets.append((path, new))
             self._report_change(path, "added")
             return new
-        if current == base and not (new is _MISSING and path in self.commented):
+        is_commented = new is _MISSING and any(each[: len(path)] == path for each in self.commented)
+        if is_commented and isinstance(current, dict) and len(path) > 2 and path not in self.commented:
+            return self.merge(base, current, {}, path) or _MISSING
+        if current == base and not is_commented:
             if new is _MISSING:
                 self.removals.append(path)
                 self._report_change(path, "removed, since the document no longer contains it")
@@ -315,6 +345,19 @@ def commented_sections(text: str) -> frozenset[Path_]:
     return frozenset(
         path for path, (start, end) in sections(text).items() if re.search(r"(?m)^[ \t]*#", text[start:end])
     )
+
+
+def commented_keys(text: str) -> frozenset[Path_]:
+    """Return the keys that have a comment at the end of their line: `params.limit = { ... }  # at most 20`."""
+    return frozenset(_commented(tomlkit.parse(text), ()))
+
+
+def _commented(table: Any, at: Path_) -> Iterator[Path_]:
+    for key, item in table.items():
+        if isinstance(item, Mapping) and not isinstance(item, InlineTable):
+            yield from _commented(item, (*at, key))
+        elif getattr(getattr(item, "trivia", None), "comment", ""):
+            yield (*at, key)
 
 
 def _without_block(text: str, path: Path_) -> str:

@@ -9,21 +9,30 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
 
-from toolmason.importers.names import snake, unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
+from toolmason.importers.openapi.hollow import IGNORED_HEADERS
 from toolmason.importers.openapi.losses import LeftOutError, Losses
+from toolmason.importers.openapi.parameter_names import (
+    BODY_METHODS,
+    compared_names,
+    free_name,
+    parameter_name,
+    says_its_wire_name,
+    spelled,
+    split_operator,
+    with_aliases,
+)
 from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
 from toolmason.importers.openapi.texts import description_of, plain, summary_from, title_of
+from toolmason.importers.openapi.tool_names import has_latin_words, is_other_script
 from toolmason.importers.openapi.values import Types, Value
 from toolmason.resolve.types import PROPERTY_NAME
 
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_BODY_METHODS: Final = ("POST", "PUT", "PATCH")
+_SENT_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
-_IGNORED_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
-"""Header parameters that OpenAPI ignores."""
 _FORMS: Final = {"application/x-www-form-urlencoded": "form", "multipart/form-data": "multipart"}
 
 
@@ -44,9 +53,13 @@ class ToolBuilder:
     name: str
     sent_headers: set[str]
     sent_query: set[str]
+    known_params: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Names of parameters in an earlier import, by place and name in the document; they are used again."""
     params: dict[str, Value] = field(default_factory=dict)
     _optional: dict[str, Value] = field(default_factory=dict)
-    _taken: set[tuple[str, str]] = field(default_factory=set)
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The name of each parameter by its place and its name in the document."""
+    _compared: frozenset[str] = frozenset()
     _body: str = ""
     _path: str = ""
     _schemas: dict[str, Any] = field(default_factory=dict)
@@ -61,14 +74,18 @@ class ToolBuilder:
         operation = self.operation
         if operation.problem:
             raise LeftOutError(operation.problem)
-        if operation.method in ("OPTIONS", "TRACE"):
+        if not operation.path.isprintable():
+            raise LeftOutError("the path contains characters that cannot be printed")
+        if operation.method not in _SENT_METHODS:
             raise LeftOutError(f"tools do not send {operation.method}")
         self._path = operation.path
+        self._compared = compared_names(text(parameter.get("name")) for parameter in operation.parameters)
         for parameter in sorted(operation.parameters, key=lambda item: item.get("in") != "path"):
             self._add_parameter(parameter)
         self._check_path()
         self._add_body()
         self.params |= self._optional
+        wires = {name: wire for (_, wire), name in self._names.items() if wire != "."}
         entry: dict[str, Any] = {**self._texts(), "category": category, "api": api}
         entry["http"] = f"{operation.method} {self._path}"
         if self._body in ("form", "multipart"):
@@ -77,32 +94,45 @@ class ToolBuilder:
             entry["input_schema"] = schema
             self.losses.discard(operation.key, INEXACT, "body")
         elif self.params:
-            entry["params"] = self.params
+            entry["params"] = with_aliases(self.params, wires)
         return entry
 
     def _raw_schema(self) -> dict[str, Any] | None:
         """Return an `input_schema` if `params` cannot express a JSON body and default places suffice."""
-        is_placed = all(not {"query", "header", "body"} & param.keys() for param in self.params.values())
-        if self._body != "json" or self.operation.method not in _BODY_METHODS or not is_placed:
+        own_names = {name: text(param.get("body")) or name for name, param in self.params.items()}
+        is_placed = all(not {"query", "header"} & param.keys() for param in self.params.values()) and (
+            all(map(PROPERTY_NAME.fullmatch, own_names.values())) and len({*own_names.values()}) == len(own_names)
+        )
+        if self._body != "json" or self.operation.method not in BODY_METHODS or not is_placed:
             return None
         lost = [item for item in self.losses.of(self.operation.key) if item["detail"].startswith("body")]
         for name in self.types.reached([param["type"] for param in self.params.values()]):
             lost += self.losses.of(name)
         if not any(item["kind"] in INEXACT for item in lost):
             return None
-        required = [name for name, param in self.params.items() if param.get("required", True)]
-        return RawSchema(self.types.document).convert(self._schemas, required)
+        required = [own_names[name] for name, param in self.params.items() if param.get("required", True)]
+        schemas = {own_names[name]: schema for name, schema in self._schemas.items()}
+        return RawSchema(self.types.document).convert(schemas, required)
 
     def _texts(self) -> dict[str, Any]:
         data = self.operation.data
         description = text(data.get("description"))
-        summary = summary_from(text(data.get("summary")), description, title_of(self.operation.id or self.name))
+        own_name = self.operation.id if has_latin_words(self.operation.id) else ""
+        summary = summary_from(text(data.get("summary")), description, title_of(own_name or self.name))
         texts: dict[str, Any] = {"summary": summary}
+        if title := self._title():
+            texts["title"] = title
         if description and " ".join(plain(description).split()).rstrip(".").casefold() != summary.casefold():
             texts["description"] = description_of(description)
         if data.get("deprecated") is True:
             texts["deprecated"] = {"since": "an earlier version"}
         return texts
+
+    def _title(self) -> str:
+        """Return the document's name of the operation in its own language, if the tool's name cannot tell it."""
+        operation = self.operation
+        choices = (operation.id, text(operation.data.get("summary")), *operation.tags[:1])
+        return next((summary_from(name) for name in choices if is_other_script(name)), "")
 
     def _lose(self, kind: str, detail: str) -> None:
         self.losses.add(kind, self.operation.key, detail)
@@ -111,7 +141,7 @@ class ToolBuilder:
         wire, place = text(parameter.get("name")), parameter.get("in")
         is_required = parameter.get("required") is True or place == "path"
         header = wire.lower()
-        if place == "header" and header in _IGNORED_HEADERS:
+        if place == "header" and header in IGNORED_HEADERS:
             return
         if place == "header" and header in FORBIDDEN_HEADERS | self.sent_headers:
             self._lose("header", wire)
@@ -135,7 +165,7 @@ class ToolBuilder:
                     value = _as_text(shape, value)
                 elif not value["type"].endswith("[]") or value["type"].count("[]") > 1 or "map" in value["type"]:
                     value = {"type": "string"}
-                self._add(wire, "header", wire, self._entry(parameter, shape, value), is_required)
+                self._add("header", wire, self._entry(parameter, shape, value), is_required)
 
     def _parameter_value(self, parameter: Mapping[str, Any], wire: str) -> tuple[Shape, Value]:
         content = table(parameter.get("content"))
@@ -163,13 +193,12 @@ class ToolBuilder:
         if f"{{{wire}}}" not in self._path:
             self._lose("parameter", f"{wire}, which is not in the path")
             return
-        name = wire if PROPERTY_NAME.fullmatch(wire) else snake(wire, "value")
         has_slashes = value["type"] == "string" and (
             parameter.get("x-multi-segment") is True
             or parameter.get("allowReserved") is True
             or (wire == "path" and self._path.endswith("/{path}"))
         )
-        name = self._add(name, "path", wire, self._entry(parameter, shape, value), is_required=True)
+        name = self._add("path", wire, self._entry(parameter, shape, value), is_required=True)
         self._schemas[name] = {"description": parameter.get("description"), **table(parameter.get("schema"))}
         self._path = self._path.replace(f"{{{wire}}}", f"{{+{name}}}" if has_slashes else f"{{{name}}}")
 
@@ -179,7 +208,7 @@ class ToolBuilder:
             if not plain_name or not _NAME.fullmatch(plain_name):
                 raise LeftOutError(f"the path has a placeholder without a parameter: `{{{name}}}`")
             if plain_name not in self.params:
-                self._add(plain_name, "path", plain_name, {"type": "string"}, is_required=True)
+                self._add("path", plain_name, {"type": "string"}, is_required=True)
         if re.search(r"[\s#]", self._path):
             raise LeftOutError("the path contains a fragment or a space")
 
@@ -202,7 +231,7 @@ class ToolBuilder:
                 entry["style"] = _STYLES[style]
             elif not explode:
                 entry["style"] = "comma"
-        self._add(wire, "query", wire, entry, is_required)
+        self._add("query", wire, entry, is_required)
 
     def _flatten(self, shape: Shape, wire: str, *, is_required: bool) -> None:
         """Add the members of an object as parameters: the style `form` sends them so."""
@@ -217,22 +246,35 @@ class ToolBuilder:
             value = self.types.value(member, self._lose, key, name=key)
             value.pop("nullable", None)
             entry = self.types.field_value(schema, member, value, required=True)
-            self._add(key, "query", key, entry, is_required and key in shape.required)
+            self._add("query", key, entry, is_required and key in shape.required)
 
-    def _add(self, wanted: str, place: str, wire: str, entry: Value, is_required: bool) -> str:
-        """Add a parameter under a valid and free name, and return the name."""
-        if (place, wire) in self._taken:
-            return wanted
-        self._taken.add((place, wire))
-        name = wanted if PROPERTY_NAME.fullmatch(wanted) else snake(wanted, place)[:60]
-        used = {*self.params, *self._optional}
-        if name in used:
-            name = unique(f"{place}_{name}"[:60], used)
-        default = "body" if self.operation.method in _BODY_METHODS else "query"
+    def _add(self, place: str, wire: str, entry: Value, is_required: bool) -> str:
+        """Add a parameter, and return its name, which says what it means."""
+        if known := self._names.get((place, wire)):
+            return known
+        used = dict.fromkeys((*self.params, *self._optional), "")
+        used |= {name: place_ for (place_, _), name in self._names.items()}
+        used |= {
+            name: place_ for (place_, wire_), name in self.known_params.items() if (place_, wire_) != (place, wire)
+        }
+        name = self.known_params.get((place, wire)) or self._new_name(place, wire, entry, used)
+        self._names[place, wire] = name
+        default = "body" if self.operation.method in BODY_METHODS else "query"
         if place != "path" and (place != default or name != wire):
             entry = {**entry, place: wire}
         target = self.params if is_required else self._optional
         target[name] = entry if is_required else _optional(entry)
+        return name
+
+    def _new_name(self, place: str, wire: str, entry: Value, used: Mapping[str, str]) -> str:
+        """Return a valid and free name; if it cannot say all of the API's name, the description begins with that."""
+        wanted = "body" if wire == "." else parameter_name(wire, place, entry)
+        if place == "query" and not split_operator(wire)[1] and (words := spelled(wire, place)) in self._compared:
+            wanted = words
+        name = free_name(wanted, wire, place, used)
+        is_one_of_two = name != wanted and not name.endswith(f"_in_{place}")
+        if wire != "." and (is_one_of_two or not says_its_wire_name(name, wire)):
+            entry["description"] = f"`{wire}`. {entry.get('description', '')}".rstrip(" .")
         return name
 
     def _add_body(self) -> None:
@@ -252,8 +294,7 @@ class ToolBuilder:
         if self.operation.method in ("GET", "HEAD"):
             if is_required:
                 raise LeftOutError(f"{self.operation.method} with a body")
-            if shape.properties or not media:
-                self._lose("parameter", "the body, which GET does not have")
+            self._lose("parameter", "the body, which GET does not have")
             return
         if not media:
             if is_required or self.operation.method != "DELETE":
@@ -278,13 +319,18 @@ class ToolBuilder:
             raise LeftOutError("the body is a form, but not an object")
         if extra and extra is not True:
             self._lose("open", "body")
+        if not members:
+            if is_required and self._body != "json":
+                raise LeftOutError("the body is a form without declared members")
+            reason = "which has only members that the API sets" if shape.properties else "a form without members"
+            self._lose("parameter", f"the body, {reason}")
         for key, (schema_, member) in members.items():
             value = self.types.value(member, self._lose, f"body.{key}", name=f"{self.name}_{key}")
             entry = self.types.field_value(schema_, member, value, required=True)
             if self._body != "json":
                 entry.pop("nullable", None)
                 self._encode(key, member, entry, table(encoding.get(key)))
-            name = self._add(key, "body", key, entry, is_required and key in shape.required)
+            name = self._add("body", key, entry, is_required and key in shape.required)
             if key in shape.required and not is_required:
                 self._lose("required", f"body.{key}")
                 self._optional[name]["description"] = f"{entry.get('description', '').rstrip()}\n{_NEEDED}".lstrip()
@@ -333,7 +379,7 @@ class ToolBuilder:
     def _add_whole_body(self, schema: Any, shape: Shape, *, is_required: bool) -> None:
         value = self.types.value(shape, self._lose, "body", name=f"{self.name}_body")
         entry = self.types.field_value(schema, shape, value, required=True)
-        name = self._add("body", "body", ".", entry, is_required)
+        name = self._add("body", ".", entry, is_required)
         (self.params if name in self.params else self._optional)[name]["body"] = "."
 
 

@@ -1,4 +1,4 @@
-"""Schemas of OpenAPI 3.0 and 3.1 in one form: references followed, `allOf` merged, unions reduced to one shape."""
+"""Schemas of OpenAPI 3.0 to 3.2 in one form: references followed, `allOf` merged, unions reduced to one shape."""
 
 from __future__ import annotations
 

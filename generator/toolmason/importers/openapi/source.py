@@ -1,22 +1,22 @@
-"""Read an OpenAPI document from a file or a URL: JSON or YAML."""
+"""The values of a file or a URL: JSON or YAML."""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from toolmason_runtime.shared.addresses import is_metadata_host, private_reason
 from toolmason_runtime.shared.budget import DESCRIPTION
-from toolmason_runtime.shared.toml.problems import quoted
 from toolmason_runtime.toolkit import RemoteDataError, TooDeepError, TooManyValuesError, parse
 
 from toolmason.importers.notes import ImporterError
-from toolmason.importers.yaml_core import core_int, keep_spelling, use_core_schema
+from toolmason.importers.openapi.spelling import keep_spelling
+from toolmason.importers.yaml_core import core_int, use_core_schema
 
 if TYPE_CHECKING:
     import httpx2
@@ -38,28 +38,6 @@ MAX_BITS: Final = 1023
 """Maximum bits of an integer: about `MAX_DIGITS`."""
 
 
-def read_document(source: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Return the OpenAPI document at a path or a URL. `headers` are sent to the URL only.
-
-    Raises:
-        ImporterError: it cannot be read, is neither JSON nor YAML, or is not OpenAPI 3.0 or 3.1.
-    """
-    data = _fetch(source, headers) if is_url(source) else _read(Path(source))
-    document = _parse(data, source)
-    if not isinstance(document, dict):
-        raise ImporterError(f"{source}: an OpenAPI document is an object, not {type(document).__name__}")
-    version = document.get("openapi")
-    version = str(version) if isinstance(version, float) else version  # `openapi: 3.1` of YAML
-    if "swagger" in document and version is None:
-        hint = "convert it first, for example with `npx swagger2openapi`"
-        raise ImporterError(f"{source}: Swagger {document['swagger']} is not supported; {hint}")
-    if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
-        raise ImporterError(f"{source}: `openapi` must be 3.0 or 3.1, not {quoted(str(version))}")
-    if not isinstance(document.get("paths"), dict):
-        raise ImporterError(f"{source}: the document has no `paths`")
-    return document
-
-
 def is_url(source: str) -> bool:
     """Return whether a source is a URL."""
     return source.startswith(("https://", "http://"))
@@ -70,16 +48,26 @@ def without_user(source: str) -> str:
     return re.sub(r"(?<=://)[^/?#]*@", "", source) if is_url(source) else source
 
 
-def _read(path: Path) -> bytes:
+def read(path: Path, shown: str) -> bytes:
+    """Return the content of a file; messages name it `shown`.
+
+    Raises:
+        ImporterError: it cannot be read, or is too large.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ImporterError(f"{path}: cannot read: {(error.strerror or str(error)).lower()}") from error
-    return _limited(data, str(path))
+        raise ImporterError(f"{shown}: cannot read: {(error.strerror or str(error)).lower()}") from error
+    return _limited(data, shown)
 
 
-def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
+def fetch(url: str, headers: Mapping[str, str], is_allowed: Callable[[str], bool] | None = None) -> bytes:
+    """Return the content of a URL. `is_allowed` judges the targets of redirects; by default, their hosts are checked.
+
+    Raises:
+        ImporterError: it cannot be fetched, is too large, or redirects to a place that is not allowed.
+    """
     import httpx2  # Slow to import.
 
     deadline = time.monotonic() + TIMEOUT_S
@@ -92,6 +80,8 @@ def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
                         answer.raise_for_status()  # also for a redirect
                         return _body(answer.iter_bytes(), url, deadline)
                     check_redirect(url, answer.next_request)
+                    if is_allowed and not is_allowed(str(answer.next_request.url)):
+                        raise ImporterError(f"{url}: redirects to {answer.next_request.url}, which is not allowed")
                     address = answer.next_request.url
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ImporterError(f"{url}: cannot fetch: {error}") from error
@@ -131,13 +121,26 @@ def _limited(data: bytes | bytearray, source: str) -> bytes:
     return data  # type: ignore[return-value]  # a bytearray is only checked
 
 
-def _parse(data: bytes, source: str) -> Any:
+def decode(data: bytes, source: str) -> str:
+    """Return the text of a document.
+
+    Raises:
+        ImporterError: it is not UTF-8.
+    """
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ImporterError(f"{source}: not UTF-8 at byte {error.start}") from error
+
+
+def values(text: str, source: str) -> Any:
+    """Return the values of a JSON or YAML text.
+
+    Raises:
+        ImporterError: it is neither, or too large.
+    """
     try:
-        document = parse(text, DESCRIPTION) if text.lstrip().startswith("{") else _parse_yaml(text, source)
+        document = _values(text, source)
         _measure(document, source, 0, {})
     except (RecursionError, TooDeepError):
         raise ImporterError(f"{source}: the document nests more than {MAX_DEPTH} levels") from None
@@ -148,6 +151,17 @@ def _parse(data: bytes, source: str) -> Any:
     except ValueError as error:
         raise ImporterError(f"{source}: not JSON: {error}") from error
     return document
+
+
+def _values(text: str, source: str) -> Any:
+    if not text.lstrip().startswith("{"):
+        return _parse_yaml(text, source)
+    try:
+        return parse(text, DESCRIPTION)
+    except RemoteDataError as error:
+        if "not JSON" in str(error) and urlsplit(source).path.endswith((".yaml", ".yml")):
+            return _parse_yaml(text, source)  # one object in flow style
+        raise
 
 
 def _parse_yaml(text: str, source: str) -> Any:

@@ -137,7 +137,7 @@ class Types:
             record("large", where)
             return "object"
         taken = ChainMap(self.tables, self._fixed_names, dict.fromkeys(self._open))
-        name = _free(_type_name(name), taken)
+        name = free_name(type_name(name), taken)
         self._add(name, shape)
         return name
 
@@ -240,26 +240,27 @@ def component_names(components: list[str], reserved: AbstractSet[str]) -> dict[s
     parts = {name: [part for part in name.split(".") if part] or [name] for name in components}
     short: dict[str, list[str]] = {}
     for name in components:
-        short.setdefault(_type_name(parts[name][-1]), []).append(name)
+        short.setdefault(type_name(parts[name][-1]), []).append(name)
     chosen: dict[str, str] = {}
     for key, owners in short.items():
         for name in owners:
-            wanted = key if len(owners) == 1 else _type_name(" ".join(parts[name][-3:]))
+            wanted = key if len(owners) == 1 else type_name(" ".join(parts[name][-3:]))
             chosen[name] = wanted
     taken = set(reserved)
     for name in components:
-        chosen[name] = _free(chosen[name], taken)
+        chosen[name] = free_name(chosen[name], taken)
         taken.add(chosen[name])
     return chosen
 
 
-def _type_name(text: str) -> str:
+def type_name(text: str) -> str:
+    """Return a name of a type for any text."""
     name = class_name(re.sub(r"[^A-Za-z0-9]+", "_", text))
     name = class_name(name.replace("_", ""))
     return name if is_type_name(name) and name not in PRIMITIVES else class_name(f"Api{name}")
 
 
-def _free(name: str, taken: Container[str]) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
     """Append a number to a name of a type if it is taken."""
     return name if name not in taken else next(f"{name}{end}" for end in count(2) if f"{name}{end}" not in taken)
 

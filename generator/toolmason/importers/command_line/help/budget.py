@@ -13,7 +13,7 @@ from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.importers.command_line.help.parser import Option
 from toolmason.importers.command_line.help.tools import Param, ProposedTool
-from toolmason.importers.names import cut
+from toolmason.importers.names import shorten
 
 _LEVELS: Final = ((1200, 300), (500, 160), (240, 90))
 """Maximum characters of a tool's description and of a parameter's, from generous to short."""
@@ -23,7 +23,6 @@ _DEPRECATED: Final = re.compile(
 )
 _SORTED: Final = 0.8
 """A list is sorted by name if this share of its neighbours is."""
-_SENTENCE_END: Final = re.compile(r"(?<=.)[.!?](?=\s|$)")
 
 Measure = Callable[[], Mapping[str, WireTool]]
 """Returns the tools as they are sent to clients, by name."""
@@ -54,18 +53,6 @@ def _shorten(tool: ProposedTool, description: int, parameter: int) -> None:
         tool.table["description"] = shorten(tool.table["description"], description)
     for param in tool.params.values():
         param.table["description"] = shorten(param.table["description"], parameter)
-
-
-def shorten(text: str, length: int) -> str:
-    """Return a text of at most `length` characters: as many sentences as fit, or else words."""
-    if len(text) <= length:
-        return text
-    whole = ""
-    for sentence in _SENTENCE_END.finditer(text, 0, length + 1):
-        if sentence.end() > length:
-            break
-        whole = text[: sentence.end()]
-    return whole or cut(text, length)
 
 
 def _drop(params: dict[str, Param], tool: WireTool, max_tokens: int) -> list[str]:

@@ -1,0 +1,275 @@
+"""Keep the parameters of a tool below a number of tokens, which a model reads before each call.
+
+Tools that have more get shorter descriptions, then shorter enumerations, `object` in place of types inside of optional
+parameters, fewer optional parameters, and last `object` inside of required ones.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from toolmason_runtime.shared.tokens import estimate_tokens
+
+from toolmason.importers.names import shorten
+from toolmason.importers.openapi.document import text
+from toolmason.importers.openapi.losses import Losses
+from toolmason.model.type_expression import names, parse
+from toolmason.schema import advertise
+
+DEFAULT: Final = 600
+"""Maximum tokens of the parameters of a tool."""
+_LENGTHS: Final = (200, 120, 70)
+"""Maximum characters of a description of a parameter, from generous to short."""
+_MAX_SENTENCE: Final = 160
+_MAX_DESCRIPTION: Final = 400
+"""Maximum characters of the description of a tool that exceeds the budget."""
+_MAX_CHOICES: Final = 12
+"""Maximum values of an enumeration in a tool that exceeds the budget."""
+_SHOWN_CHOICES: Final = 4
+_SHOWN_MEMBERS: Final = 12
+_NOT_SENT: Final = frozenset({"aliases", "query", "header", "body", "style", "required"})
+_CONSTRAINTS: Final = frozenset(
+    {"pattern", "min_length", "max_length", "minimum", "maximum", "min_items", "max_items", "unique_items"}
+)
+_SHARED: Final = 0.6
+"""An optional parameter of this share of at least ten operations says nothing about one of them."""
+_USUAL: Final = frozenset(
+    {"after", "before", "body", "content", "cursor", "date", "description", "email", "end", "fields", "filter", "from"}
+    | {"id", "ids", "key", "language", "limit", "message", "name", "offset", "order", "page", "page_size", "per_page"}
+    | {"q", "query", "search", "since", "sort", "start", "state", "status", "tags", "text", "title", "to", "type"}
+    | {"until", "url", "user"}
+)
+_SELDOM: Final = re.compile(
+    r"^(?:alt|callback|pretty\w*|quota_?user|upload\w*|access_token|oauth_token|expand|dry_?run|\W*xgafv|api_version"
+    r"|x_\w+|metadata|extensions?|etag|if_\w+|idempotency_key|trace\w*|.*(?:legacy|experimental|beta|internal).*)$",
+    re.IGNORECASE,
+)
+_DEPRECATED: Final = re.compile(
+    r"\W*(?:this \w+ is )?(?:deprecated|obsolete)\b|.*\((?:deprecated|obsolete)\b", re.IGNORECASE
+)
+
+Entry = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Budget:
+    """Fits the tools of a document. `types` are the tables of its types, whose texts may be shortened."""
+
+    max_tokens: int
+    types: Mapping[str, Entry]
+    losses: Losses
+    shared: frozenset[str]
+    """Names of optional parameters that most operations have."""
+    _costs: dict[str, int] = field(default_factory=dict)
+
+    def tokens(self, params: Mapping[str, Entry]) -> int:
+        """Return the estimated tokens of parameters, with their types."""
+        return sum(self._entry_tokens(name, entry) for name, entry in params.items())
+
+    def shorten_types(self, params: Iterable[Mapping[str, Entry]]) -> None:
+        """Shorten the descriptions of the fields of the types that large tools use."""
+        expressions = [
+            entry["type"] for each in params if self.tokens(each) > self.max_tokens for entry in each.values()
+        ]
+        pending, seen = [name for expression in expressions for name in names(parse(expression))], set[str]()
+        while pending:
+            name = pending.pop()
+            if name in seen or name not in self.types:
+                continue
+            seen.add(name)
+            for value in self.types[name]["fields"].values():
+                pending += names(parse(value["type"]))
+                if "description" in value:
+                    value["description"] = sentences(value["description"], _LENGTHS[1])
+        self._costs.clear()
+
+    def fit(self, key: str, tool: Entry, kept: Collection[str]) -> None:
+        """Change the parameters of a tool until they fit, as far as those that it needs permit.
+
+        Args:
+            key: the operation, for its losses.
+            tool: the table of the tool.
+            kept: names of parameters that stay, since the manifest has them.
+        """
+        params: dict[str, Entry] = tool["params"]
+
+        def is_large() -> bool:
+            return self.tokens(params) > self.max_tokens
+
+        if is_large() and "description" in tool:
+            tool["description"] = shorten(tool["description"], _MAX_DESCRIPTION)
+        for length in _LENGTHS:
+            if is_large():
+                for entry in params.values():
+                    _shorten(entry, length)
+        if is_large():
+            for name, entry in params.items():
+                self._fold_choices(key, name, entry)
+        optional = [name for name, entry in params.items() if entry.get("required") is False]
+        self._fold_types(key, params, optional, is_large)
+        words = f"{tool.get('summary', '')} {tool.get('description', '')}"
+        use = usefulness(params, words, self.shared)
+        for name in sorted(optional, key=lambda name: use[name]):
+            if not is_large():
+                break
+            if name not in kept:
+                entry = params.pop(name)
+                self.losses.add(
+                    "rare", key, next((entry[place] for place in ("query", "header", "body") if place in entry), name)
+                )
+        self._fold_types(key, params, list(params), is_large)
+
+    def _fold_types(self, key: str, params: dict[str, Entry], chosen: list[str], is_large: Callable[[], bool]) -> None:
+        """Replace the types of parameters by `object`, the largest first, until the tool fits."""
+        for name in sorted(chosen, key=lambda name: -self._entry_tokens(name, params[name]) if name in params else 0):
+            if not is_large() or name not in params:
+                return
+            entry = params[name]
+            kind = next((kind for kind in names(parse(entry["type"])) if kind in self.types), "")
+            if not kind:
+                continue
+            entry["type"] = entry["type"].replace(kind, "object")
+            fields = self.types[kind]["fields"]
+            shown = [
+                f"{field}{' (required)' if value.get('required', True) else ''}" for field, value in fields.items()
+            ]
+            more = f" and {len(shown) - _SHOWN_MEMBERS} more" if len(shown) > _SHOWN_MEMBERS else ""
+            _describe(entry, f"Members: {', '.join(shown[:_SHOWN_MEMBERS])}{more}")
+            self.losses.add("large", key, name)
+
+    def _fold_choices(self, key: str, name: str, entry: Entry) -> None:
+        choices = entry.get("enum", ())
+        if len(choices) > _MAX_CHOICES:
+            shown = ", ".join(f"`{choice}`" for choice in choices[:_SHOWN_CHOICES])
+            _describe(entry, f"One of {len(choices)} values, such as {shown}")
+            del entry["enum"]
+            self.losses.add("constraint", key, f"{name}: {len(choices)} choices, which need too many tokens")
+
+    def _entry_tokens(self, name: str, entry: Entry) -> int:
+        sent: Entry = {name: {key: value for key, value in entry.items() if key not in _NOT_SENT}}
+        # The description that clients get repeats the constraints in words.
+        sent["words"] = {key: value for key, value in entry.items() if key in _CONSTRAINTS}
+        required = 2 if entry.get("required", True) else 0
+        inner = sum(self._type_tokens(kind) for kind in names(parse(entry["type"])) if kind in self.types)
+        return estimate_tokens(_json(sent)) + required + inner
+
+    def _type_tokens(self, name: str) -> int:
+        if name not in self._costs:
+            self._costs[name] = 0  # a type never contains itself
+            table = self.types[name]
+            own = estimate_tokens(_json({"type": "object", "properties": {}, "required": []}))
+            self._costs[name] = own + sum(self._entry_tokens(key, value) for key, value in table["fields"].items())
+        return self._costs[name]
+
+
+def fitting_schema(schema: Mapping[str, Any], max_tokens: int, kept: Collection[str]) -> tuple[Entry, list[str]] | None:
+    """Return an `input_schema` of at most `max_tokens` and the properties left out; None if it cannot be so small."""
+    result: Entry = copy.deepcopy(dict(schema))
+    for length in _LENGTHS:
+        if _sent_tokens(result) <= max_tokens:
+            return result, []
+        _shorten_all(result, length)
+    required = {*result.get("required", ()), *kept}
+    dropped: list[str] = []
+    properties: Entry = result["properties"]
+    use = usefulness(properties, "", frozenset())
+    for name in sorted((name for name in properties if name not in required), key=lambda name: use[name]):
+        if _sent_tokens(result) <= max_tokens:
+            break
+        del properties[name]
+        dropped.append(name)
+        _remove_unused(result)
+    return (result, dropped) if _sent_tokens(result) <= max_tokens else None
+
+
+def _sent_tokens(schema: Mapping[str, Any]) -> int:
+    """Return the tokens of an `input_schema` in the form that clients get."""
+    return estimate_tokens(_json(advertise(dict(schema)).schema))
+
+
+def usefulness(params: Mapping[str, Any], words: str, shared: Collection[str]) -> dict[str, float]:
+    """Return an estimate of the use of each parameter.
+
+    Usual names, those that the texts of the tool mention, and the first ones are used more often than headers,
+    deprecated ones, and those that all operations have.
+    """
+    mentioned = {word.casefold() for word in re.findall(r"\w+", words)}
+    use: dict[str, float] = {}
+    for position, (name, entry) in enumerate(params.items()):
+        plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        is_mentioned = plain in mentioned or name.casefold() in mentioned
+        score = 1 - position / len(params) + 2 * (plain in _USUAL) + is_mentioned
+        score -= _json(entry).count(" ") / 200 + 2 * ("header" in entry) + 2 * bool(_SELDOM.match(plain))
+        score -= 4 * bool(_DEPRECATED.match(text(entry.get("description")))) + 3 * (
+            name in shared and plain not in _USUAL
+        )
+        use[name] = score
+    return use
+
+
+def shared_names(tools: Iterable[Mapping[str, Entry]]) -> frozenset[str]:
+    """Return the names of optional parameters that most tools have."""
+    count, total = Counter[str](), 0
+    for params in tools:
+        total += 1
+        count.update(name for name, entry in params.items() if entry.get("required") is False)
+    return frozenset(name for name, number in count.items() if total >= 10 and number >= _SHARED * total)
+
+
+def sentences(description: str, length: int) -> str:
+    """Return the first sentences of at most `length` characters; one sentence may have up to `_MAX_SENTENCE`."""
+    short = shorten(description, length)
+    if not short.endswith("…") or length >= _MAX_SENTENCE:
+        return short
+    first = re.match(r".+?[.!?](?=\s|$)", description)
+    return first[0] if first and len(first[0]) <= _MAX_SENTENCE else shorten(description, _MAX_SENTENCE)
+
+
+def _shorten(entry: Entry, length: int) -> None:
+    if "description" in entry:
+        # The default of the API stands at the end: it tells whether a parameter is needed at all.
+        head, mark, default = entry["description"].rpartition("Default: ")
+        entry["description"] = (
+            f"{sentences(head.rstrip(), length)} {mark}{default}".strip() if mark else sentences(default, length)
+        )
+
+
+def _describe(entry: Entry, fact: str) -> None:
+    description = entry.get("description", "").rstrip()
+    entry["description"] = f"{description}{'' if not description or description.endswith('.') else '.'} {fact}".strip()
+
+
+def _shorten_all(node: Any, length: int) -> None:
+    if isinstance(node, dict):
+        if isinstance(node.get("description"), str):
+            _shorten(node, length)
+        for inner in node.values():
+            _shorten_all(inner, length)
+    elif isinstance(node, list):
+        for inner in node:
+            _shorten_all(inner, length)
+
+
+def _remove_unused(schema: Entry) -> None:
+    """Remove the definitions that nothing refers to."""
+    definitions: Entry = schema.get("$defs", {})
+    pending, used = [{key: value for key, value in schema.items() if key != "$defs"}], set[str]()
+    while pending:
+        for name in re.findall(r'"#/\$defs/([^"]+)"', _json(pending.pop())):
+            if name not in used and name in definitions:
+                used.add(name)
+                pending.append(definitions[name])
+    for name in definitions.keys() - used:
+        del definitions[name]
+    if not definitions:
+        schema.pop("$defs", None)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,197 @@
+"""Names of parameters: the words that an API's own name stands for.
+
+`DateSent<` is `date_sent_before`, `filter[name][eq]` is `filter_name_eq`, `X-Request-Id` is `request_id`. A name that
+is an identifier already stays as it is: `pageSize`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from toolmason.importers.names import snake, unique
+from toolmason.importers.openapi.document import text
+
+MAX_LENGTH: Final = 60
+"""Maximum characters of a name; providers accept 64."""
+
+_IDENTIFIER: Final = re.compile(r"_{0,2}[A-Za-z](?:_?[A-Za-z0-9])*_?")
+_TIMES: Final = {"<": "before", "<=": "until", ">": "after", ">=": "since"}
+_NUMBERS: Final = {"<": "less_than", "<=": "at_most", ">": "more_than", ">=": "at_least"}
+_SYMBOLS: Final = {
+    "=": "equals",
+    "==": "equals",
+    "!": "not",
+    "!=": "not",
+    "<>": "not",
+    "!~": "not_like",
+    "~": "like",
+    "~=": "like",
+    "=~": "like",
+    "^": "starts_with",
+    "^=": "starts_with",
+    "$": "ends_with",
+    "$=": "ends_with",
+    "*=": "contains",
+    "%": "percent",
+    "?": "exists",
+}
+_OTHER_FORMS: Final = {"=<": "<=", "=>": ">=", "≤": "<=", "≥": ">=", "≠": "!="}
+_OPERATOR: Final = re.compile(r"(?<=[^\W_])[\s\[\]_:.]*([<>=!~^$*%?≤≥≠]{1,2})[\s\])]*$")
+"""An operator at the end of a name, after a letter or a digit: `DateSent<`, `price[>=]`, `name ~`."""
+_TIME_WORDS: Final = frozenset(
+    [
+        "after",
+        "at",
+        "before",
+        "created",
+        "changed",
+        "date",
+        "day",
+        "deadline",
+        "due",
+        "end",
+        "expired",
+        "expires",
+        "from",
+        "issued",
+        "modified",
+        "month",
+        "on",
+        "received",
+        "sent",
+        "since",
+        "start",
+        "time",
+        "timestamp",
+        "until",
+        "updated",
+        "when",
+        "year",
+    ]
+)
+_TIME_FORMATS: Final = frozenset({"date", "date-time", "time"})
+_MARKS: Final = {"$": "dollar", "@": "at_sign", "#": "hash", "-": "minus", "+": "plus"}
+
+
+def parameter_name(wire: str, place: str, schema: Mapping[str, Any]) -> str:
+    """Return the name of a parameter, not yet compared with the others.
+
+    Args:
+        wire: the name in the document.
+        place: `path`, `query`, `header` or `body`.
+        schema: its schema; its format tells a time, before which is `before`.
+    """
+    if _IDENTIFIER.fullmatch(wire) and len(wire) <= MAX_LENGTH:
+        return wire
+    name, operator = split_operator(wire)
+    words = spelled(name, place)
+    if operator in _TIMES:
+        is_time = text(schema.get("format")) in _TIME_FORMATS or not _TIME_WORDS.isdisjoint(words.split("_"))
+        operator = (_TIMES if is_time else _NUMBERS)[operator]
+    if wire.lstrip().startswith("!") and not operator:
+        words = f"not_{words}"
+    return shortened(f"{words}_{operator}" if operator else words)
+
+
+def split_operator(wire: str) -> tuple[str, str]:
+    """Return a name without the operator at its end, and the operator: a comparison as symbol, others in words."""
+    found = _OPERATOR.search(wire)
+    symbol = _OTHER_FORMS.get(found[1], found[1]) if found else ""
+    if not found or (symbol not in _TIMES and symbol not in _SYMBOLS):
+        return wire, ""
+    return wire[: found.start()], _SYMBOLS.get(symbol, symbol)
+
+
+def spelled(name: str, place: str) -> str:
+    """Return the words of a name in snake case; `place` tells what a name without Latin letters is."""
+    if place == "header":
+        name = re.sub(r"^x-(?=[a-z])", "", name, flags=re.IGNORECASE)
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return snake(name, f"{place}_value")
+
+
+def shortened(name: str) -> str:
+    """Return a name of at most `MAX_LENGTH` characters that ends with a whole word if possible."""
+    if len(name) <= MAX_LENGTH:
+        return name
+    head = name[: MAX_LENGTH + 1].rpartition("_")[0]
+    return head if len(head) > MAX_LENGTH // 2 else name[:MAX_LENGTH].rstrip("_")
+
+
+def compared_names(wires: Iterable[str]) -> frozenset[str]:
+    """Return the words of each name that occurs with a comparison too: `DateSent` beside `DateSent<`."""
+    return frozenset(spelled(name, "query") for name, operator in map(split_operator, wires) if operator in _TIMES)
+
+
+def free_name(name: str, wire: str, place: str, used: Mapping[str, str]) -> str:
+    """Return the name, with what tells it from another parameter if that has it.
+
+    Args:
+        name: the wanted name.
+        wire: the name in the document.
+        place: `path`, `query`, `header` or `body`.
+        used: the place of each other parameter by name.
+    """
+    if name not in used:
+        return name
+    mark = _MARKS.get(wire.strip()[:1], "list" if wire.endswith("[]") else "")
+    ends = [f"in_{place}"] if used[name] != place else [mark] if mark else []
+    for end in ends:
+        if (candidate := f"{name[: MAX_LENGTH - len(end)].rstrip('_')}_{end}") not in used:
+            return candidate
+    return unique(name[: MAX_LENGTH - 3], used)
+
+
+def says_its_wire_name(name: str, wire: str) -> bool:
+    """Return whether a name has all letters of the API's name: `größe` becomes `grosse`, but `名前` has none."""
+    letters = [char for char in unicodedata.normalize("NFKD", wire).casefold() if char.isalpha()]
+    return all(map(str.isascii, letters)) or name == wire
+
+
+def with_aliases(params: Mapping[str, dict[str, Any]], wires: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return parameters with the API's own name as an alias, where it is the name of no other parameter.
+
+    `wires` are the names in the document by those of the parameters.
+    """
+    taken = set(params)
+    result: dict[str, dict[str, Any]] = {}
+    for name, entry in params.items():
+        wire = wires.get(name, name)
+        is_free = wire not in taken and wire.isprintable()
+        taken.add(wire)
+        result[name] = {**entry, "aliases": [wire]} if is_free else entry
+    return result
+
+
+def known_parameter_names(path: str, table: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Return the names that parameters have in the table of a tool, by place and name in the document.
+
+    `path` is that of the document: `/orders/{order-id}`.
+    """
+    method, _, template = text(table.get("http")).partition(" ")
+    default = "body" if method in BODY_METHODS else "query"
+    in_path = dict(zip(_placeholders(template), _placeholders(path), strict=False))
+    known: dict[tuple[str, str], str] = {}
+    params = table.get("params")
+    for name, entry in (params if isinstance(params, dict) else {}).items():
+        if not isinstance(entry, dict):
+            continue
+        place = next((place for place in ("query", "header", "body") if text(entry.get(place))), "")
+        if place:
+            known[place, entry[place]] = name
+        elif name in in_path:
+            known["path", in_path[name]] = name
+        else:
+            known[default, name] = name
+    return known
+
+
+def _placeholders(path: str) -> Collection[str]:
+    return [name.removeprefix("+") for name in re.findall(r"\{([^{}]*)\}", path)]
+
+
+BODY_METHODS: Final = ("POST", "PUT", "PATCH")
+"""Methods of which a parameter without a place is in the body."""
