@@ -42,7 +42,7 @@ class ResearchMeta(Model):
     operationId: str | None = None
     """The piece of work that gave it; equal calls at the same time share one"""
     leftOut: list[str] | None = None
-    """Files that were not sent or cut, with the reason"""
+    """Files that were not sent or were cut, one line for each reason"""
     warnings: list[str]
     """Doubts: missing files or lines, truncated text, options without effect"""
 
@@ -73,4 +73,4 @@ class CodeReference(Model):
     """Error in the place; absent if it is correct"""
 
 
-# toolmason: sha256 8520b12834a4b2756424592efa09c056
+# toolmason: sha256 766ea13d241e014a5b782a90e6d41d25

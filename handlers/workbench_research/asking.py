@@ -142,9 +142,8 @@ class Api:
         """
         models = self.selected.models(request.kind, self.environ)
         if request.searches_web and self.selected.provider.backend not in ("gemini", "anthropic", "gemini_cli"):
-            message = (
-                f"{self.selected.provider.title} cannot search the web: set WORKBENCH_RESEARCH to gemini or anthropic"
-            )
+            message = f"{self.selected.provider.title} cannot search the web: set WORKBENCH_RESEARCH to gemini, "
+            message += "anthropic or gemini-cli"
             raise ToolError(message, code="AUTH_MISSING", details={"reason": "NO_WEB_SEARCH"})
         window = self._share(request, self._window(models) - estimate_tokens(request.prompt))
         material = await self._gather(request, models, window, asking.report)

@@ -23,7 +23,10 @@ MAX_COST_PROJECT: Final = "WORKBENCH_RESEARCH_MAX_COST_PROJECT"
 EXPECTED_TOKENS: Final = 2_000
 """Tokens of an answer for the estimate before it. A limit of the call also limits the answer: `max_output`."""
 
-_UNKNOWN_PRICE: Final = "the price of this model is not known, so that a maximum cost cannot be kept"
+_NO_STORE: Final = "the cost so far is not known, because there is no state directory: set WORKBENCH_STATE"
+_UNKNOWN_PRICE: Final = (
+    "the price of this model is not known, so limits cannot be checked: choose one with a known price"
+)
 
 
 @dataclass(slots=True)
@@ -95,7 +98,11 @@ def reserve(
         raise _refusal(text, MAX_COST, spending)
     if store is None:
         if limits.day is not None or limits.project is not None:
-            raise _refusal("the cost so far is not known, because there is no state directory", "store", spending)
+            raise _refusal(
+                _NO_STORE,
+                "store",
+                spending,
+            )
         return 0
     try:
         day, total, entry = store.reserve(today(), project, price, limits.day, limits.project)
@@ -119,7 +126,8 @@ def today() -> str:
 
 def _refusal(text: str, setting: str, spending: Spending) -> ToolError:
     start = f"nothing more was sent after ${spending.dollars:.4f}" if spending.dollars else "nothing was sent"
-    message = f"{start}: {text}. `dry_run` lists the files; only the user can raise the limit"
+    step = ". `dry_run` lists the files; only the user can raise the limit" if setting.startswith(MAX_COST) else ""
+    message = f"{start}: {text}{step}"
     return ToolError(message, code="QUOTA_EXCEEDED", details={"reason": "BUDGET", "setting": setting})
 
 

@@ -27,7 +27,7 @@ from toolmason_runtime.server.logging import LogLines
 
 from workbench_handlers.doctor.command import main as doctor
 from workbench_research import asking, delivery, health_check, logs, operations, progress, slots, tools, web_search
-from workbench_research.backends import gemini_cli, gemini_cli_home
+from workbench_research.backends import bedrock, gemini_cli, gemini_cli_home
 from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.failure_kinds import AttemptError, classify, tool_error
 from workbench_research.backends.failures import BROKEN, SPENT
@@ -36,7 +36,7 @@ from workbench_research.backends.models import providers
 from workbench_research.backends.protocol import Options
 from workbench_research.backends.question import TIMEOUT_S
 from workbench_research.backends.retry import RetryConfig
-from workbench_research.backends.selection import BACKEND, INSTALL, choose
+from workbench_research.backends.selection import INSTALL, choose
 from workbench_research.error_codes import SPECIFIED, STILL_RUNNING
 from workbench_server.catalogue import CATALOGUE
 
@@ -96,7 +96,7 @@ def test_defaults_and_models_are_those_of_the_code() -> None:
     retry, sizes = RetryConfig.from_environ({}), delivery.limits({})
     models = {kind: list(providers()["gemini-cli"].resolve(kind)) for kind in ("flash", "pro")}
     defaults = {
-        BACKEND: "auto",
+        bedrock.REGIONS[0]: bedrock.DEFAULT_REGION,
         gemini_cli_home.COMMAND: gemini_cli_home.PROGRAM,
         asking.WINDOW: str(asking.DEFAULT_WINDOW),
         "WORKBENCH_FLASH_MODELS": ",".join(models["flash"]),

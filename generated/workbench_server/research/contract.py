@@ -95,7 +95,7 @@ class AskGemini(Protocol):
 
 
 class GroundingSearch(Protocol):
-    """Search the web with Google and answer from the results, with sources"""
+    """Search the web and answer from the results, with sources"""
 
     def __call__(
         self, params: GroundingSearchParams, call: ToolCall, /
@@ -154,4 +154,4 @@ class ListErrorPatterns(Protocol):
         ...
 
 
-# toolmason: sha256 0d1d8c27625c86e2de38bde5b6b39f84
+# toolmason: sha256 f32358ce9b5ee9f5ae3ceffa02b5b4bc

@@ -77,7 +77,7 @@ class QuickQueryResult(Model):
     answer: str
     """The answer, or its first chunk"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -102,7 +102,7 @@ class DeepResearchResult(Model):
     answer: str
     """The answer, or its first chunk"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -151,7 +151,7 @@ class DirectoryMapMeta(Model):
     operationId: str | None = None
     """The piece of work that gave it; equal calls at the same time share one"""
     leftOut: list[str] | None = None
-    """Files that were not sent or cut, with the reason"""
+    """Files that were not sent or were cut, one line for each reason"""
     warnings: list[str]
     """Doubts about the answer"""
 
@@ -294,7 +294,7 @@ class AskGeminiResult(Model):
     answer: str
     """The answer, or its first chunk"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -347,7 +347,7 @@ class AnalyzeCodebaseResult(Model):
     analysis: str
     """The analysis as Markdown, or its first chunk"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -387,7 +387,7 @@ class QueryCodebaseResult(Model):
     rawAnswer: str | None = None
     """Text of the model, if no part of it matches a question"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -448,7 +448,7 @@ class FindCodeByIntentResult(Model):
     rawAnswer: str | None = None
     """Text of the model, if it is not in the requested form"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -505,7 +505,7 @@ class TraceFeatureResult(Model):
     rawAnswer: str | None = None
     """Text of the model, if it is not in the requested form"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -558,7 +558,7 @@ class ListErrorPatternsResult(Model):
     rawAnswer: str | None = None
     """Text of the model, if it is not in the requested form"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -642,11 +642,11 @@ class AskGeminiParams(Model):
     prompt: Annotated[str, Field(max_length=1000000, min_length=1)]
     """Question or task, with all the model has to know"""
     include_codebase_context: bool = False
-    """Let the model read the project"""
+    """Send the files of the project that fit the prompt"""
     temperature: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
     """Randomness; without effect where the model has no such setting"""
     paths: list[str] | None = None
-    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    """Files, folders and globs to send; default: those of the prompt; with include_codebase_context the project"""
     fresh: bool = False
     """Ask again although an equal question about equal files was answered"""
     dry_run: bool = False
@@ -773,4 +773,4 @@ class AnalyzeDirectoryResult(Model):
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 5fc69df66ad31c29d765235ec1a7b991
+# toolmason: sha256 216e3837b37e1d45033a419b1d89200b

@@ -91,7 +91,7 @@ class ValidateAgainstCodebaseResult(Model):
     rawAnswer: str | None = None
     """Text of the model, if it is not in the requested form"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -156,7 +156,7 @@ class CheckConsistencyResult(Model):
     rawAnswer: str | None = None
     """Text of the model, if it is not in the requested form"""
     filesAccessed: list[str]
-    """Files the model read"""
+    """Files of which at least a part was sent"""
     stats: ResearchStats
     """Tokens, tool calls and duration"""
     usage: ResearchUsage | None = None
@@ -197,4 +197,4 @@ class CheckConsistencyParams(Model):
     """Send nothing: return the files and the cost of what would be sent"""
 
 
-# toolmason: sha256 7b88dac7f3e1ce6bc312f153e613b169
+# toolmason: sha256 2126e05d1906405e9723f0fa28f85cc6

@@ -33,13 +33,16 @@ TOO_LONG: Final = FailureClass(
 SPENT: Final = FailureClass(kind=Kind.QUOTA, try_next_model=True)
 """A quota that no wait of minutes gives back: of a day, or of credits."""
 _REFUSED: Final = FailureClass(
-    kind=Kind.INPUT, hint="its message is in the details; if the files are too many, name fewer or smaller ones"
+    kind=Kind.INPUT,
+    hint="`details.stderr` has its message; if that is about too many tokens, name fewer or smaller files",
 )
 _REDIRECT: Final = FailureClass(
-    kind=Kind.OTHER, hint="it answered with a redirect, which is not followed: correct the base URL"
+    kind=Kind.OTHER,
+    hint="it answered with a redirect, which is not followed: correct the base URL, such as WORKBENCH_RESEARCH_URL",
 )
 _UNREADABLE: Final = FailureClass(
-    kind=Kind.OTHER, hint="its answer was not in the format of its API: check the base URL"
+    kind=Kind.OTHER,
+    hint="its answer was not in the format of its API: check the base URL, such as WORKBENCH_RESEARCH_URL",
 )
 _SECONDS: Final = 1e-3
 

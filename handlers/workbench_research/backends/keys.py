@@ -71,7 +71,10 @@ def endpoint(provider: Provider, environ: Environ) -> Endpoint:
     if url:
         _check_scheme(variable, url)
     if is_offline(environ) and not is_loopback(url):
-        raise EndpointError(f"{OFFLINE} allows only servers on this machine")
+        raise EndpointError(
+            f"{OFFLINE} allows only servers on this machine: set {RESEARCH} to one, such as ollama/MODEL, "
+            f"or unset {OFFLINE}"
+        )
     if not url and provider.url_example:
         raise EndpointError(f"set {URL} to the URL of the server, such as {provider.url_example}")
     if url and not (provider.local or _is_host_of(provider, url)):
@@ -162,7 +165,7 @@ def _key_of_server(provider: Provider, variable: str, url: str, environ: Environ
 
 def _missing_key(provider: Provider) -> str:
     variable = provider.keys[0]
-    return f"set {variable} (a key: {provider.key_page}), or store it: keyring set {KEY_STORE} {variable}"
+    return f"set {variable} (create a key at {provider.key_page}), or store it: keyring set {KEY_STORE} {variable}"
 
 
 def _stored(variable: str) -> str:

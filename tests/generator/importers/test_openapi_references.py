@@ -223,7 +223,7 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     ),
     "another host": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'https://example.com/a.yaml#/b'}}}}"},
-        "https://example.com/a.yaml is remote; --allow-remote example.com allows it",
+        "https://example.com/a.yaml is on another host: --allow-remote example.com allows it",
     ),
     "a name that is too long": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: {'a' * 5_000}}}}}"},

@@ -88,7 +88,7 @@ def test_the_named_provider_or_the_first_with_a_key_is_asked(
         ({RESEARCH: "chatgpt/gpt-6"}, "'chatgpt', which is not a provider: use gemini, anthropic, openai"),
         (
             {RESEARCH: "openai", "GEMINI_API_KEY": KEY},
-            "set OPENAI_API_KEY (a key: https://platform.openai.com/api-keys)",
+            "set OPENAI_API_KEY (create a key at https://platform.openai.com/api-keys)",
         ),
         ({RESEARCH: "ollama"}, "must name a model as well: ollama/MODEL"),
         ({RESEARCH: "azure/d", "AZURE_OPENAI_API_KEY": KEY}, "set WORKBENCH_RESEARCH_URL to the URL of the server"),
@@ -150,7 +150,7 @@ def test_each_provider_has_its_state_and_next_step() -> None:
 
     assert list(states) == list(providers())
     assert (states["openai"].is_ready, states["openai"].detail) == (True, "key in OPENAI_API_KEY")
-    assert states["gemini"].step.startswith("set GEMINI_API_KEY (a key: https://aistudio.google.com")
+    assert states["gemini"].step.startswith("set GEMINI_API_KEY (create a key at https://aistudio.google.com")
     assert "RESOURCE.openai.azure.com" in states["azure"].step
     assert states["ollama"].is_ready
     assert states["ollama"].step == "set WORKBENCH_RESEARCH=ollama/qwen3:8b to use it"

@@ -133,9 +133,7 @@ class Files:
 
     def _remote(self, uri: str) -> bytes:
         if not self._is_allowed(uri):
-            host = _place(uri) or "its host"
-            reason = "" if uri.startswith("https:") else ", over https only"
-            raise RefusedError(f"{without_user(uri)} is remote; --allow-remote {host} allows it{reason}")
+            raise RefusedError(f"{without_user(uri)} {_reason(uri)}")
         same = is_url(self.source) and urlsplit(uri)[:2] == urlsplit(self.source)[:2]
         data = sources.fetch(uri, self.headers if same else {}, self._is_allowed)
         self.hashes[uri] = f"sha256:{hashlib.sha256(data).hexdigest()}"
@@ -152,6 +150,22 @@ class Files:
         if has_user or is_metadata_host(host) or not (parts.scheme == "https" or is_loopback_host(host)):
             return False
         return _place(uri) in {name.lower() for name in self.access.hosts}
+
+
+def _reason(uri: str) -> str:
+    """Return why a remote file is not read, with the next step."""
+    try:
+        parts = urlsplit(uri)
+        host, has_user = parts.hostname or "", "@" in parts.netloc
+    except ValueError:
+        return "is not a valid URL: correct the reference"
+    if has_user:
+        return "contains a user or a password: remove it from the reference"
+    if is_metadata_host(host):
+        return "is a metadata service, which is never read"
+    if parts.scheme != "https" and not is_loopback_host(host):
+        return f"is not encrypted: change the reference to https, and pass --allow-remote {_place(uri) or host}"
+    return f"is on another host: --allow-remote {_place(uri) or host} allows it"
 
 
 def _place(uri: str) -> str:

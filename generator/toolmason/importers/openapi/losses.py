@@ -26,7 +26,7 @@ MESSAGES: Final = {
     "open": "objects with further members, which cannot be sent",
     "constraint": "constraints that are not checked before the request",
     "encoding": "values with an encoding that the document does not specify",
-    "answer": "fields of answers left out to save tokens; add those that you need to the type",
+    "answer": "fields of responses left out to save tokens; to get one, add it to the type in `returns`",
     "media": "further media types of bodies, not used",
     "security": "credentials that are not sent",
     "reference": "values left out, since a reference has no target",
