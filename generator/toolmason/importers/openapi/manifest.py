@@ -85,7 +85,7 @@ def import_document(
     operations = list(document.operations())
     extensions = {operation.key: extension(read.data, operation) for operation in operations}
     enabled = [operation for operation in operations if extensions[operation.key].enabled]
-    if not enabled:
+    if operations and not enabled:
         raise ImporterError("the document disables all its operations with `x-mcp`")
     selected = select(enabled, options)
     name = options.name or server_name(document)
