@@ -324,7 +324,7 @@ def absent(program: str) -> tuple[str, str]:
     return f'the program "{program}" is not installed on this server', ""
 
 
-ASKING = ("GEMINI_CLI_NOT_FOUND", "tenacity")
+ASKING = ("AUTH_MISSING", "tenacity")
 """The error of a tool that asks the model without the program for that, and the first package it needs."""
 NO_REPOSITORY = (re.compile("not a git repository", re.IGNORECASE), "")
 UNAPPROVED = ("needs user approval", "")
