@@ -471,7 +471,7 @@ def test_workflows_run_sessions_that_exist(is_ours: bool, project: Path) -> None
     used = {
         session
         for _, script in scripts(root)
-        for command in re.findall(r"nox (?:-s|--session) ((?:[a-z]+ ?)+)", script)
+        for command in re.findall(r"nox (?:-s|--session) ((?:[a-z_]+ ?)+)", script)
         for session in command.split()
         if session != "versions"  # has one name for each end of the ranges
     }

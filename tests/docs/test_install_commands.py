@@ -19,7 +19,7 @@ OURS: Final = re.compile(
 )
 """Our distribution with its extras. `{extra}` is the one of a missing package, in an f-string."""
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl")
-OTHERS: Final = {"climax-mcp==0.5.0", "notes", "nox", "pre-commit", "pytest", "twine", "uv"}
+OTHERS: Final = {"climax-mcp==0.5.0", "keyring", "notes", "nox", "pre-commit", "pytest", "twine", "uv"}
 """Packages of others that our texts install; `notes` is the server of the reader."""
 _INSTALLER: Final = re.compile(
     # "pip install ", "uv pip install ", "uv tool install ", "uv add ", "pipx install ", "uvx ", "uv tool run "
