@@ -35,7 +35,7 @@ _IDENTITY: Final = re.compile(r"(?:^|_)(?:id|uuid|key|name|title|slug|number|cod
 _STATE: Final = re.compile(r"(?:^|_)(?:status|state|type|kind|result|error|message|value|amount|total|count|currency)$")
 _DETAIL: Final = re.compile(r"(?:^|_)(?:email|description|summary|body|text|content|url|created|updated|date|time|at)$")
 _LIST: Final = re.compile(r"^(?:items|data|results?|records|entries|values|list|rows|objects|content)$")
-_NOISE: Final = re.compile(r"(?:^_)|(?:_urls?|_links?|_uri|etag|node_id|_html|gravatar\w*|avatar\w*)$")
+_NOISE: Final = re.compile(r"^_|^(?:gravatar|avatar)|(?:_urls?|_links?|_uri|etag|node_id|_html)$")
 """Names of fields by how much they matter, as words with `_` between."""
 _ENVELOPE: Final = re.compile(r"^(?:meta\w*|_?links|paging|page\w*|pagination|errors?|warnings?|included|context)$")
 """Names of objects about an answer, beside its content."""

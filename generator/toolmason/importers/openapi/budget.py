@@ -47,7 +47,7 @@ _USUAL: Final = frozenset(
 )
 _SELDOM: Final = re.compile(
     r"^(?:alt|callback|pretty\w*|quota_?user|upload\w*|access_token|oauth_token|expand|dry_?run|\W*xgafv|api_version"
-    r"|x_\w+|metadata|extensions?|etag|if_\w+|idempotency_key|trace\w*|.*(?:legacy|experimental|beta|internal).*)$",
+    r"|x_\w+|metadata|extensions?|etag|if_\w+|idempotency_key|trace\w*)$|legacy|experimental|beta|internal",
     re.IGNORECASE,
 )
 _DEPRECATED: Final = re.compile(
@@ -205,7 +205,7 @@ def usefulness(params: Mapping[str, Any], words: str, shared: Collection[str]) -
         plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
         is_mentioned = plain in mentioned or name.casefold() in mentioned
         score = 1 - position / len(params) + 2 * (plain in _USUAL) + is_mentioned
-        score -= _json(entry).count(" ") / 200 + 2 * ("header" in entry) + 2 * bool(_SELDOM.match(plain))
+        score -= _json(entry).count(" ") / 200 + 2 * ("header" in entry) + 2 * bool(_SELDOM.search(plain))
         score -= 4 * bool(_DEPRECATED.match(text(entry.get("description")))) + 3 * (
             name in shared and plain not in _USUAL
         )

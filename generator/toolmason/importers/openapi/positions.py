@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.toml.positions import START, Position
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]++')
 
 Path_ = tuple[str | int, ...]
 

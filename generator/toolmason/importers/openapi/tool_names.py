@@ -38,7 +38,7 @@ Words = list[str]
 _METHOD_VERBS: Final = {"HEAD": "check", "POST": "create", "PUT": "replace", "PATCH": "update", "DELETE": "delete"}
 _LATIN: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 _VERSION: Final = re.compile(r"v?\d+(?:[._-]\d+)*(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
-_VERSION_WORD: Final = re.compile(r"v\d+(?:alpha|beta)?\d*")
+_VERSION_WORD: Final = re.compile(r"v\d++(?:(?:alpha|beta)\d*+)?")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _FRAMEWORK: Final = re.compile(r"Using(?:GET|POST|PUT|PATCH|DELETE|HEAD)(?:_\d+)?$|_?[Cc]ontroller(?=[_.:/])")
 """What Springfox appends to the name of a method, and what other frameworks append to the name of a class."""
