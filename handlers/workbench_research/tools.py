@@ -171,7 +171,7 @@ async def _run_shared(params: Any, call: ToolCall, root: Root, do: Work, *, kind
 
 def _is_usable(result: dict[str, Any]) -> bool:
     """Return whether a model's answer had the form that its tool asked for."""
-    missing = (part for part in result.get("responses", ()) if part.get("status") == "missing")
+    missing = (part for part in result.get("answers", ()) if part.get("status") == "missing")
     return "rawAnswer" not in result and next(missing, None) is None
 
 

@@ -374,6 +374,16 @@ async def test_an_unusable_answer_is_not_kept(world: World, tool: str, arguments
     assert len(world.api.asked) == 2 * before
 
 
+@one_api
+async def test_answers_that_lack_a_question_are_not_kept(world: World) -> None:
+    world.api.always(Say(json.dumps({"answers": {"q1": {"found": True, "answer": "In src/app.py."}}})))
+    for _ in range(2):
+        said = await world.call("query_codebase", questions=["Where does it start?", "Where does it end?"])
+
+    assert {entry["status"] for entry in said.data["answers"]} == {"answered", "missing"}
+    assert len(world.api.asked) == 2
+
+
 @pytest.mark.parametrize("world", ["anthropic", "gemini"], indirect=True)
 async def test_nothing_is_sent_before_a_limit_of_the_cost_is_checked(
     world: World, monkeypatch: pytest.MonkeyPatch
