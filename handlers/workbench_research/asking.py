@@ -142,8 +142,8 @@ class Api:
         """
         models = self.selected.models(request.kind, self.environ)
         if request.searches_web and self.selected.provider.backend not in ("gemini", "anthropic", "gemini_cli"):
-            message = f"{self.selected.provider.title} cannot search the web: set WORKBENCH_RESEARCH to gemini, "
-            message += "anthropic or gemini-cli"
+            step = "set WORKBENCH_RESEARCH to gemini, anthropic or gemini-cli"
+            message = f"{self.selected.provider.title} cannot search the web: {step}"
             raise ToolError(message, code="AUTH_MISSING", details={"reason": "NO_WEB_SEARCH"})
         window = self._share(request, self._window(models) - estimate_tokens(request.prompt))
         material = await self._gather(request, models, window, asking.report)
@@ -153,8 +153,8 @@ class Api:
         store = await asyncio.to_thread(LocalStore.of, self.environ, request.projects)
         key = self._key(models, _question(request, material.left_out), material.parts, request)
         # An exploring model reads files that are not in the key.
-        keeps = store is not None and not (request.searches_web or request.options.explores)
-        if keeps and store and not request.options.fresh and (kept := await _kept(store, key)):
+        answers = None if request.searches_web or request.options.explores else store
+        if answers and not request.options.fresh and (kept := await _kept(answers, key)):
             described = _described(material)
             return replace(described, **kept, usage=Usage(cost=0.0), warnings=(*described.warnings, _kept_warning))
         material = await self._fit(request, models, material, window=window, store=store, asking=asking)
@@ -169,8 +169,8 @@ class Api:
             self.sent[str(request.directory), models[0]] = tuple(part.digest for part in material.parts)
         if request.files and request.files.is_prose:
             answer = await asyncio.to_thread(_checked, answer, answer.parts or material.parts)
-        if keeps and store and not answer.is_cut:
-            asking.to_keep.append(Kept(store, key, answer))
+        if answers and not answer.is_cut:
+            asking.to_keep.append(Kept(answers, key, answer))
         described = _described(replace(material, left_out=left_out))
         return replace(answer, left_out=described.left_out, warnings=(*described.warnings, *answer.warnings))
 
@@ -193,8 +193,8 @@ class Api:
         """
         if material.tokens < COUNT_SHARE * window:
             return material
-        size = material.tokens + estimate_tokens(request.prompt)
-        entry = await self._reserve(request, models, size, store, asking.spending)
+        price = self._price(models, material.tokens + estimate_tokens(request.prompt))
+        entry = await self._reserve(request, price, store, asking.spending)
         if entry and store:
             await asyncio.to_thread(_settle, store, entry, 0.0)
         limit = self._window(models)
@@ -204,18 +204,10 @@ class Api:
         return await self._gather(request, models, round(window * 0.95 * limit / counted), asking.report)
 
     async def _reserve(
-        self, request: Request, models: Sequence[str], size: int, store: LocalStore | None, spending: budget.Spending
+        self, request: Request, price: float | None, store: LocalStore | None, spending: budget.Spending
     ) -> int:
-        limits = budget.Limits.of(self.environ)
-        return await asyncio.to_thread(
-            budget.reserve,
-            limits,
-            store,
-            str(request.directory),
-            self._price(models, size),
-            spending,
-            is_free=self._is_free,
-        )
+        limits, project = budget.Limits.of(self.environ), str(request.directory)
+        return await asyncio.to_thread(budget.reserve, limits, store, project, price, spending, is_free=self._is_free)
 
     def _price(self, models: Sequence[str], size: int) -> float | None:
         """Return the price of the most expensive model that may be asked; None if that of the first is not known."""
@@ -266,7 +258,7 @@ class Api:
 
         async def attempt(model: str) -> Answer:
             known = self._model(model)
-            budget.check_model(limits, known, is_free=self._is_free)
+            budget.check_model(limits, known, asking.spending, is_free=self._is_free)
             options = Options(
                 model=model,
                 timeout_s=TIMEOUT_S,
@@ -281,7 +273,7 @@ class Api:
 
         async def work() -> str:
             price = self._price(models, prepared.size)
-            entry = await self._reserve(request, models, prepared.size, store, asking.spending)
+            entry = await self._reserve(request, price, store, asking.spending)
             cost = 0.0
             try:
                 asked.append(

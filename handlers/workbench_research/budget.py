@@ -69,14 +69,14 @@ def max_output(model: Model, tokens: int, limits: Limits, spending: Spending) ->
     return min(allowed, model.output) if model.output else allowed
 
 
-def check_model(limits: Limits, model: Model, *, is_free: bool) -> None:
+def check_model(limits: Limits, model: Model, spending: Spending, *, is_free: bool) -> None:
     """Check that the price of a model is known if there are limits.
 
     Raises:
         ToolError: QUOTA_EXCEEDED, it is not.
     """
     if limits != Limits() and not is_free and model.prices is None:
-        raise _refusal(_UNKNOWN_PRICE, "model", Spending())
+        raise _refusal(_UNKNOWN_PRICE, "model", spending)
 
 
 def reserve(
@@ -98,11 +98,7 @@ def reserve(
         raise _refusal(text, MAX_COST, spending)
     if store is None:
         if limits.day is not None or limits.project is not None:
-            raise _refusal(
-                _NO_STORE,
-                "store",
-                spending,
-            )
+            raise _refusal(_NO_STORE, "store", spending)
         return 0
     try:
         day, total, entry = store.reserve(today(), project, price, limits.day, limits.project)
