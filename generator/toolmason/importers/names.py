@@ -34,6 +34,11 @@ def snake(text: str, fallback: str) -> str:
     return name if name[0].isalpha() else f"{fallback}_{name}"
 
 
+def separated(text: str, mark: str = "_") -> str:
+    """Return a name with `mark` between the words that capitals begin: `getHTTPFile` becomes `get_HTTP_File`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", mark, text)
+
+
 def unique(name: str, used: Container[str], key: Callable[[str], str] = str) -> str:
     """Append a number to a name, such as `_2`, if its `key` is in `used`."""
     numbered = (name if number == 1 else f"{name}_{number}" for number in count(1))

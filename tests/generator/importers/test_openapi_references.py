@@ -225,6 +225,18 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'https://example.com/a.yaml#/b'}}}}"},
         "https://example.com/a.yaml is on another host: --allow-remote example.com allows it",
     ),
+    "a host without encryption": (
+        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'http://example.com/a.yaml#/b'}}}}"},
+        "http://example.com/a.yaml is not encrypted: change the reference to https, and pass --allow-remote example.com",
+    ),
+    "a password": (
+        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'https://ada:hunter2@example.com/a.yaml'}}}}"},
+        "https://example.com/a.yaml contains a user or a password: remove it from the reference",
+    ),
+    "a metadata service": (
+        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'https://169.254.169.254/a.yaml'}}}}"},
+        "https://169.254.169.254/a.yaml is a metadata service, which is never read",
+    ),
     "a name that is too long": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: {'a' * 5_000}}}}}"},
         "its path cannot be read: ",

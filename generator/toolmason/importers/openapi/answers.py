@@ -15,6 +15,7 @@ from typing import Any, Final
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.importers.openapi.document import OpenApi, Operation, UnresolvedError, table, text
+from toolmason.importers.openapi.english import singular
 from toolmason.importers.openapi.losses import Losses
 from toolmason.importers.openapi.shapes import Shape, Shapes
 from toolmason.importers.openapi.texts import value_description
@@ -186,7 +187,7 @@ class Answers:
             return {}, 0
         if not inner.properties:
             return {"type": f"object{end}"}, 0
-        kind = self._type(inner, class_name(_singular(_snake(key)) if end else _snake(key)), is_part=not is_whole)
+        kind = self._type(inner, class_name(_item_name(key) if end else _snake(key)), is_part=not is_whole)
         return ({"type": f"{kind}{end}"}, self._tokens[kind]) if kind else ({}, 0)
 
 
@@ -211,9 +212,7 @@ def _snake(key: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-.]", "_", key).lower()
 
 
-def _singular(name: str) -> str:
-    """Return the name of one item of a list: `categories` becomes `category`."""
-    for end, replacement in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ss", "ss"), ("us", "us"), ("s", "")):
-        if name.endswith(end) and len(name) > len(end) + 1:
-            return name[: -len(end)] + replacement
-    return name
+def _item_name(key: str) -> str:
+    """Return the name of one item of a list: `orderLines` becomes `order_line`."""
+    beginning, mark, last = _snake(key).rpartition("_")
+    return f"{beginning}{mark}{singular(last)}"

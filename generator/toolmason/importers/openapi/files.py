@@ -132,40 +132,32 @@ class Files:
         return name, sources.read(place, name)
 
     def _remote(self, uri: str) -> bytes:
-        if not self._is_allowed(uri):
-            raise RefusedError(f"{without_user(uri)} {_reason(uri)}")
+        if problem := self._problem(uri):
+            raise RefusedError(f"{without_user(uri)} {problem}")
         same = is_url(self.source) and urlsplit(uri)[:2] == urlsplit(self.source)[:2]
-        data = sources.fetch(uri, self.headers if same else {}, self._is_allowed)
+        data = sources.fetch(uri, self.headers if same else {}, lambda target: not self._problem(target))
         self.hashes[uri] = f"sha256:{hashlib.sha256(data).hexdigest()}"
         if self.access.lock.get(uri, self.hashes[uri]) != self.hashes[uri]:
             raise RefusedError(f"{uri} has another content than at the last import; --update-lock accepts it")
         return data
 
-    def _is_allowed(self, uri: str) -> bool:
+    def _problem(self, uri: str) -> str:
+        """Return why a remote file is not read, with the next step; empty if it may be."""
         try:
             parts = urlsplit(uri)
             host, has_user = parts.hostname or "", "@" in parts.netloc
         except ValueError:
-            return False
-        if has_user or is_metadata_host(host) or not (parts.scheme == "https" or is_loopback_host(host)):
-            return False
-        return _place(uri) in {name.lower() for name in self.access.hosts}
-
-
-def _reason(uri: str) -> str:
-    """Return why a remote file is not read, with the next step."""
-    try:
-        parts = urlsplit(uri)
-        host, has_user = parts.hostname or "", "@" in parts.netloc
-    except ValueError:
-        return "is not a valid URL: correct the reference"
-    if has_user:
-        return "contains a user or a password: remove it from the reference"
-    if is_metadata_host(host):
-        return "is a metadata service, which is never read"
-    if parts.scheme != "https" and not is_loopback_host(host):
-        return f"is not encrypted: change the reference to https, and pass --allow-remote {_place(uri) or host}"
-    return f"is on another host: --allow-remote {_place(uri) or host} allows it"
+            return "is not a valid URL: correct the reference"
+        place = _place(uri)
+        if has_user:
+            return "contains a user or a password: remove it from the reference"
+        if is_metadata_host(host):
+            return "is a metadata service, which is never read"
+        if parts.scheme != "https" and not is_loopback_host(host):
+            return f"is not encrypted: change the reference to https, and pass --allow-remote {place or host}"
+        if place not in {name.lower() for name in self.access.hosts}:
+            return f"is on another host: --allow-remote {place or host} allows it"
+        return ""
 
 
 def _place(uri: str) -> str:

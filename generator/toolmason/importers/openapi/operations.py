@@ -249,7 +249,7 @@ class ToolBuilder:
             self._add("query", key, entry, is_required and key in shape.required)
 
     def _add(self, place: str, wire: str, entry: Value, is_required: bool) -> str:
-        """Add a parameter, and return its name, which says what it means."""
+        """Add a parameter, and return its name."""
         if known := self._names.get((place, wire)):
             return known
         used = dict.fromkeys((*self.params, *self._optional), "")

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from toolmason.importers.names import snake, unique
+from toolmason.importers.names import separated, snake, unique
 from toolmason.importers.openapi.document import text
 
 MAX_LENGTH: Final = 60
@@ -106,11 +106,10 @@ def split_operator(wire: str) -> tuple[str, str]:
 
 
 def spelled(name: str, place: str) -> str:
-    """Return the words of a name in snake case; `place` tells what a name without Latin letters is."""
+    """Return the words of a name in snake case; a name without Latin letters becomes `query_value` or the like."""
     if place == "header":
         name = re.sub(r"^x-(?=[a-z])", "", name, flags=re.IGNORECASE)
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return snake(name, f"{place}_value")
+    return snake(separated(name), f"{place}_value")
 
 
 def shortened(name: str) -> str:
@@ -127,7 +126,7 @@ def compared_names(wires: Iterable[str]) -> frozenset[str]:
 
 
 def free_name(name: str, wire: str, place: str, used: Mapping[str, str]) -> str:
-    """Return the name, with what tells it from another parameter if that has it.
+    """Return the name, with a different end if another parameter has it.
 
     Args:
         name: the wanted name.

@@ -22,7 +22,7 @@ _EXTENSIONS: Final = ("x-mcp", "x-speakeasy-mcp")
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """What a document says about the tool of an operation: whether it is one, its name and description."""
+    """The extension of an operation: whether it becomes a tool, the name and the description of that tool."""
 
     enabled: bool = True
     name: str = ""

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
-from toolmason.importers.names import is_reserved, snake
+from toolmason.importers.names import is_reserved, separated, snake
 from toolmason.importers.openapi.document import Operation
 from toolmason.importers.openapi.english import (
     ABBREVIATIONS,
@@ -154,8 +154,7 @@ def _words(text: str) -> Words:
     words: Words = []
     for token in re.split(r"[^A-Za-z0-9]+", plain):
         if not _is_key(token):
-            spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", token)
-            words += spaced.lower().split()
+            words += separated(token, " ").lower().split()
     return words
 
 
