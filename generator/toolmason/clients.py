@@ -290,7 +290,7 @@ def _row(kind: type[_T], place: str, values: Mapping[str, Any]) -> _T:
     Raises:
         ValueError: it lacks a key, or has an unknown one.
     """
-    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]  # a dataclass
     for name, each in known.items():
         if each.default is MISSING and each.default_factory is MISSING and name not in values:
             raise ValueError(f"clients.toml: [{place}] lacks `{name}`")

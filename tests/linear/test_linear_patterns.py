@@ -13,10 +13,10 @@ import pytest
 SUPPORT = Path(__file__).parent / "support"
 sys.path.insert(0, str(SUPPORT))
 
-from attack_strings import attacks  # noqa: E402
-from growth import verdict  # noqa: E402
+from attack_strings import attacks  # noqa: E402  SUPPORT is on the path now
+from growth import verdict  # noqa: E402  as above
 
-from workbench_research.context import secrets  # noqa: E402
+from workbench_research.context import secrets  # noqa: E402  imports of our own stand last
 
 LEAST = {"generator": 170, "generated": 0, "handlers": 120, "runtime": 60}
 """Fewer patterns than this means that the search for patterns is broken."""

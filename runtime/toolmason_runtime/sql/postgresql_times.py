@@ -44,7 +44,7 @@ class _IntervalLoader(Loader):
 def _tolerant(loader: type[Loader]) -> type[Loader]:
     """Return a loader that returns the text of a value that Python does not have."""
 
-    class Tolerant(loader):  # type: ignore[valid-type,misc]
+    class Tolerant(loader):  # type: ignore[valid-type,misc]  # the class of the driver
         def load(self, data: Buffer) -> Any:
             try:
                 return super().load(data)
