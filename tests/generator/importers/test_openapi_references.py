@@ -227,7 +227,8 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a host without encryption": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'http://example.com/a.yaml#/b'}}}}"},
-        "http://example.com/a.yaml is not encrypted: change the reference to https, and pass --allow-remote example.com",
+        "http://example.com/a.yaml is not encrypted: change the reference to https, "
+        "and pass --allow-remote example.com",
     ),
     "a password": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'https://ada:hunter2@example.com/a.yaml'}}}}"},
