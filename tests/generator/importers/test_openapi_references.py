@@ -226,9 +226,8 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
         "https://example.com/a.yaml is on another host: --allow-remote example.com allows it",
     ),
     "a host without encryption": (
-        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'http://example.com/a.yaml#/b'}}}}"},
-        "http://example.com/a.yaml is not encrypted: change the reference to https, "
-        "and pass --allow-remote example.com",
+        {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'http://a.example/b.yaml#/b'}}}}"},
+        "http://a.example/b.yaml is not encrypted: change the reference to https, and pass --allow-remote a.example",
     ),
     "a password": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: 'https://ada:hunter2@example.com/a.yaml'}}}}"},
