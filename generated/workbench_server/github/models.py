@@ -23,11 +23,11 @@ class GhPrListParams(Model):
     limit: Annotated[int, Field(ge=1, le=200)] = 30
     """Most of them to list"""
     author: Annotated[str | None, Field(max_length=100)] = None
-    """Only those opened by this user, `@me` for your own"""
+    """Who opened them; `@me` for your own"""
     labels: Annotated[list[str] | None, Field(max_length=20)] = None
-    """Only those that have all of these labels"""
+    """Labels that all of them have"""
     search: Annotated[str | None, Field(max_length=500)] = None
-    """Only those that fit this query of GitHub, such as `review:required`"""
+    """A query of GitHub, such as `review:required`"""
 
 
 class GhPrViewParams(Model):
@@ -92,4 +92,4 @@ class GhApiParams(Model):
     """Fetch all pages"""
 
 
-# toolmason: sha256 6efa0033b9db746b62dfc472a506188d
+# toolmason: sha256 95c28f8374c44a4b9ae2eb434bb33a79

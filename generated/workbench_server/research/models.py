@@ -581,11 +581,11 @@ class QuickQueryParams(Model):
     paths: list[str] | None = None
     """Files, folders and globs to send; default: those of the prompt, else the project"""
     depth: Literal["files", "explore"] = "files"
-    """`explore`: the model also searches and reads by itself, in several steps"""
+    """`explore`: the model also searches and reads by itself"""
     fresh: bool = False
-    """Ask again although an equal question about equal files was answered"""
+    """Ask again although the same was answered before"""
     dry_run: bool = False
-    """Send nothing: return the files and the cost of what would be sent"""
+    """Send nothing; return the files and the cost"""
 
 
 class DeepResearchParams(Model):
@@ -773,4 +773,4 @@ class AnalyzeDirectoryResult(Model):
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 216e3837b37e1d45033a419b1d89200b
+# toolmason: sha256 67adade0a4cfe95fce9e833b0ffae0e2

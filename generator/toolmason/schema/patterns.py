@@ -12,7 +12,7 @@ _MAX_PATTERN_LENGTH: Final = 2_000
 _ANY_ESCAPE: Final = r"\\(?:u\{[0-9A-Fa-f]+\}|[pP]\{[^{}]*\}|c[A-Za-z]|.)"
 _TOKEN: Final = re.compile(
     rf"""
-      (?P<foreign> \(\?(?:P>|(?![:=!<P])) | \{{,\d+\}} | \[\] | \[[^\]\\]*\[:\w+:\] | \\0\d
+      (?P<foreign> \(\?(?:P>|(?![:=!<P])) | \{{,\d+\}} | \[\] | \\0\d
                  | (?:[*+?]|\{{\d+(?:,\d*)?\}})\+ )
     | (?P<named>   \(\?P?<(?P<name>[A-Za-z_]\w*)> )
     | (?P<again>   (?:\(\?P=|\\k<)(?P<of>[A-Za-z_]\w*)[)>] )
@@ -27,8 +27,11 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-"""One token. `foreign` are flags, atomic groups and comments, `{,9}`, `[]`, `[[:alpha:]]` and `a*+`, which ECMA 262
-lacks or interprets differently; `again` is a backreference, `behind` the start of a lookbehind."""
+"""One token. `foreign` are flags, atomic groups and comments, `{,9}`, `[]` and `a*+`, which ECMA 262 lacks or interprets
+differently; `again` is a backreference, `behind` the start of a lookbehind."""
+_POSIX_CLASS: Final = re.compile(r"\[:\w+:\]", re.ASCII)
+"""Such as `[:alpha:]` in `[[:alpha:]_]`, which ECMA 262 interprets as a set of characters. The token of a character class
+ends with its first `]`."""
 _ESCAPE: Final = re.compile(rf"(?P<escaped>{_ANY_ESCAPE})(?P<dash>(?<=\\[dDwWsS])-(?!\]))?", re.DOTALL)
 _ANCHORS: Final = {"\\A": "^", "\\Z": "$", "\\z": "$"}
 _ESCAPED_LETTERS: Final = frozenset("dDwWsSbBnrtfv0cxukpP123456789")
@@ -88,6 +91,8 @@ def _translate(token: re.Match[str]) -> tuple[str, str]:
         case "any":
             return text, "."
         case "class":
+            if _POSIX_CLASS.search(text, 1):
+                raise _ForeignError(text)
             ecma = _ESCAPE.sub(lambda escape: _translate_in_class(escape)[0], text)
             return ecma, _ESCAPE.sub(lambda escape: _translate_in_class(escape)[1], text)
         case "escape":

@@ -1,4 +1,4 @@
-"""Links in the header `Link` of an answer (RFC 8288), read in one pass over at most `MAX_LINKS` links."""
+"""Links in the header `Link` of an answer (RFC 8288), read in one pass: at most `MAX_LINKS` links of `MAX_LENGTH` characters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Final
 
 MAX_LINKS: Final = 20
 """Links of one header that are read. APIs send up to five: first, prev, self, next and last."""
+MAX_LENGTH: Final = 16_000
+"""Characters of a header that are read. Servers limit all headers of an answer to 8 or 16 kB."""
 
 _END_OF_NAME: Final = re.compile(r"[=;,]")
 _END_OF_VALUE: Final = re.compile(r"[;,]")
@@ -20,7 +22,7 @@ def next_link(header: str) -> str:
     Example:
         `<https://api.example/issues?page=2>; rel="next"` has the URL `https://api.example/issues?page=2`.
     """
-    for url, relations in islice(_links(header), MAX_LINKS):
+    for url, relations in islice(_links(header[:MAX_LENGTH]), MAX_LINKS):
         if url and "next" in relations.lower().split():
             return url
     return ""

@@ -61,6 +61,8 @@ HOSTILE = {
         ("", ""),
         ("<a>; rel=last, " * 19 + "<b>; rel=next", "b"),
         ("<a>; rel=last, " * 20 + "<b>; rel=next", ""),
+        (f"<{'a' * 15_900}>; rel=next", "a" * 15_900),
+        (f"<{'a' * 16_000}>; rel=next", ""),
     ],
 )
 def test_a_link_header_gives_the_url_of_the_next_page(header: str, url: str) -> None:
