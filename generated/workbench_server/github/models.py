@@ -21,11 +21,11 @@ class GhPrListParams(Model):
     state: Literal["open", "closed", "merged", "all"] = "open"
     """Which pull requests"""
     limit: Annotated[int, Field(ge=1, le=200)] = 30
-    """Most of them to list"""
+    """Maximum number"""
     author: Annotated[str | None, Field(max_length=100)] = None
-    """Who opened them; `@me` for your own"""
+    """Author; `@me`: you"""
     labels: Annotated[list[str] | None, Field(max_length=20)] = None
-    """Labels that all of them have"""
+    """Labels, all required"""
     search: Annotated[str | None, Field(max_length=500)] = None
     """A query of GitHub, such as `review:required`"""
 
@@ -92,4 +92,4 @@ class GhApiParams(Model):
     """Fetch all pages"""
 
 
-# toolmason: sha256 95c28f8374c44a4b9ae2eb434bb33a79
+# toolmason: sha256 467cb6d1d41ed61870e68a0fe2ff3539

@@ -579,7 +579,7 @@ class QuickQueryParams(Model):
     responseStyle: Literal["concise", "normal", "detailed"] = "normal"
     """Length of the answer"""
     paths: list[str] | None = None
-    """Files, folders and globs to send; default: those of the prompt, else the project"""
+    """Files, folders and globs to send; default: those of the prompt or all"""
     depth: Literal["files", "explore"] = "files"
     """`explore`: the model also searches and reads by itself"""
     fresh: bool = False
@@ -773,4 +773,4 @@ class AnalyzeDirectoryResult(Model):
     """Listed, omitted and skipped files"""
 
 
-# toolmason: sha256 67adade0a4cfe95fce9e833b0ffae0e2
+# toolmason: sha256 dc8cfdf319bc306fce20b8ccc72a6fbc
