@@ -27,11 +27,11 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-"""One token. `foreign` are flags, atomic groups and comments, `{,9}`, `[]` and `a*+`, which ECMA 262 lacks or interprets
-differently; `again` is a backreference, `behind` the start of a lookbehind."""
+"""One token. `foreign` are flags, atomic groups and comments, `{,9}`, `[]` and `a*+`, which ECMA 262 lacks or
+interprets differently; `again` is a backreference, `behind` the start of a lookbehind."""
 _POSIX_CLASS: Final = re.compile(r"\[:\w+:\]", re.ASCII)
-"""Such as `[:alpha:]` in `[[:alpha:]_]`, which ECMA 262 interprets as a set of characters. The token of a character class
-ends with its first `]`."""
+"""Such as `[:alpha:]` in `[[:alpha:]_]`, which ECMA 262 interprets as a set of characters. The token of a character
+class ends with its first `]`."""
 _ESCAPE: Final = re.compile(rf"(?P<escaped>{_ANY_ESCAPE})(?P<dash>(?<=\\[dDwWsS])-(?!\]))?", re.DOTALL)
 _ANCHORS: Final = {"\\A": "^", "\\Z": "$", "\\z": "$"}
 _ESCAPED_LETTERS: Final = frozenset("dDwWsSbBnrtfv0cxukpP123456789")
