@@ -1,4 +1,4 @@
-"""Links in the header `Link` of an answer (RFC 8288), read in one pass: at most `MAX_LINKS` links of `MAX_LENGTH` characters."""
+"""Links in the header `Link` of an answer (RFC 8288), read in one pass: `MAX_LINKS` links, `MAX_LENGTH` characters."""
 
 from __future__ import annotations
 
