@@ -18,7 +18,7 @@ from toolmason.manifest.tables import CategoryTable, DefaultsTable
 ARGUMENT_LOCATIONS: Final = ("flag", "positional", "stdin", "cwd")
 """Keys for the location of a parameter on a command line. A parameter has at most one."""
 
-REQUEST_LOCATIONS: Final = ("query", "header", "body")
+REQUEST_LOCATIONS: Final = ("query", "header", "cookie", "body")
 """Keys for the location of a parameter in a request. A parameter has at most one."""
 
 RISKS: Final = ("read", "write", "destructive")

@@ -427,8 +427,12 @@ class ParamTable(ValueTable):
     """Name in the query of the URL. A parameter without a place is in the path of `http`, else in the query or body."""
     header: str = key(HEADER, default="")
     """Name of the HTTP header with the value."""
+    cookie: str = key(HEADER, default="")
+    """Name of the cookie with the value."""
     body: str = key(WIRE_NAME, default="")
     """Name of the member in the body of the request. `.` is the whole body."""
+    file: bool = False
+    """Whether it is the path of a file, or a list of paths, whose content is sent in the body."""
     style: Literal["form", "comma", "space", "pipe", "deepObject"] = "form"
     """Form of an array or object in the query, or in a body of the kind `form`.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
@@ -21,6 +22,7 @@ from toolmason_runtime.remote.parse import RemoteDataError
 from toolmason_runtime.shared.budget import ANSWER
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.extras import APIS, USERS, missing_extra
+from toolmason_runtime.shared.specs.program import Risk
 from toolmason_runtime.shared.specs.request import HttpTool
 from toolmason_runtime.shared.values.wording import disabled
 from toolmason_runtime.wire.content import Reply
@@ -60,6 +62,7 @@ class HttpRun:
         if problem := missing_extra(USERS[APIS], APIS):
             raise ToolError(problem, code="NOT_INSTALLED")
         # Imported at the first call, because they import the HTTP client.
+        from toolmason_runtime.apis.files import check_new, directories_of, has_files, with_files
         from toolmason_runtime.apis.request import build_request, effective_values
 
         tool = self.tool
@@ -68,29 +71,56 @@ class HttpRun:
             raise ToolError(f"Not allowed by the policy of this server: {disabled(tool.name)}", code="POLICY")
         client = call.state(Apis).client(tool.api)
         arguments = sent_arguments(params)
-        request = build_request(tool, arguments, client.settings.base_url)
+        target = str(arguments.get(tool.save) or "")
+        directories = await directories_of(call) if target or has_files(tool) else ()
+        sent = arguments
+        if directories:
+            sent = await anyio.to_thread.run_sync(with_files, tool, arguments, directories)
+        if target:
+            await anyio.to_thread.run_sync(check_new, tool.save, target, directories)
+        request = build_request(tool, sent, client.settings.base_url)
         await approve_handler(
             call,
             tool=tool.name,
-            risk=tool.risk,
-            question=client.settings.mask(self._question(request, effective_values(tool, arguments))),
+            risk=Risk.WRITE if target and tool.risk is Risk.READ else tool.risk,
+            question=client.settings.mask(self._question(request, effective_values(tool, sent))),
             key=f"request-{_digest(request)}",
             advice="Send shorter arguments",
         )
         timeout_s = tool.timeout_s or tool.api.timeout_s
         with anyio.move_on_after(timeout_s):
-            return await self._run(client, request, call, anyio.current_time() + timeout_s)
+            deadline = anyio.current_time() + timeout_s
+            if target:
+                return await self._save(client, request, target, directories, deadline)
+            return await self._run(client, request, call, deadline)
         may_have_run = "" if tool.is_repeatable else ": it may have processed the request, check before you repeat it"
         raise ToolError(f"The API {tool.api.name} did not answer within {timeout_s:g} s{may_have_run}", code="TIMEOUT")
 
     def _question(self, request: Request, values: Mapping[str, Any]) -> str:
+        from toolmason_runtime.apis.files import files_in
+
         tool = self.tool
         head = fill_question(tool.confirm, values) or f"Send this request? Its risk is: {tool.risk.value}."
         lines = [head, "", f"{request.method} {request.url}"]
         lines += [f"{name}: {value}" for name, value in request.headers.items()]
-        if request.content:
+        if files := files_in(values):
+            lines += ["", *(f"{name}: {file.name}, {len(file.content):,} bytes, {file.media}" for name, file in files)]
+        elif request.content:
             lines += ["", shorten_middle(request.content.decode("utf-8", "replace"))]
         return "\n".join(lines)
+
+    async def _save(
+        self, client: ApiClient, request: Request, path: str, directories: Sequence[Path], deadline: float
+    ) -> Reply:
+        """Save the answer as a new file."""
+        from toolmason_runtime.apis.files import save
+
+        answer = await self._send(client, request, deadline)
+        await anyio.to_thread.run_sync(save, self.tool.save, path, answer.body, directories)
+        media = answer.headers.get("content-type", "")[:100]
+        return Reply(
+            client.settings.mask(f"Saved {len(answer.body):,} bytes as `{path}`. Media type: {media or 'none'}")
+        )
 
     async def _run(self, client: ApiClient, request: Request, call: ToolCall, deadline: float) -> Reply | BaseModel:
         from toolmason_runtime.apis.result import is_json, json_reply, read, reply, structured
@@ -110,7 +140,7 @@ class HttpRun:
         else:
             answer = await self._send(client, request, deadline)
             if not (model or tool.select or (is_json(answer) and answer.body)):
-                return await reply(answer, settings, store, method=request.method)
+                return await reply(answer, settings, store, method=request.method, save=tool.save)
             work = Work(kind="value", secrets=settings.secrets) if tool.select else final(kind="value")
             document = await read(answer, work, settings)
         if tool.select:

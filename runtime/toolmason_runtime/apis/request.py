@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote_plus, urljoin, urlsplit, urlunsplit
 
+from toolmason_runtime.apis.files import SentFile
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.shared.specs.request import HttpTool, Place, Placement
 
@@ -41,7 +42,7 @@ class Request:
 
 
 def build_request(tool: HttpTool, arguments: Mapping[str, Any], base_url: str) -> Request:
-    """Return the request of a call.
+    """Return the request of a call. The argument for a file is a `SentFile`.
 
     Raises:
         ToolError: a value cannot be sent in its place.
@@ -51,6 +52,7 @@ def build_request(tool: HttpTool, arguments: Mapping[str, Any], base_url: str) -
     path = _PLACEHOLDER.sub(lambda match: _path_value(match, values), path)
     query = [fixed_query] if fixed_query else []
     headers: dict[str, str] = {}
+    cookies: list[str] = []
     for placement in tool.placements:
         value = values.get(placement.name)
         if value is None:
@@ -59,6 +61,10 @@ def build_request(tool: HttpTool, arguments: Mapping[str, Any], base_url: str) -
             query += _query_parts(placement, value)
         elif placement.place is Place.HEADER:
             headers[placement.key.lower()] = _header_value(placement.name, value)
+        elif placement.place is Place.COOKIE:
+            cookies.append(f"{placement.key}={_quoted(text_of(value))}")
+    if cookies:
+        headers["cookie"] = "; ".join(cookies)
     content, content_type = _body(tool, values)
     if content_type:
         headers.setdefault("content-type", content_type)
@@ -159,6 +165,11 @@ def _body(tool: HttpTool, values: Mapping[str, Any]) -> tuple[bytes | None, str]
     sent = {item.key: values[item.name] for item in placements if item.name in values}
     if not placements or (placements[0].key == "." and not sent):
         return None, ""
+    if tool.body == "text":
+        return text_of(sent["."]).encode(), "text/plain; charset=utf-8"
+    if tool.body == "file":
+        file: SentFile = sent["."]
+        return file.content, file.media
     if tool.body == "json":
         value = sent["."] if placements[0].key == "." else sent
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), "application/json"
@@ -193,6 +204,9 @@ _DATA_URI: Final = re.compile(
 def _part(key: str, kind: str, value: Any) -> bytes:
     name = key.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
     head = f'Content-Disposition: form-data; name="{name}"'
+    if isinstance(value, SentFile):
+        shown = value.name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+        return f'{head}; filename="{shown}"\r\nContent-Type: {value.media}\r\n\r\n'.encode() + value.content
     data = text_of(value).encode()
     if kind in ("binary", "byte"):
         media = "application/octet-stream"

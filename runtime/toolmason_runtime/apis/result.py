@@ -111,10 +111,10 @@ async def json_reply(document: Document, store: ChunkStore, *, has_more: bool) -
     return Reply(await bounded_text([*head, *(pieces if any(pieces) else ["[no results]"])], store))
 
 
-async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, method: str) -> Reply:
+async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, method: str, save: str = "") -> Reply:
     """Return an answer that is not JSON: text, an image or a sound, or a description of other bytes.
 
-    An answer without a body is its status line, and for HEAD its headers.
+    An answer without a body is its status line, and for HEAD its headers. `save` is the parameter that saves one.
     """
     kind = _media_type(answer)
     if not answer.body:
@@ -125,7 +125,8 @@ async def reply(answer: Answer, settings: ApiSettings, store: ChunkStore, *, met
     if kind.startswith(("image/", "audio/")) and kind != "image/svg+xml" and len(answer.body) <= MAX_MEDIA_BYTES:
         return Reply(Image(answer.body, kind) if kind.startswith("image/") else Audio(answer.body, kind))
     if b"\0" in answer.body and "charset" not in answer.headers.get("content-type", ""):
-        return Reply(f"[{kind or 'binary'} of {len(answer.body):,} bytes, which is not text]")
+        advice = f": set `{save}` to save it as a file" if save else ""
+        return Reply(f"[{kind or 'binary'} of {len(answer.body):,} bytes, which is not text{advice}]")
     work = Work(kind="text", content_type=answer.headers.get("content-type", ""), secrets=settings.secrets)
     try:
         pieces = await text_for_model(answer.body, work)

@@ -12,7 +12,7 @@ from toolmason_runtime.shared.toml.reader import TableContext
 
 from toolmason.manifest.checks import REQUEST_LOCATIONS, RISKS, check_headers, check_one_risk, table_of
 
-PARAM_KEYS: Final = (*REQUEST_LOCATIONS, "style")
+PARAM_KEYS: Final = (*REQUEST_LOCATIONS, "style", "file")
 """Keys of a parameter that only tools with `api` have."""
 
 _CREDENTIALS: Final = ("bearer", "basic", "header", "query")
@@ -103,7 +103,37 @@ def check_api_tool(context: TableContext) -> None:
     if "paginate" in context.data and method not in ("GET", ""):
         message = f"`paginate` cannot be combined with {method} in {table_name(context.at)}"
         context.error("TM244", message, "paginate", hint="remove it: only GET has pages", value=False)
+    check_save(context)
     for name, param in table_of(context.data, "params").items():
         if isinstance(param, dict) and str(param.get("header", "")).lower() in FORBIDDEN_HEADERS:
             message = f"the header {quoted(str(param['header']))} cannot be a parameter in {table_name(context.at)}"
             context.error("TM244", message, "params", name, "header", hint="remove it: the HTTP client sets it")
+
+
+def check_save(context: TableContext) -> None:
+    """Report answers that cannot be saved: for another key that reads them, or without a parameter with the path."""
+    save = context.data.get("save")
+    if not isinstance(save, str):
+        return
+    where = table_name(context.at)
+    for other in ("paginate", "returns", "select"):
+        if other in context.data:
+            message = f"`save` cannot be combined with `{other}` in {where}"
+            context.error("TM244", message, "save", hint="remove one of them", value=False)
+    param = table_of(context.data, "params").get(save)
+    if not isinstance(param, dict):
+        hint = f'add `params.{save}` with `type = "string"` and `required = false`'
+        context.error("TM244", f"`save` in {where} is not one of its parameters", "save", hint=hint)
+        return
+    for place in (key for key in PARAM_KEYS if key in param):
+        message = f"{quoted(save)} is where the answer is saved, so it is not sent"
+        context.error("TM244", message, "params", save, place, hint="remove it", value=False)
+    if param.get("type") != "string":
+        context.error(
+            "TM244",
+            f"{quoted(save)} is the path of a file",
+            "params",
+            save,
+            hint='write `type = "string"`',
+            value=False,
+        )

@@ -36,8 +36,16 @@ def placement_of(table: ToolTable, value: Property) -> Placement:
         style=param.style,
         default=value.default if value.has_default else None,
         nullable=value.nullable,
-        format=str(value.constraints.get("format", "")) if table.own(HttpKeys).body == "multipart" else "",
+        format=_format(table, value, place),
     )
+
+
+def _format(table: ToolTable, value: Property, place: Place) -> str:
+    """Return how a value becomes a file; empty if it does not."""
+    if table.params[value.name].file:
+        return "path"
+    is_part = place is Place.BODY and table.own(HttpKeys).body == "multipart"
+    return str(value.constraints.get("format", "")) if is_part else ""
 
 
 def _key_of(param: ParamTable, place: Place) -> str:
@@ -98,12 +106,7 @@ def _param_problems(table: ToolTable, params: Sequence[Property], placements: Se
         place = placement.place
         if place is Place.BODY and method in ("GET", "HEAD"):
             yield f"`{placement.name}` is in the body, but {method} has none", at, "write `query` instead of `body`"
-        if place is Place.BODY and placement.key == "." and table.own(HttpKeys).body != "json":
-            yield (
-                f"`{placement.name}` is the whole body, which must be JSON",
-                at,
-                "set its `body` to the name of a member",
-            )
+        yield from ((message, at, hint) for message, hint in _body_problems(placement, table.own(HttpKeys).body))
         if place is not Place.PATH and placement.name in _placeholders(table):
             hint = f"remove `{place.value}`: the placeholder in `http` already places it"
             yield f"`{placement.name}` is both in the path and in the {place.value}", at, hint
@@ -111,14 +114,38 @@ def _param_problems(table: ToolTable, params: Sequence[Property], placements: Se
             yield f"`{value.name}` is `{format_type(value.type)}`: {problem[0]}", at, problem[1]
 
 
+def _body_problems(placement: Placement, body: str) -> Iterator[tuple[str, str]]:
+    """Yield why a parameter does not fit the encoding of the body, and a hint."""
+    name = placement.name
+    if placement.format == "path" and (placement.place is not Place.BODY or body not in ("multipart", "file")):
+        yield (
+            f"`{name}` is a file, which only a body can contain",
+            'write `body = "multipart"` or `body = "file"` for the tool',
+        )
+    if placement.place is not Place.BODY:
+        return
+    if body in ("text", "file") and placement.key != ".":
+        yield f"the body is `{body}`, so `{name}` must be all of it", 'add `body = "."` to the parameter'
+    if body == "file" and placement.format != "path":
+        yield f"the body is a file, so `{name}` must be its path", "add `file = true` to the parameter"
+    if placement.key == "." and body in ("form", "multipart"):
+        yield f"`{name}` is the whole body, which must be JSON", "set its `body` to the name of a member"
+
+
 def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple[str, str] | None:
     """Return why a value of type `ref` cannot be sent in its place, and a hint; None if it can."""
     is_scalar = _is_scalar(ref)
     is_list = isinstance(ref, ArrayType) and _is_scalar(ref.item)
     is_object = isinstance(ref, MapType | NamedType) or ref == PrimitiveType("object")
+    is_text = (ref.item if isinstance(ref, ArrayType) else ref) == PrimitiveType("string")
     match placement.place:
-        case Place.PATH if not is_scalar:
-            return "the path can contain only single values", "use a string, a number or a boolean"
+        case Place.PATH | Place.COOKIE if not is_scalar:
+            where = "the path" if placement.place is Place.PATH else "a cookie"
+            return f"{where} can contain only single values", "use a string, a number or a boolean"
+        case Place.BODY if placement.format == "path" and not is_text:
+            return "the path of a file is a text", 'write `type = "string"`, or `"string[]"` for several files'
+        case Place.BODY if table.own(HttpKeys).body in ("text", "file") and isinstance(ref, ArrayType | MapType):
+            return f"the body is one {table.own(HttpKeys).body}", 'write `type = "string"`'
         case Place.HEADER if not (is_scalar or is_list):
             return (
                 "a header can contain only a value or a list of values",
@@ -162,7 +189,8 @@ def _collisions(
                 at,
                 "rename one of them",
             )
-        if _folded(placement) in credentials.get(placement.place, ()):
+        is_replaced = placement.place is Place.COOKIE and "cookie" in credentials[Place.HEADER]
+        if is_replaced or _folded(placement) in credentials.get(placement.place, ()):
             message = f"`{placement.name}` would replace `{placement.key}` of [apis.{table.own(HttpKeys).api}]"
             yield message, at, "remove one of them"
         if whole_body and placement.place is Place.BODY and placement.name not in whole_body:

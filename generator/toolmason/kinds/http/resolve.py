@@ -88,7 +88,7 @@ def http_request(
         return None
     method, _, path = own.http.partition(" ")
     if schema is None:
-        placements = tuple(placement_of(table, value) for value in params)
+        placements = tuple(placement_of(table, value) for value in params if value.name != own.save)
     else:
         placements = tuple(default_placement(table, name) for name in schema.get("properties", {}))
     problems = list(find_problems(table, tables[own.api], params, placements))
@@ -106,6 +106,7 @@ def http_request(
         body=own.body,
         pagination=None if own.paginate is None else copied(Pagination, own.paginate),
         select=own.select.strip(),
+        save=own.save,
         returns_list=list_type(table) is not None,
         timeout_s=table.timeout,
         risk=Risk(table.risk) if table.risk in RISKS else _RISKS.get(method, Risk.WRITE),
@@ -121,7 +122,7 @@ def http_request(
 
 def hints_of(tool: HttpTool) -> Hints:
     """Return the hints that follow from the method and the risk of a request."""
-    only_reads = tool.risk is Risk.READ
+    only_reads = tool.risk is Risk.READ and not tool.save
     return Hints(
         read_only=only_reads,
         destructive=tool.risk is Risk.DESTRUCTIVE,

@@ -103,8 +103,10 @@ class HttpKeys(Table):
 
     `{name}` is a parameter; `{+name}` may contain `/`.
     """
-    body: Literal["json", "form", "multipart"] = "json"
-    """Encoding of the body of the request."""
+    body: Literal["json", "form", "multipart", "text", "file"] = "json"
+    """Encoding of the body of the request. `text` and `file` send one parameter as it is; see its `format`."""
+    save: str = ""
+    """Parameter with the path of a new file, to which the answer is saved. It is not part of the request."""
     paginate: PaginateTable | None = None
     """How to get further pages of the answer of its `api`."""
     select: str = key(TEXT, default="")

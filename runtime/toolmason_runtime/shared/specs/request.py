@@ -24,6 +24,7 @@ class Place(StrEnum):
     PATH = "path"
     QUERY = "query"
     HEADER = "header"
+    COOKIE = "cookie"
     BODY = "body"
 
 
@@ -33,8 +34,8 @@ class Placement:
 
     `key` is its name there; `.` is the whole body. `style` is the form of an array or object in the query or a form.
     `default` is the value of an absent argument (None: no value). Null counts as absent unless the parameter is
-    `nullable`; then a JSON body contains it. In a multipart body, `format` `binary` makes a file of a text, and `byte`
-    a file of base64.
+    `nullable`; then a JSON body contains it. `format` is `path` for a value that is the path of a file; its content is
+    sent. In a multipart body, `binary` makes a file of a text, and `byte` a file of base64.
     """
 
     name: str
@@ -103,9 +104,11 @@ class HttpTool:
     method: str
     path: str
     placements: tuple[Placement, ...] = ()
-    body: Literal["json", "form", "multipart"] = "json"
+    body: Literal["json", "form", "multipart", "text", "file"] = "json"
     pagination: Pagination | None = None
     select: str = ""
+    save: str = ""
+    """Parameter with the path of a new file for the answer; empty if answers are not saved."""
     returns_list: bool = False
     timeout_s: float | None = None
     """Limit of a call in seconds; None means that of the API."""
