@@ -39,12 +39,27 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
     return value.rstrip("/")
 
 
+def _server_variables(_context: click.Context, _option: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    for pair in value:
+        if not re.fullmatch(r"[^={}]+=[A-Za-z0-9._~:/-]+", pair):
+            raise click.BadParameter(f"`{pair}` is not NAME=VALUE; a value has letters, digits and `.:_~/-`")
+    return value
+
+
 @click.command("openapi")
 @click.argument("source", metavar="FILE|URL", default="")
 @click.option("-o", "--output", metavar="FILE", type=FILE, help="Write or update this manifest instead of stdout.")
 @click.option("--name", callback=_server_name, default="", help="Name of the server. Default: from title or domain.")
 @click.option(
     "--base-url", metavar="URL", callback=_base_url, default="", help="URL of the API. Default: the first of `servers`."
+)
+@click.option(
+    "--server-variable",
+    "server_variables",
+    metavar="NAME=VALUE",
+    callback=_server_variables,
+    multiple=True,
+    help="Value of a variable in the URL of a server, instead of its default. Repeatable.",
 )
 @click.option("--tag", "tags", metavar="GLOB", multiple=True, help="Import only operations with this tag. Repeatable.")
 @click.option(
@@ -97,6 +112,12 @@ def _base_url(_context: click.Context, _option: click.Parameter, value: str) -> 
     multiple=True,
     help="References of the document may lead to this host, over https. Repeatable.",
 )
+@click.option(
+    "--pages",
+    metavar="N",
+    type=click.IntRange(min=1, max=100),
+    help="Let tools read up to N pages of a list, where the document shows how. Default: the first.",
+)
 @click.option("--update-lock", is_flag=True, help="Accept new contents of the remote files of the document.")
 @click.option("--skip-unresolved", is_flag=True, help="Import the rest if references of the document have no target.")
 @force_option
@@ -106,11 +127,13 @@ def openapi(
     output: Path | None,
     name: str,
     base_url: str,
+    server_variables: tuple[str, ...],
     tags: tuple[str, ...],
     operations: tuple[str, ...],
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     read_only: bool,
+    pages: int | None,
     update: bool,
     max_tokens: int | None,
     all_params: bool,
@@ -142,11 +165,13 @@ def openapi(
     options = Options(
         name=name,
         base_url=base_url,
+        server_variables=server_variables,
         tags=tags,
         operations=operations,
         include=include,
         exclude=exclude,
         read_only=read_only,
+        pages=pages or 0,
         max_tokens=0 if all_params else max_tokens or DEFAULT,
     )
     is_limit_given = all_params or max_tokens is not None
@@ -265,6 +290,8 @@ def _update(
         options,
         name=options.name or earlier.data["server"]["name"],
         base_url=options.base_url or earlier.options.base_url,
+        server_variables=options.server_variables or earlier.options.server_variables,
+        pages=options.pages or earlier.options.pages,
         **earlier_filters,
     )
     names = {key: name for key, name in earlier.tools.items() if name}

@@ -124,7 +124,6 @@ def test_filters_select_operations(filters: list[str], tools: list[str]) -> None
     [
         (["--tag", "order"], "`order` matches nothing in the document; did you mean `orders`?"),
         (["--operation", "nothing"], "matches nothing in the document; available are "),
-        (["--operation", "raw"], "no operation can be imported: POST /raw: the body is application/octet-stream"),
         (["--tag", "files", "--read-only"], "no operation is left to import"),
     ],
 )
@@ -832,21 +831,60 @@ FILES: dict[str, tuple[dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize(("schema", "is_file"), FILES.values(), ids=FILES)
-def test_the_description_of_a_form_file_explains_other_content(
-    tmp_path: Path, schema: dict[str, Any], is_file: bool
-) -> None:
+def test_a_file_in_a_form_is_sent_by_its_path(tmp_path: Path, schema: dict[str, Any], is_file: bool) -> None:
     params, losses = body_of(tmp_path, "multipart/form-data", {"properties": {"file": schema}}, required=True)
 
-    assert (params["file"].get("format") == "binary") is is_file
-    assert ("data:image/png;base64," in params["file"].get("description", "")) is is_file
+    assert params["file"].get("file", False) is is_file
+    assert ("Path of a file in the project" in params["file"].get("description", "")) is is_file
+    assert params["file"].get("format") != "binary"
     assert losses == []
 
 
-def test_a_list_of_files_is_a_loss(tmp_path: Path) -> None:
-    files = {"type": "array", "items": {"type": "string", "format": "binary"}}
-    _, losses = body_of(tmp_path, "multipart/form-data", {"properties": {"files": files}}, required=True)
+def test_several_files_are_sent_by_their_paths(tmp_path: Path) -> None:
+    files = {"type": "array", "items": {"type": "string", "format": "binary"}, "minItems": 1}
+    params, losses = body_of(tmp_path, "multipart/form-data", {"properties": {"files": files}}, required=True)
 
-    assert losses == [{"kind": "binary", "detail": "body.files"}]
+    assert params["files"] == {
+        "type": "string[]",
+        "description": "Paths of files in the project",
+        "required": False,
+        "min_items": 1,
+        "file": True,
+    }
+    assert losses == []
+
+
+CONTENTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "an archive": ("application/zip", {"type": "string", "format": "binary"}, {"file": "application/zip"}),
+    "any bytes": ("application/octet-stream", {}, {"file": "application/octet-stream"}),
+    "any image": ("image/*", {}, {"file": ""}),
+    "anything, but bytes": ("*/*", {"type": "string", "format": "binary"}, {"file": ""}),
+    "a spreadsheet": (
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        {"type": "string", "format": "binary"},
+        {"file": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+    ),
+    "text": ("text/plain", {"type": "string"}, {"body": ""}),
+    "Markdown": ("text/markdown; charset=utf-8", {"type": "string"}, {"body": "text/markdown"}),
+    "XML": ("application/xml", {"type": "object", "properties": {"a": {}}}, {"body": "application/xml"}),
+    "SOAP": ("application/soap+xml", {}, {"body": "application/soap+xml"}),
+    "lines of JSON": ("application/x-ndjson", {}, {"body": "application/x-ndjson"}),
+}
+
+
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize(("media", "schema", "expected"), CONTENTS.values(), ids=CONTENTS)
+def test_a_body_that_is_no_json_is_one_file_or_one_text(
+    tmp_path: Path, media: str, schema: dict[str, Any], expected: dict[str, Any], required: bool
+) -> None:
+    params, losses = body_of(tmp_path, media, schema, required=required)
+
+    ((name, content_type),) = expected.items()
+    assert params[name]["body"] == "."
+    assert params[name].get("file", False) is (name == "file")
+    assert params[name].get("required", True) is required
+    assert params.get("content_type", {}).get("default", "") == content_type
+    assert losses == []
 
 
 @pytest.mark.parametrize(
@@ -933,7 +971,7 @@ def test_a_tool_without_the_parts_of_its_operation_is_an_error_of_the_importer(
             },
             "the body, which has only members that the API sets",
         ),
-        ({"parameters": [{"name": "a", "in": "cookie"}]}, "a, in the cookie"),
+        ({"parameters": [{"name": "a b", "in": "cookie"}]}, "a b"),
         ({"parameters": ["a"]}, ", in the None"),
         ({"parameters": [{"name": "Host", "in": "header"}]}, "Host"),
     ],

@@ -162,12 +162,12 @@ BODIES: dict[str, tuple[Any, set[str], str]] = {
     "json with a variable": (raw('{"a": {{x}}, "b": "{{y}}"}'), {"a", "b"}, ""),
     "a list": (raw([{"a": 1}]), {"body"}, ""),
     "no json, but said so": (raw("{", options={"raw": {"language": "json"}}), {"body"}, ""),
-    "xml": (raw("<a/>", options={"raw": {"language": "xml"}}), set(), "the body is application/xml"),
-    "text": (raw("hello"), set(), "the body is text/plain"),
+    "xml": (raw("<a/>", options={"raw": {"language": "xml"}}), {"body", "content_type"}, ""),
+    "text": (raw("hello"), {"body"}, ""),
     "a form": ({"mode": "urlencoded", "urlencoded": [{"key": "a", "value": "1"}]}, {"a"}, ""),
     "a file": ({"mode": "formdata", "formdata": [{"key": "a", "type": "file", "src": "/x"}]}, {"a"}, ""),
     "graphql": ({"mode": "graphql", "graphql": {"query": "{a}", "variables": '{"x": 1}'}}, {"query", "variables"}, ""),
-    "a file as body": ({"mode": "file", "file": {"src": "/x"}}, set(), "the body is application/octet-stream"),
+    "a file as body": ({"mode": "file", "file": {"src": "/x"}}, {"file", "content_type"}, ""),
     "disabled": ({**raw({"a": 1}), "disabled": True}, set(), ""),
 }
 

@@ -235,7 +235,7 @@ CONSUMES: dict[str, tuple[Any, str]] = {
     "an empty list": ([], ""),
     "with a charset": (["application/json; charset=utf-8"], ""),
     "json among others": (["application/xml", "application/json"], "media"),
-    "xml": (["application/xml"], "left_out"),
+    "xml": (["application/xml"], ""),
 }
 
 

@@ -34,6 +34,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
+def names_in(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
 @pytest.fixture
 def calling(talking: Talk) -> Callable[..., Any]:
     """Call a tool; the user accepts each question. Returns the texts of the answer and the questions."""
@@ -72,7 +76,8 @@ async def test_files_become_parts_of_a_form_with_their_names(
     assert "files: logo.png, 10 bytes, image/png" in question
 
 
-async def test_a_file_is_the_whole_body(tracker: Tracker, project: Path, calling: Callable[..., Any]) -> None:
+@pytest.mark.usefixtures("project")
+async def test_a_file_is_the_whole_body(tracker: Tracker, calling: Callable[..., Any]) -> None:
     tracker.answer("/logo", {})
 
     await calling("set_logo", path="images/../images/logo.png")
@@ -154,7 +159,7 @@ async def test_without_a_path_nothing_is_saved_or_asked(
     text, questions = await calling("export")
 
     assert text == "[application/zip of 6 bytes, which is not text: set `save_as` to save it as a file]"
-    assert (questions, sorted(os.listdir(project))) == ([], ['a "b".txt', "images"])
+    assert (questions, names_in(project)) == ([], ['a "b".txt', "images"])
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason.importers.openapi.document import OpenApi, Operation, UnresolvedError, table, text
 from toolmason.importers.openapi.english import singular
 from toolmason.importers.openapi.losses import Losses
+from toolmason.importers.openapi.media import is_json, plain
 from toolmason.importers.openapi.shapes import Shape, Shapes
 from toolmason.importers.openapi.texts import value_description
 from toolmason.importers.openapi.values import Value, component_names, free_name, type_name
@@ -75,24 +76,8 @@ class Answers:
         return ""
 
     def _success(self, operation: Operation) -> Shape:
-        """Return the shape of the JSON answer; an empty one if a success has none, or several different ones."""
-        responses = {str(status): response for status, response in table(operation.data.get("responses")).items()}
-        statuses = [status for status in responses if status.startswith("2")] or ["default"]
-        schemas = [self._json_schema(responses.get(status)) for status in statuses]
-        if operation.method == "HEAD" or not schemas[0] or any(schema != schemas[0] for schema in schemas):
-            return Shape()
-        return self._reduce(schemas[0])
-
-    def _json_schema(self, response: Any) -> Any:
-        try:
-            content = table(self.document.resolved(response).get("content"))
-        except UnresolvedError:
-            return None
-        kinds = [(kind.partition(";")[0].strip().lower(), table(media)) for kind, media in content.items()]
-        return next(
-            (media.get("schema") for kind, media in kinds if kind == "application/json" or kind.endswith("+json")),
-            next((media.get("schema") for kind, media in kinds if kind == "*/*"), None),
-        )
+        schema = success_schema(operation, self.document)
+        return self._reduce(schema) if schema else Shape()
 
     def _reduce(self, schema: Any) -> Shape:
         return self._shapes.reduce(schema, _ignore, "")
@@ -189,6 +174,28 @@ class Answers:
             return {"type": f"object{end}"}, 0
         kind = self._type(inner, class_name(_item_name(key) if end else _snake(key)), is_part=not is_whole)
         return ({"type": f"{kind}{end}"}, self._tokens[kind]) if kind else ({}, 0)
+
+
+def success_schema(operation: Operation, document: OpenApi) -> Any:
+    """Return the schema of the JSON answer; None if a success has none, or several different ones."""
+    responses = {str(status): response for status, response in table(operation.data.get("responses")).items()}
+    statuses = [status for status in responses if status.startswith("2")] or ["default"]
+    schemas = [_json_schema(responses.get(status), document) for status in statuses]
+    if operation.method == "HEAD" or any(schema != schemas[0] for schema in schemas):
+        return None
+    return schemas[0]
+
+
+def _json_schema(response: Any, document: OpenApi) -> Any:
+    try:
+        content = table(document.resolved(response).get("content"))
+    except UnresolvedError:
+        return None
+    kinds = [(plain(kind), table(media)) for kind, media in content.items()]
+    return next(
+        (media.get("schema") for kind, media in kinds if is_json(kind)),
+        next((media.get("schema") for kind, media in kinds if kind == "*/*"), None),
+    )
 
 
 def _ignore(kind: str, detail: str) -> None:

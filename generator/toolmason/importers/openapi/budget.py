@@ -19,6 +19,7 @@ from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason.importers.names import shorten
 from toolmason.importers.openapi.document import text
 from toolmason.importers.openapi.losses import Losses
+from toolmason.manifest.checks import REQUEST_LOCATIONS
 from toolmason.model.type_expression import names, parse
 from toolmason.schema import advertise
 
@@ -33,7 +34,7 @@ _MAX_CHOICES: Final = 12
 """Maximum values of an enumeration in a tool that exceeds the budget."""
 _SHOWN_CHOICES: Final = 4
 _SHOWN_MEMBERS: Final = 12
-_NOT_SENT: Final = frozenset({"aliases", "query", "header", "body", "style", "required"})
+_NOT_SENT: Final = frozenset({"aliases", *REQUEST_LOCATIONS, "style", "file", "required"})
 _CONSTRAINTS: Final = frozenset(
     {"pattern", "min_length", "max_length", "minimum", "maximum", "min_items", "max_items", "unique_items"}
 )
@@ -118,10 +119,10 @@ class Budget:
         for name in sorted(optional, key=lambda name: use[name]):
             if not is_large():
                 break
-            if name not in kept:
+            if name not in kept and name != tool.get("save"):
                 entry = params.pop(name)
                 self.losses.add(
-                    "rare", key, next((entry[place] for place in ("query", "header", "body") if place in entry), name)
+                    "rare", key, next((entry[place] for place in REQUEST_LOCATIONS if place in entry), name)
                 )
         self._fold_types(key, params, list(params), is_large)
 

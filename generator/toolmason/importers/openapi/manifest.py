@@ -20,6 +20,7 @@ from toolmason.importers.openapi.hollow import missing_parts
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.options import Options
+from toolmason.importers.openapi.pages import pagination_of
 from toolmason.importers.openapi.parameter_names import known_parameter_names
 from toolmason.importers.openapi.reading import ApiDocument
 from toolmason.importers.openapi.references import MAX_SHOWN
@@ -154,7 +155,8 @@ class _Importer:
 
     def __post_init__(self) -> None:
         api = snake(self.name, "api")
-        self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses)
+        variables = dict(pair.split("=", 1) for pair in self.options.server_variables)
+        self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses, variables)
         self._names = ToolNames(self.name)
         lengths = range(MAX_LENGTH, 0, -1)
         self._length = next(length for length in lengths if not tool_name_problem("a" * length, self.name))
@@ -235,6 +237,7 @@ class _Importer:
             self._fit()
             params = {key: self._tables[name].get("params", {}) for key, name in self.tools.items() if name}
         self._add_answers()
+        self._add_pages()
         used_apis = {entry["api"] for entry in self._tables.values()}
         self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
         self.losses.notes.extend(self.warnings)
@@ -311,6 +314,21 @@ class _Importer:
             if returns := answers.returns(self._operations[name], name):
                 entry["returns"] = returns
         self.types.tables |= answers.tables
+
+    def _add_pages(self) -> None:
+        """Add `paginate`, or note that it is possible."""
+        found = {
+            name: pages
+            for name, entry in self._tables.items()
+            if "save" not in entry and (pages := pagination_of(self._operations[name], self.document))
+        }
+        if not self.options.pages:
+            if found:
+                example = f"{len(found)} tools return the first page of a list, such as `{next(iter(found))}`"
+                self.losses.notes.append(f"{example}: --pages N reads up to N pages in one call")
+            return
+        for name, pages in found.items():
+            self._tables[name]["paginate"] = {**pages, "max_pages": self.options.pages}
 
     def _record_removal(self, part: KeyPath, message: str) -> None:
         name = str(part[1])

@@ -9,9 +9,12 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
 
+from toolmason.importers.names import unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
 from toolmason.importers.openapi.hollow import IGNORED_HEADERS
 from toolmason.importers.openapi.losses import LeftOutError, Losses
+from toolmason.importers.openapi.media import answers_with_file, body_of, others
+from toolmason.importers.openapi.media import plain as plain_media
 from toolmason.importers.openapi.parameter_names import (
     BODY_METHODS,
     compared_names,
@@ -29,14 +32,15 @@ from toolmason.importers.openapi.tool_names import has_latin_words, is_other_scr
 from toolmason.importers.openapi.values import Types, Value
 from toolmason.resolve.types import PROPERTY_NAME
 
+_COOKIE: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SENT_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
-_FORMS: Final = {"application/x-www-form-urlencoded": "form", "multipart/form-data": "multipart"}
 
-
-_FILE: Final = "The text of the file, or a data URI such as `data:image/png;base64,...` for other content."
+_PATH: Final = "Path of a file in the project"
+_PATHS: Final = "Paths of files in the project"
+_SAVE: Final = "Path of a new file in the project for the answer, which is not text"
 _NEEDED: Final = "Required if another member of the body is set."
 
 INEXACT: Final = ("any", "recursive")
@@ -88,19 +92,23 @@ class ToolBuilder:
         wires = {name: wire for (_, wire), name in self._names.items() if wire != "."}
         entry: dict[str, Any] = {**self._texts(), "category": category, "api": api}
         entry["http"] = f"{operation.method} {self._path}"
-        if self._body in ("form", "multipart"):
+        if self._body not in ("", "json"):
             entry["body"] = self._body
-        if schema := self._raw_schema():
+        if answers_with_file(operation, self.types.document):
+            entry["save"] = unique("save_as", self.params)
+            self.params[entry["save"]] = {"type": "string", "description": _SAVE, "required": False}
+        elif schema := self._raw_schema():
             entry["input_schema"] = schema
             self.losses.discard(operation.key, INEXACT, "body")
-        elif self.params:
+            return entry
+        if self.params:
             entry["params"] = with_aliases(self.params, wires)
         return entry
 
     def _raw_schema(self) -> dict[str, Any] | None:
         """Return an `input_schema` if `params` cannot express a JSON body and default places suffice."""
         own_names = {name: text(param.get("body")) or name for name, param in self.params.items()}
-        is_placed = all(not {"query", "header"} & param.keys() for param in self.params.values()) and (
+        is_placed = all(not {"query", "header", "cookie"} & param.keys() for param in self.params.values()) and (
             all(map(PROPERTY_NAME.fullmatch, own_names.values())) and len({*own_names.values()}) == len(own_names)
         )
         if self._body != "json" or self.operation.method not in BODY_METHODS or not is_placed:
@@ -149,7 +157,10 @@ class ToolBuilder:
         if place == "query" and wire in self.sent_query:
             self._lose("header", wire)
             return
-        if place not in ("path", "query", "header") or not wire.isprintable() or not wire:
+        if place == "cookie" and ("cookie" in self.sent_headers or not _COOKIE.fullmatch(wire)):
+            self._lose("header", wire)
+            return
+        if place not in ("path", "query", "header", "cookie") or not wire.isprintable() or not wire:
             if is_required:
                 raise LeftOutError(f"the parameter `{wire}` is required and in the {place}")
             self._lose("parameter", f"{wire}, in the {place}")
@@ -160,6 +171,8 @@ class ToolBuilder:
                 self._add_path(parameter, shape, value, wire)
             case "query":
                 self._add_query(parameter, shape, value, wire)
+            case "cookie":
+                self._add("cookie", wire, self._entry(parameter, shape, _as_text(shape, value)), is_required)
             case _:
                 if shape.type not in ("array", "object"):
                     value = _as_text(shape, value)
@@ -268,7 +281,7 @@ class ToolBuilder:
 
     def _new_name(self, place: str, wire: str, entry: Value, used: Mapping[str, str]) -> str:
         """Return a valid and free name; if it cannot say all of the API's name, the description begins with that."""
-        wanted = "body" if wire == "." else parameter_name(wire, place, entry)
+        wanted = ("file" if entry.get("file") else "body") if wire == "." else parameter_name(wire, place, entry)
         if place == "query" and not split_operator(wire)[1] and (words := spelled(wire, place)) in self._compared:
             wanted = words
         name = free_name(wanted, wire, place, used)
@@ -282,32 +295,44 @@ class ToolBuilder:
             body = self.types.document.resolved(self.operation.data.get("requestBody"))
         except UnresolvedError as error:
             raise LeftOutError(f"the body: {error}") from error
-        content = {
-            name.partition(";")[0].strip().lower(): table(item) for name, item in table(body.get("content")).items()
-        }
+        content = {plain_media(name): table(item) for name, item in table(body.get("content")).items()}
         if not content:
             return
-        media = _media_type(list(content))
-        schema = content[media].get("schema", {}) if media else {}
-        shape = self.types.shapes.reduce(schema, self._lose, "body") if media else Shape()
+        media, self._body = body_of(content)
+        schema = table(content.get(media)).get("schema", {})
+        shape = self.types.shapes.reduce(schema, self._lose, "body")
         is_required = body.get("required") is True
         if self.operation.method in ("GET", "HEAD"):
             if is_required:
                 raise LeftOutError(f"{self.operation.method} with a body")
             self._lose("parameter", "the body, which GET does not have")
             return
-        if not media:
-            if is_required or self.operation.method != "DELETE":
-                raise LeftOutError(f"the body is {', '.join(content)}")
-            self._lose("parameter", f"the body, which is {', '.join(content)}")
+        if not_sent := others(list(content), media):
+            self._lose("media", not_sent)
+        if self._body in ("text", "file"):
+            self._add_content(media, shape, is_required=is_required)
             return
-        if others := [name for name in content if name != media]:
-            self._lose("media", ", ".join(others))
-        self._body = _FORMS.get(media, "json")
-        if media not in (*_FORMS, "application/json", "*/*"):
-            entry: Value = {"type": "string", "description": "Media type of the body", "enum": [media]}
-            self.params["content_type"] = {**entry, "default": media, "header": "Content-Type"}
+        if self._body == "json" and media not in ("application/json", "*/*"):
+            self._add_content_type(media)
         self._add_members(schema, shape, table(content[media].get("encoding")), is_required=is_required)
+
+    def _add_content_type(self, media: str) -> None:
+        entry: Value = {"type": "string", "description": "Media type of the body"}
+        if media != "application/octet-stream":  # which says nothing about a file
+            entry["enum"] = [media]
+        self.params["content_type"] = {**entry, "default": media, "header": "Content-Type"}
+
+    def _add_content(self, media: str, shape: Shape, *, is_required: bool) -> None:
+        """Add the parameter of a body that is one text or one file."""
+        described = text(shape.data.get("description"))
+        says = f"The body as {media}" if self._body == "text" else f"{_PATH} ({media})"
+        entry: Value = {"type": "string", "description": f"{described}\n{says}".lstrip()}
+        if self._body == "file":
+            entry["file"] = True
+        name = self._add("body", ".", entry, is_required)
+        (self.params if name in self.params else self._optional)[name]["body"] = "."
+        if "*" not in media and media != "text/plain":
+            self._add_content_type(media)
 
     def _add_members(self, schema: Any, shape: Shape, encoding: Mapping[str, Any], *, is_required: bool) -> None:
         extra = shape.data.get("additionalProperties")
@@ -370,11 +395,13 @@ class ToolBuilder:
         is_unencoded = bool(media) and not media.startswith("text/") and not schema.get("contentEncoding")
         if not (schema.get("format") == "binary" or is_unencoded):
             return
-        if entry["type"] != "string":
+        if entry["type"] not in ("string", "string[]"):
             self._lose("binary", f"body.{key}")
             return
-        entry["format"] = "binary"
-        entry["description"] = f"{entry.get('description', '').rstrip()}\n{_FILE}".lstrip()
+        for constraint in ("format", "min_length", "max_length", "pattern", "enum"):
+            entry.pop(constraint, None)
+        entry["file"] = True
+        entry["description"] = f"{entry.get('description', '').rstrip()}\n{_PATHS if is_list else _PATH}".lstrip()
 
     def _add_whole_body(self, schema: Any, shape: Shape, *, is_required: bool) -> None:
         value = self.types.value(shape, self._lose, "body", name=f"{self.name}_body")
@@ -390,13 +417,3 @@ def _optional(entry: Value) -> Value:
 
 def _as_text(shape: Shape, value: Value) -> Value:
     return value if shape.is_scalar else {"type": "string"}
-
-
-def _media_type(names: list[str]) -> str:
-    """Return the media type of a body that a tool can send, empty if there is none."""
-    preferred = ("application/json", "*/*", "application/*", "application/x-www-form-urlencoded", "multipart/form-data")
-    for name in preferred:
-        if name in names:
-            return name if name != "application/*" else "*/*"
-    merge = [name for name in names if name == "application/merge-patch+json"]
-    return next(iter([*merge, *(name for name in names if name.endswith("+json") and "*" not in name)]), "")

@@ -13,11 +13,15 @@ class Options:
 
     name: str = ""
     base_url: str = ""
+    server_variables: tuple[str, ...] = ()
+    """Values of the variables in URLs of servers, as `NAME=VALUE`."""
     tags: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     read_only: bool = False
+    pages: int = 0
+    """Pages that a tool reads of a list; 0 for one, without `paginate`."""
     max_tokens: int = DEFAULT
     """Maximum tokens of the parameters of a tool; 0 for no limit."""
 

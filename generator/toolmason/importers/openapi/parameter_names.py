@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from toolmason.importers.names import separated, snake, unique
 from toolmason.importers.openapi.document import text
+from toolmason.manifest.checks import REQUEST_LOCATIONS
 
 MAX_LENGTH: Final = 60
 """Maximum characters of a name; providers accept 64."""
@@ -178,7 +179,7 @@ def known_parameter_names(path: str, table: Mapping[str, Any]) -> dict[tuple[str
     for name, entry in (params if isinstance(params, dict) else {}).items():
         if not isinstance(entry, dict):
             continue
-        place = next((place for place in ("query", "header", "body") if text(entry.get(place))), "")
+        place = next((place for place in REQUEST_LOCATIONS if text(entry.get(place))), "")
         if place:
             known[place, entry[place]] = name
         elif name in in_path:

@@ -22,7 +22,7 @@ from toolmason.importers.openapi.texts import summary_from
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
-_ORDER: Final = ("bearer", "header", "oauth", "basic", "query")
+_ORDER: Final = ("bearer", "header", "oauth", "basic", "cookie", "query")
 """Kinds of credentials, the preferred first."""
 
 
@@ -35,10 +35,13 @@ class Apis:
     source: str
     base_url: str
     losses: Losses
+    server_variables: Mapping[str, str] = field(default_factory=dict)
+    """Values of variables in URLs of servers, instead of their defaults."""
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     warnings: dict[str, list[str]] = field(default_factory=dict)
     """Remarks about the address of each API that the document chose."""
-    _names: dict[tuple[str, str], str] = field(default_factory=dict)
+    _names: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    """Name of each API by its URL and its security schemes."""
 
     def prefer(self, operations: Sequence[Operation]) -> None:
         """Give the plain name to the API that most of the operations use.
@@ -46,10 +49,10 @@ class Apis:
         Raises:
             ImporterError: the document's own server is an address that no document may choose.
         """
-        uses = Counter[tuple[str, str]]()
+        uses = Counter[tuple[str, tuple[str, ...]]]()
         for operation in operations:
             with suppress(LeftOutError):
-                uses[self._url(operation), self._scheme(operation)] += 1
+                uses[self._url(operation), self._schemes(operation)] += 1
         for key, _ in uses.most_common(1):
             self._names[key] = self._add(*key)
 
@@ -60,27 +63,37 @@ class Apis:
             LeftOutError: its own server is an address that no document may choose.
         """
         url = self._url(operation)
-        scheme = self._scheme(operation)
-        if (url, scheme) not in self._names:
-            self._names[url, scheme] = self._add(url, scheme)
-        return self._names[url, scheme]
+        schemes = self._schemes(operation)
+        if (url, schemes) not in self._names:
+            self._names[url, schemes] = self._add(url, schemes)
+        return self._names[url, schemes]
 
-    def _add(self, url: str, scheme: str) -> str:
+    def _add(self, url: str, schemes: tuple[str, ...]) -> str:
         known = [other for other, _ in self._names]
         parts = [self.name]
         if url in known:
-            parts.append(snake(scheme, "other") if scheme else "public")
+            parts.append(snake(schemes[0], "other") if schemes else "public")
         elif known:
             parts.append(snake(host_of(url).partition(".")[0], "other"))
         name = unique("_".join(parts), self.tables)
         summary = summary_from(text(self.document.info.get("title")), self.name)
         entry: dict[str, Any] = {"base_url": url, "summary": summary}
-        if scheme:
-            entry |= self._credential(scheme)
+        if schemes:
+            entry |= self._credential(schemes[0])
+        if schemes[1:] and "header" in entry.get("auth", {}):
+            entry["auth"]["value"] = self._variable_of(schemes[0])
+        for scheme in schemes[1:]:
+            wire = text(self._definition(scheme).get("name"))
+            entry.setdefault("headers", {})[wire] = self._variable_of(scheme)
         self.tables[name] = entry
         if url != self.base_url and not url.startswith("$"):
             self.warnings[name] = list(address_warnings(url, has_credential="auth" in entry))
         return name
+
+    def _variable_of(self, scheme: str) -> str:
+        """Return the variable of a header that is one of several: `$SHOP_APP_ID` for `X-App-Id`."""
+        wire = text(self._definition(scheme).get("name"))
+        return f"${self.name}_{snake(wire, 'key').removeprefix('x_')}".upper()
 
     def _url(self, operation: Operation) -> str:
         servers = items(operation.servers)
@@ -89,8 +102,7 @@ class Apis:
             return self.base_url
         server = table(servers[0]) if servers else {}
         variables = table(server.get("variables"))
-        default = lambda match: str(table(variables.get(match[1])).get("default", ""))  # noqa: E731  used once
-        url = _VARIABLE.sub(default, text(server.get("url")) or "/")
+        url = _VARIABLE.sub(lambda match: self._variable(match[1], variables), text(server.get("url")) or "/")
         try:
             absolute = urljoin(self.source, url) if self.source else url
         except ValueError:
@@ -107,10 +119,23 @@ class Apis:
             raise LeftOutError(problem)
         return self.base_url if self.base_url and is_general else absolute.rstrip("/")
 
-    def _scheme(self, operation: Operation) -> str:
-        """Return the security scheme whose credential is sent, empty without one."""
+    def _variable(self, name: str, variables: Mapping[str, Any]) -> str:
+        """Return the value of a variable in the URL of a server: the chosen one, else its default."""
+        if name in self.server_variables:
+            return self.server_variables[name]
+        declared = table(variables.get(name))
+        default = str(declared.get("default", ""))
+        choices = ", ".join(str(value) for value in items(declared.get("enum")) if str(value) != default)
+        note = f"the address has the variable `{name}`, which is `{default}`{f' (or {choices})' if choices else ''}: "
+        note += f"to change it, pass --server-variable {name}=VALUE"
+        if note not in self.losses.notes:
+            self.losses.notes.append(note)
+        return default
+
+    def _schemes(self, operation: Operation) -> tuple[str, ...]:
+        """Return the security schemes whose credentials are sent: one of any kind, and further headers."""
         if not operation.security:
-            return ""
+            return ()
         alternatives = [table(option) for option in operation.security]
         usable = [
             (_ORDER.index(kind), len(option), position, name)
@@ -122,11 +147,22 @@ class Apis:
             wanted = sorted({name for option in alternatives for name in option})
             if wanted and not any(not option for option in alternatives):
                 self.losses.add("security", operation.key, ", ".join(wanted))
-            return ""
+            return ()
         _, _, position, name = min(usable, key=lambda item: (item[1], item[0], item[2]))
-        if others := sorted(alternatives[position].keys() - {name}):
-            self.losses.add("security", operation.key, f"{', '.join(others)}, besides {name}")
-        return name
+        further = sorted(alternatives[position].keys() - {name})
+        headers = [
+            other for other in further if self._kind(other) == "header" and not self._is_same_header(other, name)
+        ]
+        if lost := [other for other in further if other not in headers]:
+            self.losses.add("security", operation.key, f"{', '.join(lost)}, besides {name}")
+        return (name, *headers)
+
+    def _is_same_header(self, one: str, other: str) -> bool:
+        """Return whether two schemes use one header."""
+        names = [text(self._definition(scheme).get("name")).lower() for scheme in (one, other)]
+        if self._kind(other) in ("bearer", "basic", "oauth"):
+            names[1] = "authorization"
+        return names[0] == names[1]
 
     def _kind(self, name: str) -> str:
         """Return the kind of a scheme, empty for one that a manifest cannot express."""
@@ -135,7 +171,7 @@ class Apis:
         if kind == "http":
             return {"bearer": "bearer", "basic": "basic"}.get(text(scheme.get("scheme")).lower(), "")
         if kind == "apiKey" and wire:
-            is_allowed = place == "query" or (place == "header" and _is_header(wire))
+            is_allowed = place == "query" or (place in ("header", "cookie") and _is_header(wire))
             return str(place) if is_allowed else ""
         return "oauth" if kind in ("oauth2", "openIdConnect") else ""
 
@@ -160,6 +196,8 @@ class Apis:
             case _ if wire.lower() == "authorization":
                 self.losses.notes.append(f"`{name}`: {prefix}_AUTHORIZATION is the whole header, such as `Bearer ...`")
                 return {"auth": {"header": wire, "value": f"${prefix}_AUTHORIZATION"}}
+            case "cookie":
+                return {"auth": {"header": "Cookie", "value": f"{wire}=${prefix}_COOKIE"}}
             case _:
                 return {"auth": {kind: wire, "value": f"${prefix}_API_KEY"}}
 

@@ -1,0 +1,253 @@
+"""What an imported tool sends besides parameters and JSON: credentials, cookies, pages; and answers that are files."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from toolmason.commands import toolmason
+
+
+def imported(tmp_path: Path, operation: dict[str, Any], *options: str, **document: Any) -> dict[str, Any]:
+    """Return the manifest of a document with one operation, `GET /things`, and what the report says."""
+    source, report = tmp_path / "api.json", tmp_path / "report.json"
+    data = {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1"},
+        "servers": [{"url": "https://shop.example"}],
+        "paths": {"/things": {"get": {"operationId": "list_things", "responses": {}, **operation}}},
+        **document,
+    }
+    source.write_text(json.dumps(data), encoding="utf-8")
+    result = CliRunner().invoke(toolmason, ["import", "openapi", str(source), "--report", str(report), *options])
+    assert result.exit_code == 0, result.output
+    return {**tomllib.loads(result.stdout), "report": json.loads(report.read_text(encoding="utf-8"))}
+
+
+def key(place: str, name: str) -> dict[str, str]:
+    return {"type": "apiKey", "in": place, "name": name}
+
+
+BEARER = {"type": "http", "scheme": "bearer"}
+CREDENTIALS: dict[str, tuple[dict[str, Any], list[dict[str, list[str]]], dict[str, Any], list[str]]] = {
+    "one": ({"a": BEARER}, [{"a": []}], {"auth": {"bearer": "$SHOP_TOKEN"}}, []),
+    "either, the better one": (
+        {"a": key("query", "key"), "b": BEARER},
+        [{"a": []}, {"b": []}],
+        {"auth": {"bearer": "$SHOP_TOKEN"}},
+        [],
+    ),
+    "both, in two headers": (
+        {"app": key("header", "X-App-Id"), "secret": key("header", "X-Api-Key")},
+        [{"app": [], "secret": []}],
+        {"auth": {"header": "X-App-Id", "value": "$SHOP_APP_ID"}, "headers": {"X-Api-Key": "$SHOP_API_KEY"}},
+        [],
+    ),
+    "both, a token and a header": (
+        {"token": BEARER, "team": key("header", "X-Team")},
+        [{"token": [], "team": []}],
+        {"auth": {"bearer": "$SHOP_TOKEN"}, "headers": {"X-Team": "$SHOP_TEAM"}},
+        [],
+    ),
+    "both, in one header": (
+        {"token": BEARER, "raw": key("header", "Authorization")},
+        [{"token": [], "raw": []}],
+        {"auth": {"bearer": "$SHOP_TOKEN"}},
+        ["raw, besides token"],
+    ),
+    "both, one of them in the query": (
+        {"token": BEARER, "key": key("query", "key")},
+        [{"token": [], "key": []}],
+        {"auth": {"bearer": "$SHOP_TOKEN"}},
+        ["key, besides token"],
+    ),
+    "a cookie": (
+        {"session": key("cookie", "JSESSIONID")},
+        [{"session": []}],
+        {"auth": {"header": "Cookie", "value": "JSESSIONID=$SHOP_COOKIE"}},
+        [],
+    ),
+    "optional": ({"a": {"type": "mutualTLS"}}, [{"a": []}, {}], {}, []),
+    "unknown": ({"a": {"type": "mutualTLS"}}, [{"a": []}], {}, ["a"]),
+}
+
+
+@pytest.mark.parametrize(("schemes", "security", "api", "lost"), CREDENTIALS.values(), ids=CREDENTIALS)
+def test_credentials_of_alternatives_and_of_combinations(
+    tmp_path: Path, schemes: dict[str, Any], security: Any, api: dict[str, Any], lost: list[str]
+) -> None:
+    manifest = imported(tmp_path, {"security": security}, components={"securitySchemes": schemes})
+
+    (table,) = manifest["apis"].values()
+    assert {name: table[name] for name in ("auth", "headers") if name in table} == api
+    losses = manifest["report"]["operations"]["GET /things"]["losses"]
+    assert [item["detail"] for item in losses if item["kind"] == "security"] == lost
+
+
+def test_a_cookie_is_a_parameter_unless_it_is_the_credential(tmp_path: Path) -> None:
+    parameters = [{"name": "theme", "in": "cookie", "required": True, "schema": {"type": "string"}}]
+
+    tool = imported(tmp_path, {"parameters": parameters})["tools"]["list_things"]
+    assert tool["params"]["theme"] == {"type": "string", "cookie": "theme"}
+
+    schemes = {"session": key("cookie", "sid")}
+    operation = {"parameters": parameters, "security": [{"session": []}]}
+    manifest = imported(tmp_path, operation, components={"securitySchemes": schemes})
+    assert "params" not in manifest["tools"]["list_things"]
+    (loss,) = manifest["report"]["operations"]["GET /things"]["losses"]
+    assert loss == {"kind": "header", "detail": "theme"}
+
+
+SERVERS = [
+    {
+        "url": "https://{region}.shop.example/{version}",
+        "variables": {"region": {"default": "eu", "enum": ["eu", "us"]}, "version": {"default": "v2"}},
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "url"),
+    [
+        ([], "https://eu.shop.example/v2"),
+        (["--server-variable", "region=us"], "https://us.shop.example/v2"),
+        (["--server-variable", "region=us", "--server-variable", "version=v3"], "https://us.shop.example/v3"),
+    ],
+)
+def test_variables_of_a_server_can_be_chosen(tmp_path: Path, options: list[str], url: str) -> None:
+    manifest = imported(tmp_path, {}, *options, servers=SERVERS)
+
+    assert manifest["apis"]["shop"]["base_url"] == url
+    note = "the address has the variable `region`, which is `eu` (or us): to change it, pass --server-variable"
+    assert any(each.startswith(note) for each in manifest["report"]["notes"]) is (not options)
+
+
+@pytest.mark.parametrize("value", ["region", "region=", "=us", "region=a b", "region=$HOME", "region=a@b"])
+def test_a_variable_of_a_server_without_a_plain_value_is_refused(tmp_path: Path, value: str) -> None:
+    result = CliRunner().invoke(toolmason, ["import", "openapi", str(tmp_path / "a.json"), "--server-variable", value])
+
+    assert result.exit_code == 2
+    assert "is not NAME=VALUE" in result.output
+
+
+def test_an_update_keeps_the_variables_of_the_server(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest" / "shop.toml"
+    imported_to = ["-o", str(manifest)]
+    source = tmp_path / "api.json"
+    data = {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop"},
+        "servers": SERVERS,
+        "paths": {"/a": {"get": {"operationId": "list_a"}}},
+    }
+    source.write_text(json.dumps(data), encoding="utf-8")
+    arguments = ["import", "openapi", str(source), *imported_to]
+    assert CliRunner().invoke(toolmason, [*arguments, "--server-variable", "region=us"]).exit_code == 0
+
+    assert CliRunner().invoke(toolmason, arguments).exit_code == 0
+    assert (
+        tomllib.loads(manifest.read_text(encoding="utf-8"))["apis"]["shop"]["base_url"] == "https://us.shop.example/v2"
+    )
+
+
+def answer(schema: Any, **headers: Any) -> dict[str, Any]:
+    return {"200": {"description": "OK", "headers": headers, "content": {"application/json": {"schema": schema}}}}
+
+
+def query(name: str, **schema: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": "string", **schema}}
+
+
+THING = {"type": "object", "properties": {"id": {"type": "string"}}}
+THINGS = {"type": "array", "items": THING}
+TEXT = {"type": "string"}
+
+
+def page_of(**members: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"data": THINGS, **members}}
+
+
+PAGES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = {
+    "GitHub": (answer(THINGS, Link={"schema": TEXT}), [query("page", type="integer")], {"next": "link"}),
+    "Slack": (
+        answer({"type": "object", "properties": {"channels": THINGS, "response_metadata": page_of(next_cursor=TEXT)}}),
+        [query("cursor")],
+        {"cursor": "response_metadata.next_cursor", "param": "cursor", "items": "channels"},
+    ),
+    "Google": (
+        answer(page_of(nextPageToken=TEXT)),
+        [query("pageToken"), query("pageSize", type="integer")],
+        {"cursor": "nextPageToken", "param": "pageToken", "items": "data"},
+    ),
+    "Amazon": (
+        answer(page_of(NextToken=TEXT)),
+        [query("NextToken")],
+        {"cursor": "NextToken", "param": "NextToken", "items": "data"},
+    ),
+    "Django": (
+        answer(page_of(next={**TEXT, "format": "uri"}, previous=TEXT, count={"type": "integer"})),
+        [query("page", type="integer")],
+        {"next": "next", "items": "data"},
+    ),
+    "JSON:API": (
+        answer(page_of(links={"type": "object", "properties": {"next": TEXT}})),
+        [query("page[number]", type="integer")],
+        {"next": "links.next", "items": "data"},
+    ),
+    "Notion": (
+        answer(page_of(next_cursor={"type": ["string", "null"]}, has_more={"type": "boolean"})),
+        [query("start_cursor"), query("after")],
+        {"cursor": "next_cursor", "param": "after", "items": "data"},
+    ),
+    "numbers": (answer(THINGS), [query("page", type="integer")], {"page": "page"}),
+    "numbers from 0": (answer(THINGS), [query("page", type="integer", default=0)], {}),
+    "a page of a book": (answer(THINGS), [query("page")], {}),
+    "a next step": (answer(page_of(next=TEXT)), [], {}),
+    "two lists": (answer(page_of(more=THINGS)), [query("page", type="integer")], {}),
+    "one thing": (answer(THING), [query("page", type="integer")], {}),
+    "no answer": ({}, [query("page", type="integer")], {}),
+}
+
+
+@pytest.mark.parametrize(("responses", "parameters", "paginate"), PAGES.values(), ids=PAGES)
+def test_pages_are_read_where_the_document_shows_how(
+    tmp_path: Path, responses: Any, parameters: Any, paginate: dict[str, Any]
+) -> None:
+    operation = {"responses": responses, "parameters": parameters}
+
+    tool = imported(tmp_path, operation, "--pages", "3")["tools"]["list_things"]
+    assert tool.get("paginate") == ({**paginate, "max_pages": 3} if paginate else None)
+
+    manifest = imported(tmp_path, operation)
+    assert "paginate" not in manifest["tools"]["list_things"]
+    assert any("--pages N" in note for note in manifest["report"]["notes"]) is bool(paginate)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_file"),
+    [
+        ({"application/pdf": {}}, True),
+        ({"image/png": {}, "image/jpeg": {}}, True),
+        ({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, True),
+        ({"*/*": {"schema": {"type": "string", "format": "binary"}}}, True),
+        ({"application/zip; charset=binary": {}}, True),
+        ({"application/pdf": {}, "application/json": {"schema": THING}}, False),
+        ({"text/csv": {}}, False),
+        ({"application/xml": {}}, False),
+        ({"*/*": {}}, False),
+        ({}, False),
+    ],
+)
+def test_an_answer_that_is_no_text_can_be_saved(tmp_path: Path, content: Any, is_file: bool) -> None:
+    responses = {"200": {"description": "OK", "content": content}, "404": {"content": {"application/json": {}}}}
+    parameters = [query("save_as")]
+
+    tool = imported(tmp_path, {"responses": responses, "parameters": parameters})["tools"]["list_things"]
+
+    assert tool.get("save") == ("save_as_2" if is_file else None)
+    assert list(tool["params"]) == (["save_as", "save_as_2"] if is_file else ["save_as"])
