@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, get_args, get_type_hints
 
-import pytest
 from pages import quoted, read
 from toolmason_runtime.apis import client
+from toolmason_runtime.apis.files import MAX_SENT_BYTES, with_files
 from toolmason_runtime.apis.request import build_request
 from toolmason_runtime.calls import secrets
 from toolmason_runtime.shared.specs.program import Risk
@@ -28,11 +28,9 @@ from toolmason.resolve import resolve
 PAGE: Final = read("docs/http-tools.md")
 
 
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, HttpTool]:
-    """The tools of the page's manifest, which the stages accept without a finding."""
-    directory = tmp_path_factory.mktemp("desk")
-    (directory / "manifest.toml").write_text(PAGE.block("toml"), encoding="utf-8")
+def tools_of(section: str, directory: Path) -> Mapping[str, HttpTool]:
+    """Return the tools of a manifest on the page, which the stages accept without a finding."""
+    (directory / "manifest.toml").write_text(PAGE.section(section).block("toml"), encoding="utf-8")
     diagnostics = Diagnostics()
     document = load(directory / "manifest.toml", root=directory, diagnostics=diagnostics)
     tables = validate(document, diagnostics=diagnostics) if document else None
@@ -41,7 +39,8 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, HttpTool]:
     return {tool.name: request.tool for tool in server.tools if (request := request_of(tool))}
 
 
-def test_the_calls_of_the_page_are_the_requests_beside_them(tools: Mapping[str, HttpTool]) -> None:
+def test_the_calls_of_the_page_are_the_requests_beside_them(tmp_path: Path) -> None:
+    tools = tools_of("An API and its tools", tmp_path)
     rows = PAGE.rows("call", "request")
     assert len(rows) == len(tools)
     for call, request in rows:
@@ -49,6 +48,18 @@ def test_the_calls_of_the_page_are_the_requests_beside_them(tools: Mapping[str, 
         built = build_request(tools[name], json.loads(arguments), tools[name].api.base_url)
         shown = [f"{built.method} {built.url}", *([built.content.decode()] if built.content else [])]
         assert quoted(request) == shown
+
+
+def test_the_files_of_the_page_are_sent_and_saved(tmp_path: Path) -> None:
+    tools = tools_of("Files", tmp_path)
+    (tmp_path / "a.txt").write_text("content", encoding="utf-8")
+
+    arguments = with_files(tools["attach_files"], {"number": 7, "files": ["a.txt"]}, (tmp_path,))
+    built = build_request(tools["attach_files"], arguments, "https://desk.example/api")
+
+    assert b'name="files"; filename="a.txt"' in (built.content or b"")
+    assert tools["export_issues"].save == "save_as"
+    assert f"at most {MAX_SENT_BYTES:,} bytes" in PAGE.section("Files").words
 
 
 def test_the_keys_and_styles_of_the_page_are_complete() -> None:

@@ -251,3 +251,32 @@ def test_an_answer_that_is_no_text_can_be_saved(tmp_path: Path, content: Any, is
 
     assert tool.get("save") == ("save_as_2" if is_file else None)
     assert list(tool["params"]) == (["save_as", "save_as_2"] if is_file else ["save_as"])
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "http", "params"),
+    [
+        (
+            "/things?before={date}&all=1",
+            [{"name": "date", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "GET /things?all=1",
+            {"before": {"type": "string"}},
+        ),
+        (
+            "/things?before={before}",
+            [{"name": "before", "in": "query", "schema": {"type": "integer"}}],
+            "GET /things",
+            {"before": {"type": "integer", "required": False}},
+        ),
+        ("/things?before={before}", [], "GET /things", {"before": {"type": "string"}}),
+        ("/things?all=1", [], "GET /things?all=1", None),
+    ],
+)
+def test_a_placeholder_in_the_query_of_a_path_is_a_query_parameter(
+    tmp_path: Path, path: str, parameters: Any, http: str, params: Any
+) -> None:
+    operation = {"operationId": "list_things", "parameters": parameters}
+
+    tool = imported(tmp_path, {}, paths={path: {"get": operation}})["tools"]["list_things"]
+
+    assert (tool["http"], tool.get("params")) == (http, params)

@@ -33,6 +33,8 @@ from toolmason.importers.openapi.values import Types, Value
 from toolmason.resolve.types import PROPERTY_NAME
 
 _COOKIE: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_QUERY_PLACEHOLDER: Final = re.compile(r"([^={}]+)=\{([^{}]+)\}")
+"""A query parameter in a path: `before={date}`."""
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SENT_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -82,10 +84,15 @@ class ToolBuilder:
             raise LeftOutError("the path contains characters that cannot be printed")
         if operation.method not in _SENT_METHODS:
             raise LeftOutError(f"tools do not send {operation.method}")
-        self._path = operation.path
+        self._path, moved = _without_query_placeholders(operation.path)
         self._compared = compared_names(text(parameter.get("name")) for parameter in operation.parameters)
         for parameter in sorted(operation.parameters, key=lambda item: item.get("in") != "path"):
-            self._add_parameter(parameter)
+            if parameter.get("in") == "path" and (query := moved.pop(text(parameter.get("name")), "")):
+                self._add_parameter({**parameter, "in": "query", "name": query, "required": True})
+            else:
+                self._add_parameter(parameter)
+        for query in moved.values():
+            self._add("query", query, {"type": "string"}, is_required=True)
         self._check_path()
         self._add_body()
         self.params |= self._optional
@@ -408,6 +415,18 @@ class ToolBuilder:
         entry = self.types.field_value(schema, shape, value, required=True)
         name = self._add("body", ".", entry, is_required)
         (self.params if name in self.params else self._optional)[name]["body"] = "."
+
+
+def _without_query_placeholders(path: str) -> tuple[str, dict[str, str]]:
+    """Return a path without the query parameters that have placeholders, and the names of these by placeholder.
+
+    Example: `/receipts?before={date}&all=1` is `/receipts?all=1` with `{"date": "before"}`.
+    """
+    base, _, query = path.partition("?")
+    pairs = query.split("&") if query else []
+    moved = {match[2]: match[1] for pair in pairs if (match := _QUERY_PLACEHOLDER.fullmatch(pair))}
+    fixed = [pair for pair in pairs if not _QUERY_PLACEHOLDER.fullmatch(pair)]
+    return "?".join(filter(None, (base, "&".join(fixed)))), moved
 
 
 def _optional(entry: Value) -> Value:

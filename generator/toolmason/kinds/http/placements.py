@@ -191,7 +191,8 @@ def _collisions(
             )
         is_replaced = placement.place is Place.COOKIE and "cookie" in credentials[Place.HEADER]
         if is_replaced or _folded(placement) in credentials.get(placement.place, ()):
-            message = f"`{placement.name}` would replace `{placement.key}` of [apis.{table.own(HttpKeys).api}]"
+            shown = "Cookie" if is_replaced else placement.key
+            message = f"`{placement.name}` would replace `{shown}` of [apis.{table.own(HttpKeys).api}]"
             yield message, at, "remove one of them"
         if whole_body and placement.place is Place.BODY and placement.name not in whole_body:
             message = f"`{placement.name}` is in the body, but `{whole_body[0]}` is the whole body"

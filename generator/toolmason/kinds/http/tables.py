@@ -104,7 +104,7 @@ class HttpKeys(Table):
     `{name}` is a parameter; `{+name}` may contain `/`.
     """
     body: Literal["json", "form", "multipart", "text", "file"] = "json"
-    """Encoding of the body of the request. `text` and `file` send one parameter as it is; see its `format`."""
+    """Encoding of the body of the request. `text` and `file` send the content of one parameter."""
     save: str = ""
     """Parameter with the path of a new file, to which the answer is saved. It is not part of the request."""
     paginate: PaginateTable | None = None
