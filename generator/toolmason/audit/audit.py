@@ -38,10 +38,6 @@ class Issue:
         targets = [str(target) for target in self.targets]
         return self.finding.as_data() | {"targets": targets, "location": location} | accepted
 
-    def is_at_least(self, threshold: Severity) -> bool:
-        """Return whether the issue counts and is as severe as `threshold`."""
-        return not self.accepted and self.finding.severity.rank <= threshold.rank
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedTool:
@@ -53,10 +49,6 @@ class AuditedTool:
     issues: tuple[Issue, ...]
     projection: Projection
     location: Location | None
-
-    def is_compatible(self, threshold: Severity) -> bool:
-        """Return whether every issue that counts is less severe than `threshold`."""
-        return not any(issue.is_at_least(threshold) for issue in self.issues)
 
     @property
     def transforms(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ class Request:
     timeout: int
     targets: tuple[str, ...]
     manifest: Path | None
-    layout: Layout = "text"
+    layout: str = "text"
 
     def audit(self) -> tuple[AuditedTool, ...]:
         """Load the tools and check them for the targets, or end the command with an error."""
@@ -97,7 +97,8 @@ class Request:
         project = find_current_project(manifest)
         reading = read(project, diagnostics=diagnostics)
         if reading is None:
-            print_findings(diagnostics, self.layout if self.layout in {"github", "sarif"} else "text")
+            layouts: dict[str, Layout] = {"github": "github", "sarif": "sarif"}
+            print_findings(diagnostics, layouts.get(self.layout, "text"))
             exit_with(ExitCode.COMMAND_LINE)
         return load_manifest(reading, project.root)
 

@@ -84,4 +84,7 @@ def _finding(occurrence: Occurrence, rule: Rule) -> Finding:
         message=f"{occurrence.subject}: {rule.text}",
         reason=rule.reason,
         fix=rule.fix,
+        clients=rule.clients,
+        providers=rule.providers,
+        share=rule.share,
     )
