@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from toolmason.schema.keywords import COUNT_KEYWORDS, NUMBER_KEYWORDS, TYPE_NAMES
+from toolmason.schema.mistakes import enum_of_items
 from toolmason.schema.patterns import to_ecma_pattern
 from toolmason.schema.scan.occurrences import quote_value, quote_values
 from toolmason.schema.scan.recorder import MAX_DEPTH, Location, Recorder, Schema
@@ -99,10 +100,13 @@ def _check_type(recorder: Recorder, value: Any, _: Schema, __: tuple[str, ...], 
             recorder.add(location.parts, "null-type", quote_value(value))
 
 
-def _check_enum(recorder: Recorder, value: Any, _: Schema, types: tuple[str, ...], location: Location) -> None:
+def _check_enum(recorder: Recorder, value: Any, node: Schema, types: tuple[str, ...], location: Location) -> None:
     """Check the types and sizes of enum values."""
     numbers = [item for item in value if is_number(item)]
     others = [item for item in value if not isinstance(item, str) and not is_number(item)]
+    if enum_of_items(node):
+        recorder.add(location.parts, "enum-on-array", f"`enum` of {quote_values(value)} beside `array`", "enum-type")
+        return
     if not value:
         recorder.add(location.parts, "empty-enum", "an empty `enum`")
     elif others:
@@ -147,11 +151,13 @@ def _check_required(recorder: Recorder, value: Any, node: Schema, types: tuple[s
         seen.add(name)
 
 
-def _check_any_of(recorder: Recorder, _: Any, node: Schema, __: tuple[str, ...], location: Location) -> None:
+def _check_any_of(recorder: Recorder, value: Any, node: Schema, __: tuple[str, ...], location: Location) -> None:
     """Check for siblings."""
     siblings = [keyword for keyword in node if keyword not in {"anyOf", "any_of"} and node[keyword] is not None]
     if siblings:
-        recorder.add(location.parts, "beside-anyOf", f"{quote_values(siblings)} beside `anyOf`")
+        is_choice = all(isinstance(item, Mapping) and item.keys() == {"required"} for item in value)
+        patterns = ("required-alternatives", "beside-anyOf") if is_choice else ("beside-anyOf",)
+        recorder.add(location.parts, patterns[0], f"{quote_values(siblings)} beside `anyOf`", *patterns[1:])
 
 
 def _check_ref(recorder: Recorder, _: Any, node: Schema, __: tuple[str, ...], location: Location) -> None:
