@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from bench.schemas.corpus import load_corpus
 
-from toolmason.schema import Severity, advertise, check
+from toolmason.schema import Severity, advertise, check, report
 
 TEXT: dict[str, Any] = {"type": "string"}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -131,3 +131,16 @@ def test_check_says_what_advertise_loses(row: Any) -> None:
 def _is_near(lost: str, said: str) -> bool:
     """Whether a finding of `check` is at a schema that loses something, at its keyword or alternative, or around it."""
     return said.startswith(lost) or lost.startswith(f"{said}/")
+
+
+def test_a_report_has_a_line_for_each_cause() -> None:
+    closed = {**tool(), "additionalProperties": False}
+    text = report({"a": closed, "b": closed, "c": tool(x={"type": "array"}), "d": tool()})
+
+    lines = text.splitlines()
+    assert [line.partition(":")[0] for line in lines[:2]] == ["refused  missing-items", "breaks  additionalProperties"]
+    assert lines[1].endswith("(a $.additionalProperties and 1 more)")
+    assert lines[-1] == "1 of 4 tools lose nothing."
+    assert len(lines) == 3
+    with pytest.raises(ValueError, match="nobody"):
+        report({}, "nobody")
