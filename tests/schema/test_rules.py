@@ -184,6 +184,7 @@ CASES: dict[str, Case] = {
         {"type": "integer", "exclusiveMinimum": 1},
         "/exclusiveMinimum",
     ),
+    "int64-bound": at_a({"type": "integer", "maximum": 2**63}, {"type": "integer", "maximum": 2**63 - 1}, "/maximum"),
     "int64": at_a({"type": "string", "maxLength": 2**63}, {"type": "string", "maxLength": 2**63 - 1}, "/maxLength"),
     "zero-limit": at_a({"type": "string", "maxLength": 0}, {"type": "string", "maxLength": 1}, "/maxLength"),
     "idle-limit": at_a({"type": "string", "minLength": 0}, {"type": "string", "minLength": 1}, "/minLength"),

@@ -10,6 +10,7 @@ from typing import Any, Final
 from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.audit.verdict import share_of
 from toolmason.schema import Severity, Target, pointer_parts
+from toolmason.schema.hosts import hosts
 
 MAX_LINE: Final = 100
 """Maximum characters of a quoted part of a schema."""
@@ -47,10 +48,10 @@ class IssueGroup:
         return tuple({id(tool): tool for tool, _ in self.members}.values())
 
     @property
-    def targets(self) -> tuple[Target, ...]:
-        """The affected targets."""
-        affected = {target for _, issue in self.members for target in issue.targets}
-        return tuple(target for target in Target if target in affected)
+    def targets(self) -> tuple[str, ...]:
+        """The affected targets and providers, targets first."""
+        affected = dict.fromkeys(target for _, issue in self.members for target in issue.targets)
+        return (*(target for target in Target if target in affected), *(key for key in affected if key in hosts()))
 
     def as_data(self) -> dict[str, Any]:
         """Return the group as JSON data."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.schema import Finding, Severity, Target
+from toolmason.schema.hosts import hosts
 from toolmason.schema.providers import providers
 from toolmason.schema.usage import clients
 
@@ -71,8 +72,10 @@ def concern_text(issue: Issue) -> str:
 
 def titles(client_keys: Collection[str], provider_keys: Collection[str]) -> list[str]:
     """Return the names of clients, and of providers as the place where a client's user fails."""
-    rows = providers().providers
-    return [clients()[key].title for key in client_keys] + [f"users of {rows[key].title}" for key in provider_keys]
+    rows = {key: row.title for key, row in providers().providers.items()} | {
+        key: host.title for key, host in hosts().items()
+    }
+    return [clients()[key].title for key in client_keys] + [f"users of {rows[key]}" for key in provider_keys]
 
 
 def percent(share: float) -> str:

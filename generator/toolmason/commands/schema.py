@@ -84,7 +84,11 @@ _output_option: Callable[[Command], Command] = click.option(
 )
 @click.option("--client", "clients", metavar="NAME", multiple=True, help="Fail where this client fails. Repeatable.")
 @click.option(
-    "--provider", "providers", metavar="NAME", multiple=True, help="Fail where this provider fails. Repeatable."
+    "--provider",
+    "providers",
+    metavar="NAME",
+    multiple=True,
+    help="Fail where this provider fails, such as groq. Repeatable.",
 )
 @click.option(
     "--badge",
@@ -134,8 +138,11 @@ def check(  # noqa: PLR0917 - click passes options by name
     layout = "json" if is_json else layout
     if timestamp and layout != "json":
         raise click.UsageError("--timestamp requires --json")
-    request = Request(**options, layout=layout)
+    from toolmason.schema.hosts import hosts
+
     policy = _policy(DEFAULT_SEVERITY if fail_on == NEVER else fail_on, max_share, clients, providers)
+    others = tuple(name for name in dict.fromkeys(providers) if name in hosts())
+    request = Request(**options, layout=layout, providers=others)
     tools = _accept(request.audit(), baseline, ignored)
     _print(_format(tools, request, policy, timestamp=timestamp, output=output), output)
     if badge is not None:
@@ -152,12 +159,13 @@ def _policy(severity: str, max_share: float, clients: tuple[str, ...], providers
 
     from toolmason.audit.verdict import Policy
     from toolmason.schema import Severity
+    from toolmason.schema.hosts import hosts
     from toolmason.schema.providers import providers as known_providers
     from toolmason.schema.usage import clients as known_clients
 
     for option, names, known in (
         ("--client", clients, [*known_clients()]),
-        ("--provider", providers, [*known_providers().providers]),
+        ("--provider", providers, [*known_providers().providers, *hosts()]),
     ):
         for name in names:
             if name not in known:
@@ -275,9 +283,14 @@ def transform(output: Path | None, **options: Any) -> None:
 
 @schema.command()
 def targets() -> None:
-    """List the targets."""
+    """List the targets, and the providers of --provider that have rules of their own."""
+    from toolmason.schema.hosts import hosts
+
+    width = max(map(len, (*Target, *hosts())))
     for target in Target:
-        click.echo(f"{target:{max(map(len, Target))}}  {target.request.description}")
+        click.echo(f"{target:{width}}  {target.request.description}")
+    for key, host in hosts().items():
+        click.echo(f"{key:{width}}  {host.title}: as {host.target}, with other rules")
 
 
 # Output

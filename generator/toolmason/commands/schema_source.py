@@ -38,6 +38,8 @@ class Request:
     timeout: int
     targets: tuple[str, ...]
     manifest: Path | None
+    providers: tuple[str, ...] = ()
+    """Further providers to check for: keys of `schema/hosts.toml`."""
     layout: str = "text"
 
     def audit(self) -> tuple[AuditedTool, ...]:
@@ -55,7 +57,9 @@ class Request:
                 click.echo(visible(f"{source.name}: {note}"), err=True)
             if source.notes and not source.tools:
                 raise click.UsageError(f"{source.name}: it contains no tool in a known format")
-        return tuple(tool for source in sources for tool in audit(source, self.selected_targets))
+        return tuple(
+            tool for source in sources for tool in audit(source, self.selected_targets, providers=self.providers)
+        )
 
     @property
     def selected_targets(self) -> tuple[Target, ...]:

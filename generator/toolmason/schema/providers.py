@@ -52,6 +52,10 @@ class Dialect:
     """Whether `$ref` may refer to `$defs`; otherwise references are inlined, and recursion is limited."""
     strict_objects: bool = False
     """Whether every object must be closed and require all properties."""
+    closes_objects: bool = False
+    """Whether every object must be closed, though properties may be optional."""
+    requires_plain_patterns: bool = False
+    """Whether a pattern needs both anchors and must not have classes such as `\\d`."""
     formats: frozenset[str] | None = None
     """Supported string formats; None for any."""
     requires_ecma_patterns: bool = False

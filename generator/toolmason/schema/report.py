@@ -7,6 +7,7 @@ from typing import Any
 
 from toolmason.schema.check import check
 from toolmason.schema.findings import Finding
+from toolmason.schema.hosts import destination
 from toolmason.targets import Target
 
 
@@ -20,7 +21,7 @@ def report(schemas: Mapping[str, Any], target: Target | str = Target.MCP) -> str
     """
     causes: dict[tuple[str, str, str], list[str]] = {}
     findings: dict[tuple[str, str, str], Finding] = {}
-    target, fine = Target(target), 0
+    target, fine = destination(target), 0
     for name, schema in schemas.items():
         found = check(schema, target)
         fine += not any(finding.lossy for finding in found)

@@ -35,6 +35,7 @@ from toolmason.pipeline import LoadedManifest, read
 from toolmason.project import Project, find_project
 from toolmason.schema import Severity, Target, advertise, check
 from toolmason.schema import project as projected
+from toolmason.schema.hosts import hosts
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "schema_sources"
@@ -80,7 +81,7 @@ def report(*arguments: str) -> Any:
 
 def test_the_options_list_all_targets_and_severities() -> None:
     assert tuple(Severity) == SEVERITIES
-    assert [line.split()[0] for line in schema("targets").stdout.splitlines()] == list(Target)
+    assert [line.split()[0] for line in schema("targets").stdout.splitlines()] == [*Target, *hosts()]
 
 
 def test_a_file_is_checked_without_the_imports_for_servers_and_manifests() -> None:

@@ -22,6 +22,7 @@ from toolmason.audit.sources import Source
 from toolmason.audit.tool_lists import parse_tools
 from toolmason.commands import toolmason
 from toolmason.schema import Severity, Target
+from toolmason.schema.hosts import hosts
 from toolmason.schema.providers import providers
 from toolmason.schema.usage import clients, share_of_clients
 
@@ -226,12 +227,43 @@ def test_an_unknown_client_is_refused(option: str, name: str, hint: str, tmp_pat
     assert hint in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("provider", "name", "schema", "pattern"),
+    [
+        ("groq", "a", {"type": "object", "required": ["a"]}, "required-alone"),
+        ("moonshot", "1st", {"type": "object", "properties": {}}, "tool-name"),
+        ("mistral", "a" * 65, {"type": "object", "properties": {}}, "tool-name"),
+        ("xai", "a", {"type": "object", "properties": {"x": {"type": "string", "maxLength": 5}}}, "maxLength"),
+        ("bedrock", "a", {"type": "object", "properties": {"x": {"type": "integer", "maximum": 2**53}}}, "int32"),
+    ],
+)
+def test_a_named_provider_is_checked_by_its_own_rules(
+    provider: str, name: str, schema: Any, pattern: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "tools.json", [{"name": name, "inputSchema": schema}, tool("b")])
+    plain, named = check(file), json.loads(check(file, "--provider", provider, "--json").stdout)
+
+    assert pattern not in plain.stdout
+    groups = [group for group in named["groups"] if group["pattern"] == pattern]
+    assert [(group["targets"], group["severity"], group["fails"]) for group in groups] == [
+        ([provider], "refused", True)
+    ]
+    assert named["summary"]["incompatible"] == 1
+
+
+def test_a_provider_limits_the_tools_of_a_request(tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", [tool(f"tool_{number}", root=CLOSED) for number in range(21)])
+
+    assert check(file, "--provider", "anthropic-strict").exit_code == 1
+    assert check(file, "--provider", "anthropic-strict", "--ignore", "tool-count: only some are strict").exit_code == 0
+
+
 def test_the_share_is_that_of_votes() -> None:
     everybody = share_of_clients(clients().keys(), [])
     google = share_of_clients([], ["gemini-api", "vertex-ai"])
 
     assert everybody == pytest.approx(1)
-    assert share_of_clients([], providers().providers.keys()) == pytest.approx(1)
+    assert share_of_clients([], [*providers().providers, "bedrock"]) == pytest.approx(1)
     assert share_of_clients([], []) == 0
     assert google < share_of_clients(["codex"], ["gemini-api", "vertex-ai"]) < 1
     assert share_of_clients(["gemini-cli"], ["gemini-api", "vertex-ai"]) == pytest.approx(google)
@@ -244,7 +276,7 @@ def test_rules_name_known_clients_and_providers() -> None:
 
     assert names
     assert names <= clients().keys()
-    assert chosen | named <= providers().providers.keys()
+    assert chosen | named <= providers().providers.keys() | hosts().keys()
 
 
 def test_measured_shares_are_those_of_the_reasons() -> None:

@@ -35,7 +35,6 @@ from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.wording import append_sentences, join_descriptions, join_words
-from toolmason.targets import Target
 
 _MIN_NODE_BYTES: Final = len('{"type":"null"},')
 
@@ -50,7 +49,7 @@ class Emitter(EmitterContext):
     def __init__(
         self,
         normalizer: Normalizer,
-        target: Target,
+        target: str,
         names: PropertyNames,
         unrolls: int,
         max_object_level: int = MAX_DEPTH,

@@ -157,6 +157,7 @@ class _Scanner:
             required = set(strings(node.get("required")))
             optional = [name for name in properties if isinstance(name, str) and name not in required]
             if optional:
+                self.recorder.count("optional-count", len(optional), location.parts, "the schema")
                 self.recorder.add(location.parts, "optional-property", f"{quote_values(optional)} not required")
 
     def _visit_keyword(
@@ -220,7 +221,7 @@ class _Scanner:
             self._resolved.append(
                 Reference(len(self.recorder.occurrences), location.parts, target, location.is_required)
             )
-        return ()
+        return () if ref.startswith("#/$defs/") else ("outside-$defs",)
 
     def _check_owner(self, keyword: str, node: Schema, types: tuple[str, ...], location: Location) -> None:
         owner = _OWNER_TYPES[keyword]
