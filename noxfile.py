@@ -267,6 +267,17 @@ def _build(session: nox.Session) -> list[Path]:
 
 
 @nox.session
+def schema_package(session: nox.Session) -> None:
+    """Build the wheel of `toolmason-schema` into build/schema/ with the locked tools; check its metadata."""
+    directory = ROOT / "build" / "schema"
+    shutil.rmtree(directory, ignore_errors=True)
+    session.install(*TOOLS)
+    arguments = ("--no-isolation", "--wheel", "--outdir", str(directory), "packages/schema")
+    session.run("python", "-m", "build", *arguments, env=EPOCH)
+    session.run("twine", "check", "--strict", *map(str, sorted(directory.iterdir())))
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Build dist/ as `build` does, and test the wheel elsewhere."""
     _build(session)

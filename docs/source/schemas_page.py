@@ -18,6 +18,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from toolmason.schema import Finding, Projection, Severity, Target, emit, normalize, project, references, scan, walk
+from toolmason.schema.hosts import hosts
 from toolmason.schema.providers import providers
 
 SOURCE: Final = Path(__file__).parent
@@ -152,6 +153,22 @@ class Page:
         )
         return _table(("pattern", "targets", "severity", "why", "source"), rows)
 
+    def hosts(self) -> str:
+        """Return the table of the rules of providers that accept the requests of a target."""
+        rows = (
+            (
+                host.title,
+                f"{_code(key)}, as {host.target}",
+                _code(rule.pattern),
+                str(rule.severity),
+                _cell(rule.text),
+                _cell(rule.source),
+            )
+            for key, host in hosts().items()
+            for rule in host.rules.values()
+        )
+        return _table(("provider", "name", "pattern", "severity", "why", "source"), rows)
+
     def keywords(self) -> str:
         """Return the table of the keywords of targets that list them."""
         listed = {target: dialect.keywords for target, dialect in providers().dialects.items() if dialect.keywords}
@@ -160,7 +177,8 @@ class Page:
 
     def threads(self, text: str) -> str:
         """Return links to the threads that a text and the rules name."""
-        text += "".join(f"{rule.text} {rule.source}\n" for rule in providers().rules)
+        own = (rule for host in hosts().values() for rule in host.rules.values())
+        text += "".join(f"{rule.text} {rule.source}\n" for rule in (*providers().rules, *own))
         threads = sorted(set(_THREAD.findall(text)), key=str.lower)
         return "\n".join(f"[{thread}](https://github.com/{thread.replace('#', '/issues/')})" for thread in threads)
 
@@ -270,7 +288,7 @@ def render() -> tuple[dict[Path, str], Page]:
     )
     environment.globals["null"] = None
     modules = {"emit": emit, "normalize": normalize, "references": references, "scan": scan, "walk": walk}
-    names = {"page": page, "example": example, "deep": deep, "wide": wide, **modules}
+    names = {"page": page, "hosts": tuple(hosts()), "example": example, "deep": deep, "wide": wide, **modules}
     return {path: environment.get_template(name).render(names) for path, name in _TEMPLATES.items()}, page
 
 

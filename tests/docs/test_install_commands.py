@@ -15,9 +15,9 @@ from pages import ROOT
 
 OURS: Final = re.compile(
     r"toolmason(\[(http,)?(toolkit|workbench)(,(toolkit|workbench|semantic))?\]|\[research(-\w+)?(,workbench)?\]"
-    r"|\[(apis|http|jq|telemetry|sql|postgresql|mysql|duckdb|\{extra\}|\{provider\.extra\})\])?"
+    r"|\[(apis|http|jq|telemetry|sql|postgresql|mysql|duckdb|\{extra\}|\{provider\.extra\})\])?|toolmason-schema"
 )
-"""Our distribution with its extras. `{extra}` is the one of a missing package, in an f-string."""
+"""Our distributions with their extras. `{extra}` is the one of a missing package, in an f-string."""
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl")
 OTHERS: Final = {"climax-mcp==0.5.0", "keyring", "notes", "nox", "pre-commit", "pytest", "twine", "uv"}
 """Packages of others that our texts install; `notes` is the server of the reader."""

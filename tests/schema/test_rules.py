@@ -36,6 +36,8 @@ def closed(**properties: Any) -> dict[str, Any]:
     return {**tool(**properties), "required": list(properties), "additionalProperties": False}
 
 
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+NULLABLE = {"anyOf": [TEXT, {"type": "null"}]}
 TREE = {**tool(children={"type": "array", "items": {"$ref": "#/$defs/Tree"}})}
 DEEP_DATA: Any = json.loads("[" * 60 + "]" * 60)
 
@@ -84,6 +86,10 @@ CASES: dict[str, Case] = {
     ),
     # root
     "root-not-object": Case({"type": "array", "items": TEXT}, "/type", tool(type={"type": "array", "items": TEXT})),
+    "foreign-object": at_a({"_def": {"typeName": "ZodString"}}, tool(_def={"type": "string"})),
+    "only-$schema": Case({"$schema": DRAFT_7}, "", tool()),
+    "empty-root": Case({"description": "Nothing."}, "", {**tool(), "description": "Nothing."}),
+    "properties-at-root": Case({"a": TEXT, "b": TEXT}, "", tool(a=TEXT, b=TEXT)),
     "root-combinator": Case(
         {**tool(a=TEXT), "anyOf": [{"required": ["a"]}]}, "/anyOf", tool(a={"anyOf": [TEXT, {"type": "integer"}]})
     ),
@@ -100,6 +106,7 @@ CASES: dict[str, Case] = {
     "boolean-schema": at_a(True, tool()),
     "type-array": at_a({"type": ["string", "integer"]}, {"type": "string"}, "/type"),
     "null-type": at_a({"anyOf": [TEXT, {"type": "null"}]}, {"anyOf": [TEXT, {"type": "integer"}]}, "/anyOf/1/type"),
+    "needed-null": at_a({"type": "array", "items": NULLABLE}, NULLABLE, "/items"),
     "nullable": at_a({"type": "string", "nullable": True}, tool(nullable=TEXT), "/nullable"),
     # arrays
     "missing-items": at_a({"type": "array"}, {"type": "array", "items": TEXT}),
@@ -116,6 +123,9 @@ CASES: dict[str, Case] = {
     "optional-property": Case({**closed(a=TEXT), "required": []}, "", closed(a=TEXT)),
     "open-object": Case(tool(), "", closed()),
     "additionalProperties": Case(closed(), "/additionalProperties", tool(additionalProperties=TEXT)),
+    "untyped-map": at_a(
+        {"type": "object", "properties": {}, "additionalProperties": {}}, tool(), "/additionalProperties"
+    ),
     "typed-map": at_a(
         {"type": "object", "additionalProperties": TEXT},
         {"type": "object", "additionalProperties": False},
@@ -129,11 +139,17 @@ CASES: dict[str, Case] = {
     "number-enum": at_a({"type": "number", "enum": [1, 2.5]}, {"type": "number", "enum": [1, 2.0]}, "/enum"),
     "mixed-enum": at_a({"type": "string", "enum": [1, "a"]}, {"type": "string", "enum": ["1", "a"]}, "/enum"),
     "odd-enum": at_a({"type": "string", "enum": ["a", None]}, {"type": "string", "enum": ["a", "null"]}, "/enum"),
+    "enum-on-array": at_a(
+        {"type": "array", "enum": ["a"], "items": TEXT}, {"type": "array", "enum": [["a"]], "items": TEXT}, "/enum"
+    ),
     "enum-type": at_a({"type": "integer", "enum": ["1"]}, {"type": "string", "enum": ["1"]}, "/enum"),
     "empty-enum-member": at_a({"type": "string", "enum": ["a", ""]}, {"type": "string", "enum": ["a"]}, "/enum/1"),
     "empty-enum": at_a({"type": "string", "enum": []}, {"type": "string", "enum": ["a"]}, "/enum"),
     "const": at_a({"type": "string", "const": "a"}, {"type": "string", "default": {"const": "a"}}, "/const"),
     # combinators
+    "required-alternatives": at_a(
+        {**tool(x=TEXT), "anyOf": [{"required": ["x"]}]}, {**tool(x=TEXT), "anyOf": [tool(x=TEXT)]}, "/anyOf"
+    ),
     "beside-anyOf": at_a({"anyOf": [TEXT], "description": "A"}, {"anyOf": [TEXT]}, "/anyOf"),
     "oneOf": at_a({"oneOf": [TEXT]}, tool(oneOf=TEXT), "/oneOf"),
     "allOf": at_a({"allOf": [TEXT]}, tool(allOf=TEXT), "/allOf"),
@@ -159,11 +175,16 @@ CASES: dict[str, Case] = {
         keyword: at_a({"type": "integer", keyword: 1}, tool(**{keyword: TEXT}), f"/{keyword}")
         for keyword in ("minContains", "maxContains", "multipleOf", "exclusiveMinimum", "exclusiveMaximum")
     },
+    **{
+        keyword: at_a({"type": "string", keyword: "text"}, tool(**{keyword: TEXT}), f"/{keyword}")
+        for keyword in ("contentEncoding", "contentMediaType")
+    },
     "draft-04-exclusive": at_a(
         {"type": "integer", "exclusiveMinimum": True},
         {"type": "integer", "exclusiveMinimum": 1},
         "/exclusiveMinimum",
     ),
+    "int64-bound": at_a({"type": "integer", "maximum": 2**63}, {"type": "integer", "maximum": 2**63 - 1}, "/maximum"),
     "int64": at_a({"type": "string", "maxLength": 2**63}, {"type": "string", "maxLength": 2**63 - 1}, "/maxLength"),
     "zero-limit": at_a({"type": "string", "maxLength": 0}, {"type": "string", "maxLength": 1}, "/maxLength"),
     "idle-limit": at_a({"type": "string", "minLength": 0}, {"type": "string", "minLength": 1}, "/minLength"),
@@ -365,7 +386,7 @@ MALFORMED: list[tuple[Any, str, str]] = [
     ("object", "", "not-a-schema"),
     (5, "", "not-a-schema"),
     (True, "", "root-not-object"),
-    ({}, "", "root-not-object"),
+    ({}, "", "empty-root"),
     ({"type": "object", "properties": []}, "/properties", "malformed"),
     (tool(type="object"), "/properties/type", "not-a-schema"),
     (tool(a=None), "/properties/a", "not-a-schema"),

@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from fresh_environment import ENVIRONMENT, UV, Environment, build_wheel, execute
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
@@ -25,67 +26,8 @@ from oracle import MODERN, Oracle
 from packaging.requirements import Requirement
 
 REPOSITORY = Path(__file__).parents[2]
-ENVIRONMENT = {
-    name: value
-    for name, value in os.environ.items()
-    if name not in {"PYTHONPATH", "VIRTUAL_ENV"} and not name.startswith(("WORKBENCH_", "TOOLMASON_POLICY"))
-}
 REQUIREMENT = "toolmason<0.2,>=0.1"
 """What a project of this version requires, as a wheel's metadata has it."""
-
-
-UV = shutil.which("uv")
-"""Installs an environment in seconds; venv and pip replace it where it is missing."""
-
-
-def execute(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=cwd,
-        env=ENVIRONMENT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-
-
-def build_wheel(project: Path, directory: Path) -> Path:
-    """Build the wheel of a project into a directory that contains no other wheel of it."""
-    before = set(directory.glob("*.whl"))
-    command = [UV, "build", "--quiet", "--wheel"] if UV else [sys.executable, "-m", "build", "--wheel"]
-    run = execute(*command, "--out-dir" if UV else "--outdir", directory, project)
-    assert run.returncode == 0, run.stderr
-    (wheel,) = set(directory.glob("*.whl")) - before
-    return wheel
-
-
-class Environment:
-    """A fresh virtual environment. Its programs run in its own directory, not in the checkout."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        if UV:
-            run = execute(UV, "venv", "--quiet", "--clear", "--python", sys.executable, directory)
-            assert run.returncode == 0, run.stderr
-        else:
-            venv.create(directory, with_pip=True)
-
-    def program(self, name: str) -> Path:
-        return self.directory / ("Scripts" if sys.platform == "win32" else "bin") / name
-
-    def run(self, name: str, *arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return execute(self.program(name), *arguments, cwd=cwd or self.directory)
-
-    def install(self, *arguments: str | Path) -> None:
-        python = self.program("python")
-        pip: list[str | Path] = [UV, "pip", "install", "--python", python] if UV else [python, "-m", "pip", "install"]
-        run = execute(*pip, "--quiet", *arguments)
-        assert run.returncode == 0, run.stderr
-
-    def has(self, module: str) -> bool:
-        return self.run("python", "-c", f"import {module}").returncode == 0
 
 
 @pytest.fixture(scope="session")

@@ -13,20 +13,24 @@ from toolmason.audit.tool_lists import ToolDeclaration
 from toolmason.diagnostics import Location
 from toolmason.schema import Finding, Projection, Severity, Target, advertise, project
 from toolmason.schema.check import check_targets
+from toolmason.schema.hosts import hosts
 
 DUPLICATE: Final = "name"
 """The pattern of a second tool with the same name."""
+TOOL_COUNT: Final = "tool-count"
+TOOL_NAME: Final = "tool-name"
+"""The patterns of more tools than a provider accepts, and of a name that it rejects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """A finding, the affected targets, and its location if known.
+    """A finding, the affected targets and providers of `hosts.toml`, and its location if known.
 
     `accepted` is the reason for ignoring the issue; empty if the issue counts.
     """
 
     finding: Finding
-    targets: tuple[Target, ...]
+    targets: tuple[str, ...]
     location: Location | None = None
     accepted: str = ""
 
@@ -37,10 +41,6 @@ class Issue:
         accepted = {"accepted": self.accepted} if self.accepted else {}
         targets = [str(target) for target in self.targets]
         return self.finding.as_data() | {"targets": targets, "location": location} | accepted
-
-    def is_at_least(self, threshold: Severity) -> bool:
-        """Return whether the issue counts and is as severe as `threshold`."""
-        return not self.accepted and self.finding.severity.rank <= threshold.rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +54,17 @@ class AuditedTool:
     projection: Projection
     location: Location | None
 
-    def is_compatible(self, threshold: Severity) -> bool:
-        """Return whether every issue that counts is less severe than `threshold`."""
-        return not any(issue.is_at_least(threshold) for issue in self.issues)
-
     @property
     def transforms(self) -> tuple[str, ...]:
         """The changes from the current schema to the new one, with their paths and without duplicates."""
         return tuple(dict.fromkeys(f"{finding.path}: {finding.message}" for finding in self.projection.findings))
 
 
-def audit(source: Source, selected: Sequence[Target] = ()) -> tuple[AuditedTool, ...]:
-    """Check each tool of `source` for the selected targets, by default for the target of its format.
+def audit(source: Source, selected: Sequence[Target] = (), *, providers: Sequence[str] = ()) -> tuple[AuditedTool, ...]:
+    """Check each tool of `source` for the selected targets and providers (keys of `hosts.toml`).
 
-    A tool with one target is projected for that target, other tools for an MCP server.
+    The default target is that of the tool's format. A tool with one target is projected for it, other tools for
+    an MCP server.
     """
     names: set[str] = set()
     audited = []
@@ -75,12 +72,15 @@ def audit(source: Source, selected: Sequence[Target] = ()) -> tuple[AuditedTool,
         targets = tuple(selected) or (tool.target,)
         projection_target = targets[0] if len(targets) == 1 else Target.MCP
         projection = _project(tool, projection_target)
-        affected: dict[Finding, list[Target]] = {}
+        affected: dict[Finding, list[str]] = {}
         if tool.original is not None:
             affected = {finding: [projection_target] for finding in projection.findings}
         own = tuple(_own_findings(tool, is_duplicate=tool.name in names))
-        checked = check_targets(tool.schema, targets) if isinstance(tool.schema, dict | bool) else {}
-        for target in targets:
+        checked = check_targets(tool.schema, (*targets, *providers)) if isinstance(tool.schema, dict | bool) else {}
+        for provider in providers:
+            for finding in _host_findings(tool, provider, len(source.tools)):
+                affected.setdefault(finding, []).append(provider)
+        for target in (*targets, *providers):
             for finding in (*own, *checked.get(target, ())):
                 affected.setdefault(finding, []).append(target)
         names.add(tool.name)
@@ -121,6 +121,17 @@ def _own_findings(tool: ToolDeclaration, *, is_duplicate: bool) -> Iterator[Find
     elif tool.schema is not None and not isinstance(tool.schema, dict):
         key = "inputSchema" if tool.is_mcp else "parameters"
         yield _refused(key, f"the schema must be an object, not {kind_of(tool.schema)}", "write an object")
+
+
+def _host_findings(tool: ToolDeclaration, key: str, tool_count: int) -> Iterator[Finding]:
+    """Yield the findings about the limits of a provider for one request."""
+    host = hosts()[key]
+    if host.max_tools is not None and tool_count > host.max_tools:
+        yield _refused(TOOL_COUNT, f"{host.title} accepts {host.max_tools} tools in one request", "offer fewer tools")
+    if host.max_name is not None and len(tool.name) > host.max_name:
+        yield _refused(TOOL_NAME, f"{host.title} accepts names of {host.max_name} characters", "shorten the name")
+    elif host.name_pattern is not None and not host.name_pattern.fullmatch(tool.name):
+        yield _refused(TOOL_NAME, f"{host.title} accepts names of the form `{host.name_pattern.pattern}`", "rename it")
 
 
 def _refused(pattern: str, reason: str, fix: str, message: str = "") -> Finding:

@@ -10,6 +10,7 @@ from typing import Final
 from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.audit.audit import AuditedTool, Issue
+from toolmason.audit.verdict import Policy, concern_text
 from toolmason.diagnostics import Diagnostic, Location
 from toolmason.diagnostics import Severity as Level
 from toolmason.diagnostics.printers import report
@@ -27,22 +28,22 @@ _MEANINGS: Final = {
 _SERVER_FILE: Final = re.compile(r"^(::[a-z]+ )file=-,line=1,col=1,", re.MULTILINE)
 
 
-def github_report(tools: Sequence[AuditedTool], threshold: Severity) -> str:
+def github_report(tools: Sequence[AuditedTool], policy: Policy) -> str:
     """Return a workflow command for each issue."""
     diagnostics = [
-        _diagnostic(tool, issue, threshold, issue.location or Location(PurePosixPath("-")))
+        _diagnostic(tool, issue, policy, issue.location or Location(PurePosixPath("-")))
         for tool, issue in _issues(tools)
     ]
     return _SERVER_FILE.sub(r"\1", report(diagnostics, "github"))
 
 
-def sarif_report(tools: Sequence[AuditedTool], threshold: Severity) -> str:
+def sarif_report(tools: Sequence[AuditedTool], policy: Policy) -> str:
     """Return a SARIF document. GitHub requires a file for each result: for a running server it is the server's name."""
     rules: dict[str, Rule] = {}
     diagnostics = []
     for tool, issue in _issues(tools):
         location = issue.location or Location(PurePosixPath(tool.source))
-        diagnostic = _diagnostic(tool, issue, threshold, location)
+        diagnostic = _diagnostic(tool, issue, policy, location)
         diagnostics.append(diagnostic)
         severity = issue.finding.severity
         title = f"{issue.finding.pattern}: {severity}"
@@ -55,16 +56,14 @@ def _issues(tools: Sequence[AuditedTool]) -> Iterator[tuple[AuditedTool, Issue]]
     return ((tool, issue) for tool in tools for issue in tool.issues if not issue.accepted)
 
 
-def _diagnostic(tool: AuditedTool, issue: Issue, threshold: Severity, location: Location) -> Diagnostic:
+def _diagnostic(tool: AuditedTool, issue: Issue, policy: Policy, location: Location) -> Diagnostic:
     finding = issue.finding
-    if finding.severity.rank <= threshold.rank:  # fails the run
-        level = Level.ERROR
-    else:
-        level = Level.NOTE if finding.severity is Severity.NOTE else Level.WARNING
+    other = Level.NOTE if finding.severity is Severity.NOTE else Level.WARNING
+    level = Level.ERROR if policy.fails(issue) else other
     return Diagnostic(
         code=f"schema/{finding.severity}/{finding.pattern}",
         message=f"tool {quoted(tool.tool.name)}, {finding.path}: {finding.message}",
         location=location,
-        hint=f"{finding.severity} for {', '.join(issue.targets)}",
+        hint=f"{finding.severity} for {', '.join(issue.targets)}; {concern_text(issue)}",
         severity=level,
     )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from toolmason.audit.audit import AuditedTool, Issue
-from toolmason.schema import Severity, Target
+from toolmason.audit.verdict import share_of
+from toolmason.schema import Severity, Target, pointer_parts
+from toolmason.schema.hosts import hosts
 
+MAX_LINE: Final = 100
+"""Maximum characters of a quoted part of a schema."""
 _Key = tuple[Severity, str, str, str, str]
 
 
@@ -32,15 +37,21 @@ class IssueGroup:
         return f"for example: {finding.message}"
 
     @property
+    def line(self) -> str:
+        """The part of the first schema to change, on one line; empty if it is the whole schema."""
+        tool, issue = self.members[0]
+        return _quote(tool.tool.source_schema, pointer_parts(issue.finding.pointer))
+
+    @property
     def tools(self) -> tuple[AuditedTool, ...]:
         """The affected tools."""
         return tuple({id(tool): tool for tool, _ in self.members}.values())
 
     @property
-    def targets(self) -> tuple[Target, ...]:
-        """The affected targets."""
-        affected = {target for _, issue in self.members for target in issue.targets}
-        return tuple(target for target in Target if target in affected)
+    def targets(self) -> tuple[str, ...]:
+        """The affected targets and providers, targets first."""
+        affected = dict.fromkeys(target for _, issue in self.members for target in issue.targets)
+        return (*(target for target in Target if target in affected), *(key for key in affected if key in hosts()))
 
     def as_data(self) -> dict[str, Any]:
         """Return the group as JSON data."""
@@ -54,7 +65,25 @@ class IssueGroup:
             "targets": [str(target) for target in self.targets],
             "tools": list(dict.fromkeys(tool.tool.name for tool in self.tools)),
             "issues": len(self.members),
+            "clients": list(finding.clients),
+            "providers": list(finding.providers),
+            "share": round(share_of(self.first), 3),
         } | accepted
+
+
+def _quote(schema: Any, parts: Sequence[str]) -> str:
+    """Return the member of `schema` at a JSON Pointer as `"name": value`; empty for the root or if there is none."""
+    value = schema
+    try:
+        for part in parts:
+            value = value[int(part)] if isinstance(value, list) else value[part]
+        text = json.dumps(value, ensure_ascii=False)
+    except (KeyError, IndexError, TypeError, ValueError):
+        return ""
+    if not parts:
+        return ""
+    line = text if parts[-1].isdigit() else f"{json.dumps(parts[-1], ensure_ascii=False)}: {text}"
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
 
 
 def group_issues(tools: Sequence[AuditedTool]) -> tuple[IssueGroup, ...]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from toolmason.audit.audit import DUPLICATE, AuditedTool
-from toolmason.schema import Severity, Target, check
+from toolmason.audit.audit import DUPLICATE, AuditedTool, Issue
+from toolmason.audit.verdict import Policy
+from toolmason.schema import Target, check
 
 SCHEMAS_FILE: Final = "tool-schemas.json"
 _PYTHON_COMMAND: Final = re.compile(r"(^|[\s/\\])(python[\d.]*|uvx?|pipx|fastmcp)(\.exe)?(\s|$)|\.py(\s|$)")
@@ -42,7 +43,7 @@ class Server(MCPServer):
 """
 
 
-def snippet(tools: Sequence[AuditedTool], threshold: Severity) -> list[str]:
+def snippet(tools: Sequence[AuditedTool], policy: Policy) -> list[str]:
     """Return lines with an instruction, code, and the patterns that remain; no lines if the code fixes nothing.
 
     The code is TypeScript, or Python if a Python command starts the server. Servers of manifests need no code: they
@@ -51,20 +52,20 @@ def snippet(tools: Sequence[AuditedTool], threshold: Severity) -> list[str]:
     failing = [
         tool
         for tool in tools
-        if tool.targets == (Target.MCP,) and tool.tool.original is None and not tool.is_compatible(threshold)
+        if tool.targets == (Target.MCP,) and tool.tool.original is None and not policy.accepts(tool)
     ]
-    patterns = {issue.finding.pattern for tool in failing for issue in tool.issues if issue.is_at_least(threshold)}
-    remaining = {pattern for tool in failing for pattern in _remaining_patterns(tool, threshold)}
+    patterns = {issue.finding.pattern for tool in failing for issue in tool.issues if policy.fails(issue)}
+    remaining = {pattern for tool in failing for pattern in _remaining_patterns(tool, policy)}
     if patterns <= remaining:
         return []
     lines = _instructions(failing[0].source, patterns)
     return [*lines, f"This code does not fix: {', '.join(sorted(remaining))}"] if remaining else lines
 
 
-def _remaining_patterns(tool: AuditedTool, threshold: Severity) -> Iterator[str]:
+def _remaining_patterns(tool: AuditedTool, policy: Policy) -> Iterator[str]:
     """Yield the patterns of the findings that the converted schema of a tool still has."""
     for finding in check(tool.projection.schema, Target.MCP):
-        if finding.severity.rank <= threshold.rank:
+        if policy.fails(Issue(finding=finding, targets=(Target.MCP,))):
             yield finding.pattern
     if any(issue.finding.pattern == DUPLICATE and not issue.accepted for issue in tool.issues):
         yield DUPLICATE

@@ -8,6 +8,7 @@ from typing import Final
 
 from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.audit.output import Terminal, diff_lines, visible
+from toolmason.audit.verdict import Policy, concern_text
 from toolmason.diagnostics.printers import MAX_SHOWN
 from toolmason.schema import Severity, Target
 
@@ -16,12 +17,12 @@ MAX_SHOWN_DIFF_LINES: Final = 50
 _DIFF_STYLES: Final = {"-": "red", "+": "green", "@": "cyan"}
 
 
-def tool_details(tools: Sequence[AuditedTool], threshold: Severity, terminal: Terminal) -> Iterator[str]:
+def tool_details(tools: Sequence[AuditedTool], policy: Policy, terminal: Terminal) -> Iterator[str]:
     """Yield the details of each tool: its findings that count, and a diff to the schema to send instead."""
     width = min(max((len(visible(tool.tool.name)) for tool in tools), default=0), 40)
     remaining = MAX_SHOWN
     for tool in tools:
-        status = _status(terminal, is_compatible=tool.is_compatible(threshold))
+        status = _status(terminal, is_compatible=policy.accepts(tool))
         shown = [issue for issue in tool.issues if not issue.accepted]
         if shown and remaining > 0:
             yield from _details(tool, shown, remaining, status, terminal)
@@ -77,6 +78,8 @@ def _issue(number: int, issue: Issue, targets: Sequence[Target], terminal: Termi
     yield from terminal.wrap(finding.message, f"{indent}Message: ")
     affected = "all" if len(issue.targets) == len(targets) > 1 else ", ".join(issue.targets)
     yield from terminal.wrap(affected, f"{indent}Targets: ")
+    if finding.severity is not Severity.NOTE:
+        yield from terminal.wrap(concern_text(issue), f"{indent}Concerns: ")
 
 
 def severity_counts(issues: Sequence[Issue], terminal: Terminal) -> str:

@@ -20,13 +20,14 @@ from toolmason.targets import Target
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
     from toolmason.audit.output import Terminal
-    from toolmason.diagnostics.terminal import Layout
-    from toolmason.schema import Severity
+    from toolmason.audit.verdict import Policy
 
 # A copy of the names in `toolmason.schema`, which takes long to import. A test compares them.
 SEVERITIES = ("refused", "breaks", "narrowed", "lossy", "note")
 DEFAULT_SEVERITY = "breaks"
 NEVER = "never"
+PAGES = ("markdown", "html")
+"""Formats of this report only."""
 DEFAULT_WIDTH = 100
 """Columns of output that goes neither to a terminal nor to a width in `COLUMNS`."""
 
@@ -59,7 +60,7 @@ _output_option: Callable[[Command], Command] = click.option(
 @click.option(
     "--format",
     "layout",
-    type=click.Choice(LAYOUTS),
+    type=click.Choice([*LAYOUTS, *PAGES]),
     default="text",
     show_default=True,
     help="Format of the report. `json` is one document.",
@@ -72,6 +73,28 @@ _output_option: Callable[[Command], Command] = click.option(
     default=DEFAULT_SEVERITY,
     show_default=True,
     help="A tool with a finding of at least this severity is incompatible, and the command exits with 1.",
+)
+@click.option(
+    "--max-share",
+    type=click.FloatRange(0, 100),
+    default=10,
+    show_default=True,
+    metavar="PERCENT",
+    help="Accept findings that concern no more than this share of all clients.",
+)
+@click.option("--client", "clients", metavar="NAME", multiple=True, help="Fail where this client fails. Repeatable.")
+@click.option(
+    "--provider",
+    "providers",
+    metavar="NAME",
+    multiple=True,
+    help="Fail where this provider fails, such as groq. Repeatable.",
+)
+@click.option(
+    "--badge",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a badge with the verdict: a picture (.svg), or JSON for shields.io.",
 )
 @click.option(
     "--baseline",
@@ -88,10 +111,14 @@ _output_option: Callable[[Command], Command] = click.option(
 )
 @_output_option
 def check(  # noqa: PLR0917 - click passes options by name
-    layout: Layout,
+    layout: str,
     is_json: bool,
     timestamp: bool,
     fail_on: str,
+    max_share: float,
+    clients: tuple[str, ...],
+    providers: tuple[str, ...],
+    badge: Path | None,
     baseline: Path | None,
     ignored: tuple[str, ...],
     output: Path | None,
@@ -101,6 +128,9 @@ def check(  # noqa: PLR0917 - click passes options by name
 
     With --tool, or for a single tool, the report lists every finding and proposes a schema that the target accepts.
 
+    A finding names the clients and providers that fail, with their share of all clients: each client has one vote,
+    divided among its providers.
+
     Exit codes: 0 fine, 1 a tool is incompatible, 2 wrong command line or no tools available.
     """
     if is_json and layout not in {"text", "json"}:
@@ -108,14 +138,41 @@ def check(  # noqa: PLR0917 - click passes options by name
     layout = "json" if is_json else layout
     if timestamp and layout != "json":
         raise click.UsageError("--timestamp requires --json")
-    from toolmason.schema import Severity
+    from toolmason.schema.hosts import hosts
 
-    request = Request(**options, layout=layout)
+    policy = _policy(DEFAULT_SEVERITY if fail_on == NEVER else fail_on, max_share, clients, providers)
+    others = tuple(name for name in dict.fromkeys(providers) if name in hosts())
+    request = Request(**options, layout=layout, providers=others)
     tools = _accept(request.audit(), baseline, ignored)
-    threshold = Severity(DEFAULT_SEVERITY if fail_on == NEVER else fail_on)
-    _print(_format(tools, request, threshold, timestamp=timestamp, output=output), output)
-    if fail_on != NEVER and not all(tool.is_compatible(threshold) for tool in tools):
+    _print(_format(tools, request, policy, timestamp=timestamp, output=output), output)
+    if badge is not None:
+        from toolmason.audit.pages import badge_file
+
+        _print(badge_file(badge.name, tools, policy), badge)
+    if fail_on != NEVER and not all(map(policy.accepts, tools)):
         exit_with(ExitCode.FINDINGS)
+
+
+def _policy(severity: str, max_share: float, clients: tuple[str, ...], providers: tuple[str, ...]) -> Policy:
+    """Return the policy of the options, with each name checked."""
+    from toolmason_runtime.shared.suggestions import closest_match
+
+    from toolmason.audit.verdict import Policy
+    from toolmason.schema import Severity
+    from toolmason.schema.hosts import hosts
+    from toolmason.schema.providers import providers as known_providers
+    from toolmason.schema.usage import clients as known_clients
+
+    for option, names, known in (
+        ("--client", clients, [*known_clients()]),
+        ("--provider", providers, [*known_providers().providers, *hosts()]),
+    ):
+        for name in names:
+            if name not in known:
+                near = closest_match(name, known)
+                hint = f"did you mean `{near}`?" if near else f"known are {', '.join(known)}"
+                raise click.UsageError(f"{option} {name}: unknown; {hint}")
+    return Policy(threshold=Severity(severity), max_share=max_share / 100, clients=clients, providers=providers)
 
 
 def _accept(tools: tuple[AuditedTool, ...], baseline: Path | None, ignored: tuple[str, ...]) -> tuple[AuditedTool, ...]:
@@ -142,23 +199,33 @@ def _pattern_and_reason(text: str) -> tuple[str, str]:
 
 
 def _format(
-    tools: tuple[AuditedTool, ...], request: Request, threshold: Severity, *, timestamp: bool, output: Path | None
+    tools: tuple[AuditedTool, ...], request: Request, policy: Policy, *, timestamp: bool, output: Path | None
 ) -> str:
     from toolmason.audit import ci_reports, report
     from toolmason.audit.output import as_json
+    from toolmason.schema import Severity
 
     match request.layout:
         case "json":
             now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if timestamp else ""
-            return as_json(report.data_report(tools, threshold=threshold, timestamp=now))
+            return as_json(report.data_report(tools, policy=policy, timestamp=now))
         case "github":
-            click.echo(report.summary_line(tools, threshold=threshold), err=True)
-            return ci_reports.github_report(tools, threshold)
+            click.echo(report.summary_line(tools, policy=policy), err=True)
+            return ci_reports.github_report(tools, policy)
         case "sarif":
-            return ci_reports.sarif_report(tools, threshold)
+            return ci_reports.sarif_report(tools, policy)
+        case "markdown" | "html":
+            from toolmason.audit import pages
+
+            return (
+                pages.markdown_report(tools, policy)
+                if request.layout == "markdown"
+                else pages.html_report(tools, policy)
+            )
         case _:
-            has_details = bool(request.tools) or len(tools) == 1
-            lines = report.text_report(tools, threshold=threshold, terminal=_terminal(output), has_details=has_details)
+            issues = [issue for tool in tools for issue in tool.issues if issue.finding.severity is not Severity.NOTE]
+            has_details = bool(request.tools) or (len(tools) == 1 and not all(map(policy.tolerates, issues)))
+            lines = report.text_report(tools, policy=policy, terminal=_terminal(output), has_details=has_details)
             return "".join(f"{line}\n" for line in lines)
 
 
@@ -216,9 +283,14 @@ def transform(output: Path | None, **options: Any) -> None:
 
 @schema.command()
 def targets() -> None:
-    """List the targets."""
+    """List the targets, and the providers of --provider that have rules of their own."""
+    from toolmason.schema.hosts import hosts
+
+    width = max(map(len, (*Target, *hosts())))
     for target in Target:
-        click.echo(f"{target:{max(map(len, Target))}}  {target.request.description}")
+        click.echo(f"{target:{width}}  {target.request.description}")
+    for key, host in hosts().items():
+        click.echo(f"{key:{width}}  {host.title}: as {host.target}, with other rules")
 
 
 # Output

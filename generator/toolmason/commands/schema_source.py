@@ -38,7 +38,9 @@ class Request:
     timeout: int
     targets: tuple[str, ...]
     manifest: Path | None
-    layout: Layout = "text"
+    providers: tuple[str, ...] = ()
+    """Further providers to check for: keys of `schema/hosts.toml`."""
+    layout: str = "text"
 
     def audit(self) -> tuple[AuditedTool, ...]:
         """Load the tools and check them for the targets, or end the command with an error."""
@@ -55,7 +57,9 @@ class Request:
                 click.echo(visible(f"{source.name}: {note}"), err=True)
             if source.notes and not source.tools:
                 raise click.UsageError(f"{source.name}: it contains no tool in a known format")
-        return tuple(tool for source in sources for tool in audit(source, self.selected_targets))
+        return tuple(
+            tool for source in sources for tool in audit(source, self.selected_targets, providers=self.providers)
+        )
 
     @property
     def selected_targets(self) -> tuple[Target, ...]:
@@ -97,7 +101,8 @@ class Request:
         project = find_current_project(manifest)
         reading = read(project, diagnostics=diagnostics)
         if reading is None:
-            print_findings(diagnostics, self.layout if self.layout in {"github", "sarif"} else "text")
+            layouts: dict[str, Layout] = {"github": "github", "sarif": "sarif"}
+            print_findings(diagnostics, layouts.get(self.layout, "text"))
             exit_with(ExitCode.COMMAND_LINE)
         return load_manifest(reading, project.root)
 

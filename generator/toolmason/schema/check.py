@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from toolmason.schema.findings import Finding, Severity, json_pointer
+from toolmason.schema.hosts import destination, dialect_of, hosts
 from toolmason.schema.providers import Dialect, Rule, providers
 from toolmason.schema.scan import KNOWN_KEYWORDS, Occurrence, scan_schema
 from toolmason.targets import Target
@@ -17,7 +18,7 @@ UNLISTED_ANNOTATION: Final = "unlisted-annotation"
 
 
 def check(schema: Any, target: Target | str) -> tuple[Finding, ...]:
-    """List what `target` would reject or lose of `schema` if it were sent unchanged.
+    """List what `target`, or a provider of `hosts.toml`, would reject or lose of `schema` if it were sent unchanged.
 
     The findings are in document order. `schema` may be any value; it is not changed, and the scan is bounded: a
     finding reports where it stopped early. For `mcp`, findings describe today's clients and the providers behind them.
@@ -25,17 +26,17 @@ def check(schema: Any, target: Target | str) -> tuple[Finding, ...]:
     Raises:
         ValueError: unknown target.
     """
-    target = Target(target)
+    target = destination(target)
     return check_targets(schema, [target])[target]
 
 
-def check_targets(schema: Any, targets: Iterable[Target]) -> dict[Target, tuple[Finding, ...]]:
-    """Scan `schema` once and return the findings of `check` for each target."""
+def check_targets(schema: Any, targets: Iterable[str]) -> dict[str, tuple[Finding, ...]]:
+    """Scan `schema` once and return the findings of `check` for each target and provider."""
     occurrences = scan_schema(schema)
     return {target: tuple(_judge(occurrences, target)) for target in targets}
 
 
-def _judge(occurrences: Iterable[Occurrence], target: Target) -> Iterator[Finding]:
+def _judge(occurrences: Iterable[Occurrence], target: str) -> Iterator[Finding]:
     for occurrence in occurrences:
         rule = _find_rule(occurrence, target)
         if rule is not None:
@@ -49,13 +50,16 @@ def rules_for(target: Target | str) -> tuple[Rule, ...]:
 
 
 @cache
-def _rules_by_pattern(target: Target) -> Mapping[str, Rule]:
+def _rules_by_pattern(target: str) -> Mapping[str, Rule]:
+    if target in hosts():
+        host = hosts()[target]
+        return {**_rules_by_pattern(host.target), **host.rules}
     return {rule.pattern: rule for rule in rules_for(target)}
 
 
-def _find_rule(occurrence: Occurrence, target: Target) -> Rule | None:
+def _find_rule(occurrence: Occurrence, target: str) -> Rule | None:
     """Return the most specific rule about an occurrence; None if the target accepts it."""
-    rules, dialect = _rules_by_pattern(target), providers().dialects[target]
+    rules, dialect = _rules_by_pattern(target), dialect_of(target)
     listed = dialect.keywords if UNLISTED_KEYWORD in rules else None
     keyword = occurrence.keyword
     if not occurrence.is_keyword and keyword and keyword not in (KNOWN_KEYWORDS if listed is None else listed):
@@ -84,4 +88,7 @@ def _finding(occurrence: Occurrence, rule: Rule) -> Finding:
         message=f"{occurrence.subject}: {rule.text}",
         reason=rule.reason,
         fix=rule.fix,
+        clients=rule.clients,
+        providers=rule.providers,
+        share=rule.share,
     )

@@ -42,6 +42,9 @@ class Finding:
     `$ref` or `oneOf`; `lossy` is false if the meaning is unchanged. `message` quotes the schema and contains `reason`
     and `fix`, which are equal for all findings of one rule of `check`; `project` leaves them empty. `opens_object`: all
     that is lost is that an object has no other properties than the listed ones.
+
+    For findings of `check` for `mcp`: `clients` and `providers` are the keys of those concerned (all without any), and
+    `share` the weighted share of clients that fail, from 0 to 1.
     """
 
     pointer: str
@@ -52,11 +55,19 @@ class Finding:
     reason: str = ""
     fix: str = ""
     opens_object: bool = False
+    clients: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    share: float = 1.0
 
     @property
     def path(self) -> str:
         """The location as a JSONPath (RFC 9535): `$.properties.files.items`."""
         return json_path(self.pointer)
+
+    @property
+    def concerns_all(self) -> bool:
+        """Whether the finding names neither clients nor providers."""
+        return not self.clients and not self.providers
 
     def as_data(self) -> dict[str, Any]:
         """Return the finding as JSON data."""
@@ -67,6 +78,9 @@ class Finding:
             "severity": str(self.severity),
             "lossy": self.lossy,
             "message": self.message,
+            "clients": list(self.clients),
+            "providers": list(self.providers),
+            "share": round(self.share, 3),
         }
 
 

@@ -60,6 +60,26 @@ def to_ecma_pattern(pattern: str) -> str | None:
     return "".join(ecma for ecma, _ in tokens)
 
 
+_LOOK_AROUND: Final = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\(\?P=")
+"""A lookahead `(?=`, `(?!`, a lookbehind `(?<=`, `(?<!`, or a backreference `\\1`, `(?P=name)`."""
+_CLASS: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[dDwWsSbBpP]")
+
+
+def has_look_around(pattern: str) -> bool:
+    """Return whether a pattern has a lookahead, a lookbehind or a backreference."""
+    return _LOOK_AROUND.search(pattern) is not None
+
+
+def has_class(pattern: str) -> bool:
+    r"""Return whether a pattern has a class or a boundary that has no character, such as `\d` or `\b`."""
+    return _CLASS.search(pattern) is not None
+
+
+def is_anchored(pattern: str) -> bool:
+    """Return whether a pattern is about the whole value: from `^` to `$`."""
+    return pattern.startswith("^") and pattern.endswith("$") and not pattern.endswith("\\$")
+
+
 _ATOM: Final = r"(?:\[(?:[^\[\]\\]|\\[dw.\-])+\]|\\[dw.\-]|[^\\\[\](){}|*+?^$])"
 _SIMPLE: Final = re.compile(rf"\^?{_ATOM}*(?:[*+?]|\{{\d{{1,2}}(?:,\d{{0,2}})?\}})?{_ATOM}*\$?")
 """A pattern with at most one repetition, such as `^x-[a-z]+$`: fast to match, and the same in every engine."""

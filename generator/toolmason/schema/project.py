@@ -17,10 +17,10 @@ from toolmason.schema.emit import (
     SizeLimitError,
 )
 from toolmason.schema.findings import Finding, Severity
+from toolmason.schema.hosts import destination, dialect_of
 from toolmason.schema.keywords import is_small, json_size
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normalize import Normalizer
-from toolmason.schema.providers import providers
 from toolmason.targets import Target
 
 
@@ -52,7 +52,7 @@ def advertise(schema: Any, *, rename: bool = False) -> Projection:
 
 
 def project(schema: Any, target: Target | str, *, rename: bool | None = None) -> Projection:
-    """Convert `schema` to the dialect of `target`. Return it with a finding for every change.
+    """Convert `schema` to the dialect of `target`, or of a provider of `hosts.toml`, with a finding for every change.
 
     `schema` is any JSON Schema from draft-04 to 2020-12. It is not changed, and no other document is read. An invalid
     part becomes a fallback schema and a finding of severity `refused`. `rename` replaces property names that the
@@ -61,10 +61,10 @@ def project(schema: Any, target: Target | str, *, rename: bool | None = None) ->
     Raises:
         ValueError: unknown target.
     """
-    return projected(Normalizer(schema), Target(target), rename=rename)
+    return projected(Normalizer(schema), destination(target), rename=rename)
 
 
-def projected(normalizer: Normalizer, target: Target, *, rename: bool | None = None) -> Projection:
+def projected(normalizer: Normalizer, target: str, *, rename: bool | None = None) -> Projection:
     """Convert the schema of `normalizer`, which can be shared between targets."""
     return _Attempts(normalizer, target, rename).best()
 
@@ -77,10 +77,10 @@ _SMALL_TEXT: Final = 4_000
 class _Attempts:
     """Attempts to project one schema within the size limits."""
 
-    def __init__(self, normalizer: Normalizer, target: Target, rename: bool | None) -> None:
+    def __init__(self, normalizer: Normalizer, target: str, rename: bool | None) -> None:
         self._normalizer = normalizer
         self._target = target
-        self._dialect = providers().dialects[target]
+        self._dialect = dialect_of(target)
         self._keeps_references = self._dialect.references
         self._renames = self._dialect.renames_properties if rename is None else rename
 

@@ -78,7 +78,8 @@ def _key(text: str, target: Target, rename: bool | None) -> str:
 
 
 _PROVIDERS: Final = tuple(target for target in Target if target is not Target.MCP)
-_FIELDS: Final = tuple(field.name for field in fields(Finding))
+_FIELDS: Final = tuple(field.name for field in fields(Finding) if field.name not in {"clients", "providers", "share"})
+"""The fields that findings of projections have."""
 
 
 def _to_json(projection: Projection) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import JsonType
+from toolmason.schema.usage import share_of_clients
 from toolmason.targets import Target
 
 
@@ -51,6 +52,10 @@ class Dialect:
     """Whether `$ref` may refer to `$defs`; otherwise references are inlined, and recursion is limited."""
     strict_objects: bool = False
     """Whether every object must be closed and require all properties."""
+    closes_objects: bool = False
+    """Whether every object must be closed, though properties may be optional."""
+    requires_plain_patterns: bool = False
+    """Whether a pattern needs both anchors and must not have classes such as `\\d`."""
     formats: frozenset[str] | None = None
     """Supported string formats; None for any."""
     requires_ecma_patterns: bool = False
@@ -108,6 +113,13 @@ class Rule:
     severity: Severity
     reason: str
     fix: str = ""
+    providers: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+    """The keys of those that a rule of `mcp` concerns; all without any."""
+    kept_by: int | None = None
+    """Number of the measured client paths that keep the construct."""
+    share: float = 1.0
+    """The weighted share of clients that the rule concerns."""
     source: str
     checked: dt.date
 
@@ -180,6 +192,8 @@ class _TableReader:
         """Yield the rules of a table, and one for each keyword with advice that a target of the table rejects."""
         targets = tuple(map(Target, self._list(table["targets"])))
         advice = {keyword: fix for fix, names in table.get("advice", {}).items() for keyword in names}
+        concerned = {key: tuple(self._list(table.get(key, []))) for key in ("providers", "clients")}
+        kept_by = table.get("kept_by")
         for pattern, fix in (dict.fromkeys(table["patterns"], table.get("fix", "")) | advice).items():
             is_advice = pattern in advice
             yield Rule(
@@ -188,9 +202,19 @@ class _TableReader:
                 severity=Severity(table["severity"]),
                 reason=table["reason"],
                 fix=fix,
+                **concerned,
+                kept_by=kept_by,
+                share=self._share(kept_by, **concerned),
                 source=self._source(table["source"]),
                 checked=table["checked"],
             )
+
+    def _share(self, kept_by: int | None, *, providers: tuple[str, ...], clients: tuple[str, ...]) -> float:
+        """Return the measured share of failing clients, otherwise that of the clients and providers concerned."""
+        if kept_by is not None:
+            paths: int = self._data["measured"]["paths"]
+            return (paths - kept_by) / paths
+        return share_of_clients(clients, providers) if clients or providers else 1.0
 
     def _list(self, values: list[str]) -> Iterator[str]:
         for value in values:

@@ -25,6 +25,7 @@ from toolmason.audit.audit import audit
 from toolmason.audit.manifest_location import manifest_location
 from toolmason.audit.output import as_json, diff_lines, encodable
 from toolmason.audit.sources import load_file, load_manifest
+from toolmason.audit.verdict import Policy
 from toolmason.commands import toolmason
 from toolmason.commands.schema import SEVERITIES
 from toolmason.diagnostics import Diagnostics, Location
@@ -34,6 +35,7 @@ from toolmason.pipeline import LoadedManifest, read
 from toolmason.project import Project, find_project
 from toolmason.schema import Severity, Target, advertise, check
 from toolmason.schema import project as projected
+from toolmason.schema.hosts import hosts
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "schema_sources"
@@ -79,7 +81,7 @@ def report(*arguments: str) -> Any:
 
 def test_the_options_list_all_targets_and_severities() -> None:
     assert tuple(Severity) == SEVERITIES
-    assert [line.split()[0] for line in schema("targets").stdout.splitlines()] == list(Target)
+    assert [line.split()[0] for line in schema("targets").stdout.splitlines()] == [*Target, *hosts()]
 
 
 def test_a_file_is_checked_without_the_imports_for_servers_and_manifests() -> None:
@@ -139,7 +141,7 @@ def test_the_output_equals_its_golden_file(
             [tool("one"), tool("another_one")],
             ["--target", "mcp"],
             0,
-            ["2 tools for mcp: 2 compatible."],
+            [r"2 tools for mcp: 2 compatible\. Schemas: .*"],
             id="compatible",
         ),
         pytest.param(
@@ -696,7 +698,7 @@ def test_our_own_manifest_is_compatible() -> None:
     assert reading is not None
 
     for each in audit(load_manifest(reading, REPOSITORY), tuple(Target)[:4]):
-        assert each.is_compatible(Severity.NARROWED), each.issues
+        assert Policy(threshold=Severity.NARROWED).accepts(each), each.issues
 
 
 # Hooks and actions
@@ -734,7 +736,7 @@ def test_the_pre_commit_hook_for_servers_is_given_no_files() -> None:
     ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
 
     assert hook["pass_filenames"] is False
-    assert (ran.returncode, ran.stdout.startswith("only  COMPATIBLE")) == (0, True)
+    assert (ran.returncode, ran.stdout.startswith("1 tool for mcp: 1 compatible")) == (0, True)
 
 
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))

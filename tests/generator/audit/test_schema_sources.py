@@ -87,7 +87,8 @@ def test_tools_are_parsed_from_every_format(data: Any, tmp_path: Path) -> None:
     file.write_text(json.dumps(data), encoding="utf-8")
     from_file = json.loads(schema("check", "--json", str(file)).stdout)
     piped = json.loads(schema("check", "--json", "-", stdin=file.read_bytes()).stdout)
-    assert from_file["summary"] == piped["summary"] == {"total_tools": 1, "compatible": 1, "incompatible": 0}
+    summary = {"total_tools": 1, "compatible": 1, "incompatible": 0, "share": 0.0, "max_share": 0.1}
+    assert from_file["summary"] == piped["summary"] == summary
     assert (from_file["tools"][0]["source"], piped["tools"][0]["source"]) == (str(file), "stdin")
     assert from_file["tools"][0]["name"] == "read" or found.declaration == {"name": "read"}
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,6 +22,9 @@ from toolmason.audit.sources import Source
 from toolmason.audit.tool_lists import parse_tools
 from toolmason.commands import toolmason
 from toolmason.schema import Severity, Target
+from toolmason.schema.hosts import hosts
+from toolmason.schema.providers import providers
+from toolmason.schema.usage import clients, share_of_clients
 
 REPOSITORY = Path(__file__).parents[3]
 NODE_MODULES = REPOSITORY / "tests" / "node_modules"
@@ -51,10 +56,11 @@ CLOSED_TOOLS = [
 
 def test_a_cause_of_many_tools_is_one_group_with_one_fix(tmp_path: Path) -> None:
     file = write(tmp_path / "tools.json", CLOSED_TOOLS)
-    text, report = check(file), json.loads(check("--json", file).stdout)
+    text, report = check("--max-share", "0", file), json.loads(check("--json", file).stdout)
 
     assert text.exit_code == 1
     assert text.stdout.startswith("breaks  additionalProperties: 25 tools\n")
+    assert '\n  Line: "additionalProperties": false\n' in text.stdout
     assert text.stdout.count("  Fix: ") == len(report["groups"]) == 2
     assert len(text.stdout.splitlines()) <= MAX_LINES
     crash, note = report["groups"]
@@ -64,13 +70,16 @@ def test_a_cause_of_many_tools_is_one_group_with_one_fix(tmp_path: Path) -> None
     assert set(report["tools"][0]) >= {"name", "status", "issues", "transforms_applied", "original_schema"}
 
 
-def test_the_reference_server_has_one_group_and_passes() -> None:
+def test_the_reference_server_passes_on_one_line() -> None:
     script = NODE_MODULES / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
     result = check("--server", shlex.join([str(NODE), str(script)]))
 
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("note  $schema: 13 tools\n  Fix: ")
-    assert len(result.stdout.splitlines()) <= MAX_LINES
+    assert re.fullmatch(
+        r"13 tools for mcp: 13 compatible \(13 notes\)\. "
+        r"Schemas: about [\d,]+ tokens as declared, [\d,]+ transformed\.\n",
+        result.stdout,
+    )
 
 
 def test_issues_of_one_pattern_with_different_causes_have_different_groups(tmp_path: Path) -> None:
@@ -98,9 +107,10 @@ def test_a_compatible_tool_is_shown_with_its_findings_and_the_schema_to_send(tmp
 
 
 def test_a_note_without_a_fix_has_its_cause(tmp_path: Path) -> None:
-    result = check(write(tmp_path / "tools.json", [{"name": name, "inputSchema": {"type": "object"}} for name in "ab"]))
+    tools = [*(tool(name, x={"type": "string", "enum": []}) for name in "ab"), tool("c", x={"const": 1})]
+    result = check(write(tmp_path / "tools.json", tools))
 
-    assert result.stdout.startswith("note  root-no-properties: 2 tools\n  24 of 25 clients accept it; OpenAI answers")
+    assert "\nnote  empty-enum: 2 tools\n  no value is valid\n" in result.stdout
 
 
 PROPERTIES = st.sampled_from(
@@ -136,7 +146,7 @@ def test_each_issue_is_in_one_group_of_its_severity_and_pattern(tools: Any, targ
     [
         ({"x": {"const": "a"}}, None, 0),
         ({"x": {"const": "a"}}, "lossy", 1),
-        ({"x": {"type": "object", **CLOSED}}, None, 1),
+        ({"x": {"type": "object", **CLOSED}}, None, 0),
         ({"x": {"type": "object", **CLOSED}}, "refused", 0),
         ({"x": {"$ref": "#/none"}}, None, 1),
         ({"x": {"$ref": "#/none"}}, "never", 0),
@@ -159,6 +169,155 @@ def test_the_schema_of_a_manifest_tool_has_only_the_types_that_it_uses() -> None
     assert "$defs" not in schemas["list_allowed_directories"]
 
 
+# The share of clients
+
+
+@pytest.mark.parametrize(
+    ("root", "options", "code"),
+    [
+        pytest.param(CLOSED, [], 0, id="one-of-many-clients"),
+        pytest.param(CLOSED, ["--max-share", "1"], 1, id="less-is-accepted"),
+        pytest.param(CLOSED, ["--client", "google-genai"], 1, id="the-client"),
+        pytest.param(CLOSED, ["--client", "codex", "--client", "google-genai"], 1, id="one-of-the-clients"),
+        pytest.param(CLOSED, ["--client", "codex"], 0, id="another-client"),
+        pytest.param(CLOSED, ["--client", "gemini-cli"], 0, id="another-client-of-the-provider"),
+        pytest.param(CLOSED, ["--provider", "gemini-api"], 0, id="the-provider-of-the-client"),
+        pytest.param({"oneOf": [{}]}, ["--max-share", "100"], 0, id="all-is-accepted"),
+        pytest.param({"oneOf": [{}]}, ["--max-share", "100", "--provider", "openai"], 1, id="the-provider"),
+        pytest.param({"oneOf": [{}]}, ["--max-share", "100", "--client", "codex"], 1, id="client-of-the-provider"),
+        pytest.param({"oneOf": [{}]}, ["--max-share", "100", "--client", "gemini-cli"], 0, id="client-of-another"),
+        pytest.param({"type": 3}, ["--max-share", "99"], 1, id="everybody"),
+        pytest.param({"type": 3}, ["--max-share", "100", "--client", "codex"], 1, id="everybody-is-each"),
+        pytest.param({"type": 3}, ["--max-share", "100", "--provider", "openai"], 1, id="everybody-is-each-provider"),
+        pytest.param(CLOSED, ["--target", "gemini-parameters"], 1, id="a-provider-is-all-of-its-users"),
+    ],
+)
+def test_a_tool_fails_for_many_clients_or_a_named_one(
+    root: dict[str, Any], options: list[str], code: int, tmp_path: Path
+) -> None:
+    result = check(write(tmp_path / "tools.json", [tool("a", root=root), tool("b")]), *options)
+
+    assert result.exit_code == code, result.output
+
+
+def test_the_crash_of_one_client_is_shown_once(tmp_path: Path) -> None:
+    result = check(write(tmp_path / "tools.json", CLOSED_TOOLS))
+
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[:2] == [
+        "breaks  additionalProperties: 25 tools; 3 % of clients: google-genai for Python",
+        "  Fix: remove it from the schema that the server sends",
+    ]
+    assert "\n25 tools for mcp: 25 compatible (25 breaks, 25 notes); 3 % of clients fail.\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "hint"),
+    [
+        ("--client", "claude-coed", "did you mean `claude-code`?"),
+        ("--client", "", "known are ai-sdk, "),
+        ("--provider", "opnai", "did you mean `openai`?"),
+        ("--provider", "", "known are openai, "),
+    ],
+)
+def test_an_unknown_client_is_refused(option: str, name: str, hint: str, tmp_path: Path) -> None:
+    result = check(write(tmp_path / "tools.json", [tool("a")]), option, name)
+
+    assert result.exit_code == 2
+    assert hint in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "schema", "pattern"),
+    [
+        ("groq", "a", {"type": "object", "required": ["a"]}, "required-alone"),
+        ("moonshot", "1st", {"type": "object", "properties": {}}, "tool-name"),
+        ("mistral", "a" * 65, {"type": "object", "properties": {}}, "tool-name"),
+        ("xai", "a", {"type": "object", "properties": {"x": {"type": "string", "maxLength": 5}}}, "maxLength"),
+        ("bedrock", "a", {"type": "object", "properties": {"x": {"type": "integer", "maximum": 2**53}}}, "int32"),
+    ],
+)
+def test_a_named_provider_is_checked_by_its_own_rules(
+    provider: str, name: str, schema: Any, pattern: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "tools.json", [{"name": name, "inputSchema": schema}, tool("b")])
+    plain, named = check(file), json.loads(check(file, "--provider", provider, "--json").stdout)
+
+    assert pattern not in plain.stdout
+    groups = [group for group in named["groups"] if group["pattern"] == pattern]
+    assert [(group["targets"], group["severity"], group["fails"]) for group in groups] == [
+        ([provider], "refused", True)
+    ]
+    assert named["summary"]["incompatible"] == 1
+
+
+def test_a_provider_limits_the_tools_of_a_request(tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", [tool(f"tool_{number}", root=CLOSED) for number in range(21)])
+
+    assert check(file, "--provider", "anthropic-strict").exit_code == 1
+    assert check(file, "--provider", "anthropic-strict", "--ignore", "tool-count: only some are strict").exit_code == 0
+
+
+def test_the_share_is_that_of_votes() -> None:
+    everybody = share_of_clients(clients().keys(), [])
+    google = share_of_clients([], ["gemini-api", "vertex-ai"])
+
+    assert everybody == pytest.approx(1)
+    assert share_of_clients([], [*providers().providers, "bedrock"]) == pytest.approx(1)
+    assert share_of_clients([], []) == 0
+    assert google < share_of_clients(["codex"], ["gemini-api", "vertex-ai"]) < 1
+    assert share_of_clients(["gemini-cli"], ["gemini-api", "vertex-ai"]) == pytest.approx(google)
+
+
+def test_rules_name_known_clients_and_providers() -> None:
+    names = {name for rule in providers().rules for name in rule.clients}
+    chosen = {name for client in clients().values() for name in client.providers}
+    named = {name for rule in providers().rules for name in rule.providers}
+
+    assert names
+    assert names <= clients().keys()
+    assert chosen | named <= providers().providers.keys() | hosts().keys()
+
+
+def test_measured_shares_are_those_of_the_reasons() -> None:
+    for rule in providers().rules:
+        measured = re.match(r"(\d+)(?: to \d+)? of 25 clients", rule.reason)
+        assert rule.kept_by == (int(measured[1]) if measured else None), rule.reason
+
+
+@pytest.mark.parametrize("layout", ["markdown", "html"])
+def test_a_page_has_a_row_for_each_cause(layout: str, tmp_path: Path) -> None:
+    tools = [*CLOSED_TOOLS, tool("bad", **{"a|b <i>": {"type": "array"}})]
+    page = check(write(tmp_path / "tools.json", tools), "--format", layout).stdout
+
+    row = {"markdown": "| breaks | additionalProperties | tool_0, ", "html": "<tr><td>breaks</td><td>additionalProp"}
+    assert page.count(row[layout]) == 1
+    assert "<i>" not in page
+    assert "a|b" not in page or layout == "html"
+    assert "and 15 more" in page
+    assert "26 tools for mcp: 25 compatible, 1 incompatible" in page
+
+
+@pytest.mark.parametrize(
+    ("tools", "text"),
+    [
+        ([tool("a")], "all clients"),
+        (CLOSED_TOOLS, "97 % of clients"),
+        ([*CLOSED_TOOLS, tool("a", x={"type": "array"})], "1 of 26 tools fail"),
+    ],
+)
+def test_a_badge_says_the_verdict(tools: Any, text: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", tools)
+    picture, data = tmp_path / "badge.svg", tmp_path / "badge.json"
+    codes = {check(file, "--badge", str(path)).exit_code for path in (picture, data)}
+    badge = json.loads(data.read_text(encoding="utf-8"))
+
+    assert codes == {int("fail" in text)}
+    assert ET.parse(picture).getroot().get("aria-label") == f"MCP schemas: {text}"
+    assert badge["message"] == text
+    assert (badge["color"] == "cf222e") == ("fail" in text)
+
+
 # Accepted findings
 
 
@@ -166,8 +325,8 @@ def test_only_findings_that_the_baseline_lacks_count(tmp_path: Path) -> None:
     old, bad = tool("old", root=CLOSED), tool("new", x={"$ref": "#/none"})
     baseline = str(tmp_path / "baseline.json")
     file = write(tmp_path / "tools.json", [old])
-    assert check(file, "--json", "-o", baseline).exit_code == 1
-    known = check(file, "--baseline", baseline)
+    assert check(file, "--json", "-o", baseline, "--max-share", "0").exit_code == 1
+    known = check(file, "--baseline", baseline, "--max-share", "0")
     write(tmp_path / "tools.json", [tool("first"), old, bad])
     grown = check(file, "--baseline", baseline)
 
@@ -183,7 +342,7 @@ def test_a_finding_that_became_worse_is_new(tmp_path: Path) -> None:
     report = json.loads(check(file, "--json").stdout)
     report["tools"][0]["issues"][0]["severity"] = "lossy"
 
-    assert check(file, "--baseline", write(tmp_path / "baseline.json", report)).exit_code == 1
+    assert check(file, "--max-share", "0", "--baseline", write(tmp_path / "baseline.json", report)).exit_code == 1
 
 
 @given(TOOLS)
@@ -215,7 +374,7 @@ def test_an_ignored_rule_is_shown_with_its_reason(tmp_path: Path) -> None:
     assert "breaks  additionalProperties: 1 tool; accepted: none of our clients is Python\n" in text.stdout
     assert report["groups"][0]["accepted"] == report["tools"][0]["issues"][0]["accepted"] == rule.partition(": ")[2]
     assert report["summary"]["incompatible"] == 0
-    unused = check(file, "--ignore", "oneOf: it is never used")
+    unused = check(file, "--max-share", "0", "--ignore", "oneOf: it is never used")
     assert (unused.exit_code, unused.stderr) == (1, "--ignore oneOf: no finding has this pattern\n")
 
 
@@ -282,11 +441,11 @@ def test_the_printed_typescript_fixes_a_server(tools: Any, tmp_path: Path, monke
     command = shlex.join([str(NODE), str(script)])
 
     script.write_text(TYPESCRIPT_SERVER.format(tools=json.dumps(tools), code=""), encoding="utf-8")
-    before = check("--server", command)
+    before = check("--server", command, "--max-share", "0")
     CliRunner().invoke(toolmason, ["schema", "transform", "--server", command, "-o", "tool-schemas.json"])
     code = printed_code(before)
     script.write_text(TYPESCRIPT_SERVER.format(tools=json.dumps(tools), code=code), encoding="utf-8")
-    after = check("--server", command)
+    after = check("--server", command, "--max-share", "0")
 
     assert before.exit_code == 1
     assert ("tool-schemas.json" in code) == ("oneOf" in json.dumps(tools))
@@ -299,13 +458,13 @@ def test_the_printed_python_fixes_a_server(tmp_path: Path) -> None:
     command = shlex.join([sys.executable, str(script)])
 
     script.write_text(PYTHON_SERVER.format(code="", name="MCPServer"), encoding="utf-8")
-    before = check("--server", command)
+    before = check("--server", command, "--max-share", "0")
     script.write_text(PYTHON_SERVER.format(code=printed_code(before), name="Server"), encoding="utf-8")
     after = check("--server", command)
 
     assert before.exit_code == 1
     assert after.exit_code == 0
-    assert after.stdout.startswith("find  COMPATIBLE\n\n1 tool for mcp: 1 compatible.\n")
+    assert after.stdout.startswith("1 tool for mcp: 1 compatible. ")
 
 
 def test_no_code_is_printed_where_none_helps(tmp_path: Path) -> None:
@@ -322,7 +481,7 @@ def test_rules_that_the_printed_code_does_not_fix_are_named(tmp_path: Path) -> N
     some = write(tmp_path / "some.json", [bad_name, tool("b", root=CLOSED), tool("b", root=CLOSED)])
 
     assert "To fix all tools at once" not in check(only).stdout
-    assert "\nThis code does not fix: name, property-name\n" in check(some).stdout
+    assert "\nThis code does not fix: name, property-name\n" in check(some, "--max-share", "0").stdout
 
 
 def test_every_rule_that_fails_a_server_has_a_fix() -> None:

@@ -31,6 +31,8 @@ def any_value_parts(context: EmitterContext, levels: int) -> list[JsonSchema]:
             part["properties"] = {}
         if json_type == "object" and context.dialect.strict_objects:
             part |= {"required": [], "additionalProperties": False}
+        if json_type == "object" and context.dialect.closes_objects:
+            part["additionalProperties"] = False
         parts.append(part)
     return parts
 
@@ -38,7 +40,7 @@ def any_value_parts(context: EmitterContext, levels: int) -> list[JsonSchema]:
 def excluded_values(context: EmitterContext) -> str:
     """Describe the values that the result of `any_value` rejects."""
     texts = ["null is omitted"] if context.dialect.null is NullStyle.OMIT else []
-    texts += ["objects have no properties"] if context.dialect.strict_objects else []
+    texts += ["objects have no properties"] if context.dialect.strict_objects or context.dialect.closes_objects else []
     return join_words([*texts, "nested arrays are limited"], "and")
 
 

@@ -8,11 +8,10 @@ from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from toolmason.schema.findings import Finding, Severity, finding
+from toolmason.schema.hosts import dialect_of
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import Conjunction
 from toolmason.schema.normalize import Normalizer
-from toolmason.schema.providers import providers
-from toolmason.targets import Target
 
 MAX_NODES: Final = 10_000
 """Maximum schemas in the result; further ones accept any value. Real schemas have under 1,000."""
@@ -51,10 +50,10 @@ class SizeLimitError(Exception):
 class EmitterContext(ABC):
     """The parts of the emitter that the modules for types use."""
 
-    def __init__(self, normalizer: Normalizer, target: Target, names: PropertyNames) -> None:
+    def __init__(self, normalizer: Normalizer, target: str, names: PropertyNames) -> None:
         self.normalizer = normalizer
         self.target = target
-        self.dialect = providers().dialects[target]
+        self.dialect = dialect_of(target)
         self.names = names
         self.level = 0
         """Number of schemas around the current one."""

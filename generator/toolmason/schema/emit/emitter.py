@@ -30,11 +30,11 @@ from toolmason.schema.emit.unions import emit_union, with_default
 from toolmason.schema.emit.values import copy_value
 from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.keywords import JSON_TYPES
+from toolmason.schema.mistakes import MISTAKES, root_mistake
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.wording import append_sentences, join_descriptions, join_words
-from toolmason.targets import Target
 
 _MIN_NODE_BYTES: Final = len('{"type":"null"},')
 
@@ -49,7 +49,7 @@ class Emitter(EmitterContext):
     def __init__(
         self,
         normalizer: Normalizer,
-        target: Target,
+        target: str,
         names: PropertyNames,
         unrolls: int,
         max_object_level: int = MAX_DEPTH,
@@ -110,6 +110,10 @@ class Emitter(EmitterContext):
         return sort_rules(self.describe(schema, with_rules(self, schema, text, branch.opaque_rules)))
 
     def _report_other_types(self, node: Node, objects: Sequence[Branch]) -> None:
+        mistake = root_mistake(self.normalizer.root[0].schema)
+        if mistake in MISTAKES:
+            self.find("", mistake, Severity.REFUSED, f"{MISTAKES[mistake]}, so no argument is known")
+            return
         others = [branch.type for branch in node.branches if branch.type != "object"]
         if objects and not others:
             return

@@ -11,11 +11,9 @@ from toolmason.schema.emit.values import quote_value
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import LIMIT_KEYWORDS
 from toolmason.schema.normal_form import Branch
-from toolmason.schema.patterns import to_ecma_pattern
+from toolmason.schema.patterns import has_class, has_look_around, is_anchored, to_ecma_pattern
 from toolmason.schema.wording import append_sentences, limit_sentences, states_pattern, without_sentinel_bounds
 
-_LOOK_AROUND: Final = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\(\?P=")
-"""A lookahead `(?=`, `(?!`, a lookbehind `(?<=`, `(?<!`, or a backreference `\\1`, `(?P=name)`."""
 _UNSIGNED: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _SIGNED: Final = re.compile(rf"-{_UNSIGNED.pattern}")
 _MOVED: Final = "; moved to the description"
@@ -45,7 +43,7 @@ def with_limits(
         if is_stated:
             unsupported[keyword] = value
         context.find(branch.pointer, keyword, Severity.LOSSY, reason + (_MOVED if is_stated else _TOO_LONG))
-        if keyword in _INCLUSIVE:
+        if keyword in _INCLUSIVE and context.dialect.accepts(_INCLUSIVE[keyword]):
             supported.setdefault(_INCLUSIVE[keyword], value)
         elif value == 0 and keyword in context.dialect.zero_is_unset:
             supported[keyword] = value
@@ -84,15 +82,17 @@ def _why_unsupported(context: EmitterContext, keyword: str, value: Any) -> str:
         return f"`{keyword}` is not supported here"
     if keyword == "format" and dialect.formats is not None and value not in dialect.formats:
         return f"the format `{value}` is not supported here"
-    if keyword == "pattern" and not dialect.allows_look_around and _LOOK_AROUND.search(value):
+    if keyword == "pattern" and not dialect.allows_look_around and has_look_around(value):
         return "patterns with lookaround or backreferences are not supported here"
+    if keyword == "pattern" and dialect.requires_plain_patterns and (not is_anchored(value) or has_class(value)):
+        return "a pattern without both anchors, or with classes, is not supported here"
     if keyword == "pattern" and dialect.requires_ecma_patterns and to_ecma_pattern(value) is None:
         return "the pattern is not valid in ECMA 262, and clients fail on it"
     if keyword in dialect.zero_is_unset and value == 0:
         return f"`{keyword}: 0` counts as unset here"
     limit = dialect.max_integer
     if limit is not None and isinstance(value, int) and not -limit - 1 <= value <= limit:
-        return f"`{keyword}` exceeds 64 bits"
+        return f"`{keyword}` exceeds {64 if limit >= 2**62 else 32} bits"
     return ""
 
 

@@ -55,7 +55,8 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
         return any_value(context, 1)
     message = f"`{name}` has no valid value; moved to the description"
     context.find(branch.pointer, "false-schema", Severity.LOSSY, message)
-    return {"not": {}} if context.dialect.accepts("not") else None
+    has_false_schema = context.dialect.accepts("not") and context.dialect.allows_empty_schema
+    return {"not": {}} if has_false_schema else None
 
 
 def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:
@@ -75,7 +76,7 @@ def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:
 def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: Branch, text: str) -> str:
     """Add `patternProperties` and `additionalProperties` to `schema`, or return the description with their rules."""
     dialect, additional = context.dialect, branch.additional_properties
-    if dialect.strict_objects:
+    if dialect.strict_objects or dialect.closes_objects:
         schema["additionalProperties"] = False
         _report_closed(context, branch)
         return text

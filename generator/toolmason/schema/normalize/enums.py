@@ -33,6 +33,18 @@ def with_enum(context: NormalizerContext, node: Node, keywords: Keywords, collec
     return node._replace(branches=branches)
 
 
+def with_enum_of_items(
+    context: NormalizerContext, keywords: Keywords, values: Sequence[Any], collector: FindingCollector
+) -> Keywords:
+    """Return keywords of an array whose items are restricted to `values`, instead of the array."""
+    message = "no array is one of the `enum` values; they are values of the items"
+    collector.add("enum", "enum-on-array", Severity.LOSSY, message)
+    items = keywords.get("items")
+    parts = {"allOf": [items]} if isinstance(items, dict) else {}
+    restricted = context.registry.add_synthetic({**parts, "enum": [*values]})
+    return {name: value for name, value in keywords.items() if name != "enum"} | {"items": restricted}
+
+
 def _enum_branches(
     context: NormalizerContext, branches: Sequence[Branch], values: Sequence[Any], collector: FindingCollector
 ) -> tuple[Branch, ...]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from toolmason.schema.findings import Severity, finding
 from toolmason.schema.intersection import merge_branches
+from toolmason.schema.mistakes import enum_of_items
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, Subschema, identity_key
 from toolmason.schema.normalize.annotations import with_annotations
 from toolmason.schema.normalize.collector import FindingCollector, quote
@@ -24,7 +25,7 @@ from toolmason.schema.normalize.context import (
     NormalizerContext,
     SchemaRegistry,
 )
-from toolmason.schema.normalize.enums import with_enum
+from toolmason.schema.normalize.enums import with_enum, with_enum_of_items
 from toolmason.schema.normalize.type_branches import type_branches
 from toolmason.schema.normalize.valid_keywords import valid_keywords
 from toolmason.schema.references import References, UnresolvedReferenceError
@@ -134,7 +135,9 @@ class Normalizer(NormalizerContext):
     def _normalize_object(self, schema: dict[str, Any], pointer: str) -> Node:
         is_synthetic = self.registry.is_synthetic(schema)
         collector = FindingCollector(pointer, is_synthetic=is_synthetic)
-        keywords = schema if is_synthetic else valid_keywords(schema, collector)
+        keywords: Keywords = schema if is_synthetic else valid_keywords(schema, collector)
+        if "enum" in keywords and (values := enum_of_items(keywords)):
+            keywords = with_enum_of_items(self, keywords, values, collector)
         node = Node(branches=type_branches(self, keywords, collector), pointer=pointer)
         if not _NOT_TYPE_KEYWORDS.isdisjoint(keywords):
             node = self._apply_other_keywords(node, keywords, collector)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from toolmason.schema.keywords import COUNT_KEYWORDS, NUMBER_KEYWORDS, TYPE_NAMES
-from toolmason.schema.patterns import to_ecma_pattern
+from toolmason.schema.mistakes import enum_of_items
+from toolmason.schema.patterns import has_class, has_look_around, is_anchored, to_ecma_pattern
 from toolmason.schema.scan.occurrences import quote_value, quote_values
 from toolmason.schema.scan.recorder import MAX_DEPTH, Location, Recorder, Schema
 from toolmason.schema.scan.values import (
@@ -52,8 +53,10 @@ def _check_number(recorder: Recorder, name: str, value: Any, parts: Parts) -> bo
         is_valid = value > 0
     if not is_valid:
         recorder.add(parts, "malformed", subject, keyword=name)
-    elif name in COUNT_KEYWORDS and value > recorder.providers.sizes["int64"]:
-        recorder.add(parts, "int64", subject, keyword=name)
+    elif abs(value) > recorder.providers.sizes["int64"]:
+        recorder.add(parts, "int64" if name in COUNT_KEYWORDS else "int64-bound", subject, "int32", keyword=name)
+    elif abs(value) > recorder.providers.sizes["int32"]:
+        recorder.add(parts, "int32", subject, keyword=name)
     return is_valid
 
 
@@ -99,10 +102,13 @@ def _check_type(recorder: Recorder, value: Any, _: Schema, __: tuple[str, ...], 
             recorder.add(location.parts, "null-type", quote_value(value))
 
 
-def _check_enum(recorder: Recorder, value: Any, _: Schema, types: tuple[str, ...], location: Location) -> None:
+def _check_enum(recorder: Recorder, value: Any, node: Schema, types: tuple[str, ...], location: Location) -> None:
     """Check the types and sizes of enum values."""
     numbers = [item for item in value if is_number(item)]
     others = [item for item in value if not isinstance(item, str) and not is_number(item)]
+    if enum_of_items(node):
+        recorder.add(location.parts, "enum-on-array", f"`enum` of {quote_values(value)} beside `array`", "enum-type")
+        return
     if not value:
         recorder.add(location.parts, "empty-enum", "an empty `enum`")
     elif others:
@@ -143,15 +149,19 @@ def _check_required(recorder: Recorder, value: Any, node: Schema, types: tuple[s
         if name in seen:
             recorder.add(parts, "repeated-name", quote_value(name), keyword="required")
         elif name not in declared and (types or declared):
-            recorder.add(parts, "undeclared-required", f"{quote_value(name)} is required but not declared")
+            patterns = ("undeclared-required",) if "properties" in node else ("required-alone", "undeclared-required")
+            recorder.add(parts, patterns[0], f"{quote_value(name)} is required but not declared", *patterns[1:])
         seen.add(name)
 
 
-def _check_any_of(recorder: Recorder, _: Any, node: Schema, __: tuple[str, ...], location: Location) -> None:
+def _check_any_of(recorder: Recorder, value: Any, node: Schema, __: tuple[str, ...], location: Location) -> None:
     """Check for siblings."""
     siblings = [keyword for keyword in node if keyword not in {"anyOf", "any_of"} and node[keyword] is not None]
     if siblings:
-        recorder.add(location.parts, "beside-anyOf", f"{quote_values(siblings)} beside `anyOf`")
+        is_choice = all(isinstance(item, Mapping) and item.keys() == {"required"} for item in value)
+        specific = ("required-alternatives",) if is_choice else ()
+        patterns = (*specific, *(("type-beside-anyOf",) if "type" in siblings else ()), "beside-anyOf")
+        recorder.add(location.parts, patterns[0], f"{quote_values(siblings)} beside `anyOf`", *patterns[1:])
 
 
 def _check_ref(recorder: Recorder, _: Any, node: Schema, __: tuple[str, ...], location: Location) -> None:
@@ -177,6 +187,13 @@ def _check_pattern(recorder: Recorder, value: Any, _: Schema, __: tuple[str, ...
     """Check that the pattern is portable."""
     if to_ecma_pattern(value) != value:
         recorder.add(location.parts, "pattern-dialect", quote_value(value), keyword="pattern")
+    for pattern, is_found in (
+        ("unanchored-pattern", not is_anchored(value)),
+        ("pattern-class", has_class(value)),
+        ("look-around", has_look_around(value)),
+    ):
+        if is_found:
+            recorder.add(location.parts, pattern, quote_value(value), keyword="pattern")
 
 
 def _check_defs(recorder: Recorder, _: Any, __: Schema, ___: tuple[str, ...], location: Location) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from toolmason.schema.findings import json_pointer
+from toolmason.schema.mistakes import is_foreign_object, root_mistake
 from toolmason.schema.references import References, UnresolvedReferenceError
 from toolmason.schema.scan.cycles import Reference, recursive_references
 from toolmason.schema.scan.keyword_checks import KEYWORD_CHECKS, LIMIT_KEYWORDS, check_value
@@ -35,6 +36,19 @@ _PARTIAL_KEYWORDS: Final = frozenset(
 """Keywords whose schemas extend another schema, and so need no type of their own."""
 _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "object", "items": "array"}
 """Keywords that Gemini rejects beside any other type."""
+
+
+def _needs_null(node: Schema, location: Location) -> bool:
+    """Return whether null cannot be expressed by omission: the value is required or an item, or has another default."""
+    alternatives = [item for name in ("anyOf", "oneOf", "type") for item in _list(node.get(name))]
+    allows_null = node.get("nullable") is True or any(item in ("null", {"type": "null"}) for item in alternatives)
+    is_kept = location.is_required or location.within == "items" or node.get("default") is not None
+    return allows_null and is_kept
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
 
 _Visit: TypeAlias = Generator["_Visit", None, None]
 
@@ -102,6 +116,10 @@ class _Scanner:
             self._check_root(node, types)
         if location.is_partial:
             return
+        if not location.is_root and is_foreign_object(node):
+            self.recorder.add(location.parts, "foreign-object", "this schema")
+        if _needs_null(node, location):
+            self.recorder.add(location.parts, "needed-null", "a value that may be null")
         has_type = types or any(node.get(keyword) not in (None, [], ()) for keyword in _TYPE_SOURCES)
         if not has_type and not location.is_root:
             self._check_untyped(node, location)
@@ -111,11 +129,15 @@ class _Scanner:
             self._check_object(node, location)
 
     def _check_root(self, node: Schema, types: tuple[str, ...]) -> None:
+        mistake = root_mistake(node)
         if types != ("object",):
             value = node.get("type")
             quoted = quote_values(value) if isinstance(value, list) else quote_value(value)
             subject = "no `type`" if value is None else quoted
-            self.recorder.add(() if value is None else ("type",), "root-not-object", f"{subject} at the root")
+            patterns = (mistake, "root-not-object") if mistake else ("root-not-object",)
+            self.recorder.add(() if value is None else ("type",), patterns[0], f"{subject} at the root", *patterns[1:])
+        elif mistake:
+            self.recorder.add((), mistake, "this schema")
         elif node.get("properties") is None:
             self.recorder.add((), "root-no-properties", "a root without `properties`")
 
@@ -135,6 +157,7 @@ class _Scanner:
             required = set(strings(node.get("required")))
             optional = [name for name in properties if isinstance(name, str) and name not in required]
             if optional:
+                self.recorder.count("optional-count", len(optional), location.parts, "the schema")
                 self.recorder.add(location.parts, "optional-property", f"{quote_values(optional)} not required")
 
     def _visit_keyword(
@@ -173,7 +196,7 @@ class _Scanner:
         description = node.get("description")
         match name:
             case "additionalProperties" if isinstance(value, Mapping):
-                return ("typed-map",)
+                return ("typed-map",) if value else ("untyped-map", "typed-map")
             case "items" if isinstance(value, list | tuple):
                 return ("draft-07-items",)
             case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
@@ -198,7 +221,7 @@ class _Scanner:
             self._resolved.append(
                 Reference(len(self.recorder.occurrences), location.parts, target, location.is_required)
             )
-        return ()
+        return () if ref.startswith("#/$defs/") else ("outside-$defs",)
 
     def _check_owner(self, keyword: str, node: Schema, types: tuple[str, ...], location: Location) -> None:
         owner = _OWNER_TYPES[keyword]
