@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 BUILT_IN: Final = {
     "climax": "toolmason.commands.import_climax:climax",
     "help": "toolmason.commands.import_help:help_",
+    "graphql": "toolmason.commands.import_graphql:graphql",
     "openapi": "toolmason.commands.import_openapi:openapi",
     "python": "toolmason.commands.import_python:python",
     "server": "toolmason.commands.import_server:server",
@@ -72,7 +73,7 @@ def _broken(name: str, problem: str) -> click.Command:
 
 @click.group("import", cls=Importers)
 def importing() -> None:
-    """Create a manifest from OpenAPI, CLImax YAML, an MCP server, a Python module or --help output.
+    """Create a manifest from OpenAPI, GraphQL, SQL, CLImax YAML, an MCP server, a Python module or --help output.
 
     Review the result before you serve it, above all the risk of each tool.
     """

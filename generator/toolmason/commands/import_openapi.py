@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,7 +26,12 @@ MAX_LINE: Final = 300
 """Maximum characters of a line of the report on stderr."""
 
 
-def _server_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
+def server_name_option(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """Return the name of a server from the command line.
+
+    Raises:
+        BadParameter: it cannot be one.
+    """
     from toolmason.scaffold import MAX_NAME_LENGTH
 
     if value and (len(value) > MAX_NAME_LENGTH or not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", value)):
@@ -49,7 +55,9 @@ def _server_variables(_context: click.Context, _option: click.Parameter, value: 
 @click.command("openapi")
 @click.argument("source", metavar="FILE|URL", default="")
 @click.option("-o", "--output", metavar="FILE", type=FILE, help="Write or update this manifest instead of stdout.")
-@click.option("--name", callback=_server_name, default="", help="Name of the server. Default: from title or domain.")
+@click.option(
+    "--name", callback=server_name_option, default="", help="Name of the server. Default: from title or domain."
+)
 @click.option(
     "--base-url", metavar="URL", callback=_base_url, default="", help="URL of the API. Default: the first of `servers`."
 )
@@ -154,13 +162,10 @@ def openapi(
 
     Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
-    from toolmason.importers.notes import ImporterError, Notes
     from toolmason.importers.openapi.budget import DEFAULT
     from toolmason.importers.openapi.files import Access
-    from toolmason.importers.openapi.manifest import import_document
     from toolmason.importers.openapi.options import Options
     from toolmason.importers.openapi.reading import read_document
-    from toolmason.importers.openapi.source import without_user
 
     options = Options(
         name=name,
@@ -174,16 +179,42 @@ def openapi(
         pages=pages or 0,
         max_tokens=0 if all_params else max_tokens or DEFAULT,
     )
+
+    def read(source: str, earlier: Record | None) -> ApiDocument:
+        lock = {} if update_lock or not output else _lock(output, earlier, force=force)
+        access = Access(directories=directories, hosts=hosts, lock=lock)
+        return read_document(source, parse_headers(headers), access, skips_unresolved=skip_unresolved)
+
     is_limit_given = all_params or max_tokens is not None
+    run_import(source, output, options, read, report=report, update=update, force=force, is_limit_given=is_limit_given)
+
+
+def run_import(
+    source: str,
+    output: Path | None,
+    options: Options,
+    read: Callable[[str, Record | None], ApiDocument],
+    *,
+    report: Path | None,
+    update: bool,
+    force: bool,
+    is_limit_given: bool,
+) -> None:
+    """Import a document, or update the manifest of an earlier import, and print what was lost and changed.
+
+    `read` gets the document's file or URL and the record of the earlier import.
+    """
+    from toolmason.importers.notes import ImporterError, Notes
+    from toolmason.importers.openapi.manifest import import_document
+    from toolmason.importers.openapi.source import without_user
+
     _check_usage(source, output, update=update, force=force)
     try:
         earlier = _earlier(output) if output and not force else None
         if update and not earlier:
             raise CommandLineError(f"{output} does not exist; import it without --update first")
         source = source or (earlier.source if earlier else "")
-        lock = {} if update_lock or not output else _lock(output, earlier, force=force)
-        access = Access(directories=directories, hosts=hosts, lock=lock)
-        document = read_document(source, parse_headers(headers), access, skips_unresolved=skip_unresolved)
+        document = read(source, earlier)
         source = without_user(source)  # the files below are committed
         if earlier and output:
             if not is_limit_given:
@@ -290,6 +321,7 @@ def _update(
         options,
         name=options.name or earlier.data["server"]["name"],
         base_url=options.base_url or earlier.options.base_url,
+        endpoint=options.endpoint or earlier.options.endpoint,
         server_variables=options.server_variables or earlier.options.server_variables,
         pages=options.pages or earlier.options.pages,
         **earlier_filters,

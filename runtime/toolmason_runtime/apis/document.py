@@ -23,6 +23,11 @@ MAX_RESULT_VALUES: Final = 20_000
 MAX_RESULT_CHARS: Final = 4 * 1024 * 1024
 """Characters of the JSON text of a structured result."""
 
+GRAPHQL: Final = "GraphQL"
+"""Beginning of an error about a GraphQL answer."""
+MAX_MESSAGES: Final = 250
+"""Characters of the errors of a GraphQL answer."""
+
 Fields = Mapping[str, Any] | None
 """Declared members of an object and their own; None means all. An array has those of its items."""
 
@@ -37,6 +42,8 @@ class Work:
     kind: Literal["text", "value", "lines", "pages"]
     content_type: str = ""
     secrets: tuple[str, ...] = ()
+    is_graphql: bool = False
+    """Whether the value is that of the only field of a GraphQL answer."""
     pagination: Pagination | None = None
     items_only: bool = False
     """Whether the joined pages are their items alone."""
@@ -95,6 +102,8 @@ def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
     values = [parse(text, budget, work.secrets) for text in texts]
     if work.kind == "value" and not values:
         values = [None]
+    if work.is_graphql:
+        values = [_graphql_value(value) for value in values]
     page = outline(work.pagination, values[0]) if work.kind == "value" and work.pagination else None
     if work.kind == "pages" and work.pagination:
         values = [joined(work.pagination, values, items_only=work.items_only)]
@@ -103,6 +112,25 @@ def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
         if excess := _excess(list(map(compact_json, values))):
             raise RemoteDataError(f"it has more than {excess}, too many for a structured result")
     return Document(values=values, page=page)
+
+
+def _graphql_value(answer: Any) -> Any:
+    """Return the value of the only field of a GraphQL answer.
+
+    Raises:
+        RemoteDataError: it has errors and no value, or is no answer of a GraphQL server.
+    """
+    data = answer.get("data") if isinstance(answer, dict) else None
+    value = next(iter(data.values()), None) if isinstance(data, dict) else None
+    if value is not None:
+        return value
+    errors = answer.get("errors") if isinstance(answer, dict) else None
+    if isinstance(errors, list) and errors:
+        messages = [str(error.get("message") if isinstance(error, dict) else error) for error in errors]
+        raise RemoteDataError(f"{GRAPHQL}: {'; '.join(messages)[:MAX_MESSAGES]}")
+    if not isinstance(data, dict):
+        raise RemoteDataError(f"{GRAPHQL}: the answer has neither `data` nor `errors`")
+    return None
 
 
 def _excess(texts: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -142,7 +142,7 @@ class HttpRun:
             if not (model or tool.select or (is_json(answer) and answer.body)):
                 return await reply(answer, settings, store, method=request.method, save=tool.save)
             work = Work(kind="value", secrets=settings.secrets) if tool.select else final(kind="value")
-            document = await read(answer, work, settings)
+            document = await read(answer, replace(work, is_graphql=bool(tool.graphql)), settings)
         if tool.select:
             document = await self._selected(document, final, settings)
         if model is not None:

@@ -163,6 +163,9 @@ def _body(tool: HttpTool, values: Mapping[str, Any]) -> tuple[bytes | None, str]
     """Return the body of a request and its media type; None and an empty string if it has none."""
     placements = [placement for placement in tool.placements if placement.place is Place.BODY]
     sent = {item.key: values[item.name] for item in placements if item.name in values}
+    if tool.graphql:
+        document = {"query": tool.graphql, "variables": sent}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), "application/json"
     if not placements or (placements[0].key == "." and not sent):
         return None, ""
     if tool.body == "text":

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.apis.client import Answer
-from toolmason_runtime.apis.document import Document, Work
+from toolmason_runtime.apis.document import GRAPHQL, Document, Work
 from toolmason_runtime.apis.request import Request
 from toolmason_runtime.apis.settings import ApiSettings
 from toolmason_runtime.apis.worker import text_for_model, work_on
@@ -74,6 +74,9 @@ async def read(answer: Answer, work: Work, settings: ApiSettings) -> Document:
         return await work_on(answer.body, work)
     except RemoteDataError as error:
         problem = str(error)
+        if problem.startswith(f"{GRAPHQL}: "):
+            message = f"The API {settings.name} answered with errors: {problem.removeprefix(f'{GRAPHQL}: ')}"
+            raise ToolError(settings.mask(message), code="API_ERROR") from None
         if not problem.startswith("not JSON"):
             raise too_much(settings, problem) from None
         shown = _beginning(answer, settings)[:200]

@@ -29,6 +29,16 @@ class Operation:
     """Why it cannot be imported."""
 
     @property
+    def graphql(self) -> Mapping[str, Any]:
+        """The GraphQL document of an operation from a GraphQL schema, its kind and path; empty for others."""
+        return table(self.data.get("x-graphql"))
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self.graphql["kind"] == "query" if self.graphql else self.method in ("GET", "HEAD")
+
+    @property
     def key(self) -> str:
         """Method and path: `GET /repos/{owner}`."""
         return f"{self.method} {self.path}"

@@ -24,7 +24,7 @@ from toolmason.importers.openapi.pages import pagination_of
 from toolmason.importers.openapi.parameter_names import known_parameter_names
 from toolmason.importers.openapi.reading import ApiDocument
 from toolmason.importers.openapi.references import MAX_SHOWN
-from toolmason.importers.openapi.selection import READ_METHODS, Extension, extension, select
+from toolmason.importers.openapi.selection import Extension, extension, select
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
 from toolmason.importers.openapi.texts import description_of, summary_from, title_of
@@ -346,9 +346,8 @@ class _Importer:
 
     def _discovery(self) -> dict[str, Any]:
         """Return the settings with which clients call tools that only read without asking."""
-        methods = {key.partition(" ")[0] for key, name in self.tools.items() if name}
-        is_mixed = bool(methods & set(READ_METHODS)) and bool(methods - set(READ_METHODS))
-        return {"discovery": {"split_calls": True}} if is_mixed else {}
+        reading = {self._operations[name].only_reads for name in self.tools.values() if name}
+        return {"discovery": {"split_calls": True}} if len(reading) == 2 else {}
 
     def _category_tables(self) -> dict[str, Any]:
         described = {

@@ -105,14 +105,14 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
     """Return the record with the author's names: a tool with the same request, and a parameter with the same place."""
     known, edited = record.data["tools"], current.get("tools", {})
     added = {
-        (table.get("api"), table.get("http")): name
+        (table.get("api"), table.get("http"), table.get("graphql")): name
         for name, table in edited.items()
         if name not in known and isinstance(table, dict)
     }
     renamed = {
-        name: added[table["api"], table["http"]]
+        name: added[request]
         for name, table in known.items()
-        if name not in edited and (table["api"], table["http"]) in added
+        if name not in edited and (request := (table["api"], table["http"], table.get("graphql"))) in added
     }
     tools = {renamed.get(name, name): table for name, table in known.items()}
     tools = {name: _with_renamed_params(table, edited.get(name)) for name, table in tools.items()}

@@ -99,6 +99,8 @@ class ToolBuilder:
         wires = {name: wire for (_, wire), name in self._names.items() if wire != "."}
         entry: dict[str, Any] = {**self._texts(), "category": category, "api": api}
         entry["http"] = f"{operation.method} {self._path}"
+        if operation.graphql:
+            entry |= {"http": f"POST {operation.graphql['path']}", "graphql": operation.graphql["document"]}
         if self._body not in ("", "json"):
             entry["body"] = self._body
         if answers_with_file(operation, self.types.document):

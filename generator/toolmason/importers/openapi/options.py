@@ -13,6 +13,8 @@ class Options:
 
     name: str = ""
     base_url: str = ""
+    endpoint: str = ""
+    """Path of the endpoint of a GraphQL API."""
     server_variables: tuple[str, ...] = ()
     """Values of the variables in URLs of servers, as `NAME=VALUE`."""
     tags: tuple[str, ...] = ()

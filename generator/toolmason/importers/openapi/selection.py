@@ -14,7 +14,6 @@ from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import Operation, table, text
 from toolmason.importers.openapi.options import Options
 
-READ_METHODS: Final = ("GET", "HEAD")
 KINDS: Final = ("tag", "path", "method", "id")
 """What a pattern of `--include` and `--exclude` can name: `path=/v1/*`."""
 _EXTENSIONS: Final = ("x-mcp", "x-speakeasy-mcp")
@@ -69,15 +68,15 @@ def select(operations: Sequence[Operation], options: Options) -> list[Operation]
         )
         and (not options.include or _is_named(operation, options.include))
         and not _is_named(operation, options.exclude)
-        and (not options.read_only or operation.method in READ_METHODS)
+        and (not options.read_only or operation.only_reads)
     ]
     if not selected:
         message = "no operation is left to import; change --include, --exclude, --tag, --operation or --read-only"
         raise ImporterError(message)
-    return sorted(selected, key=lambda operation: _ORDER.get(operation.method, 1))
+    return sorted(selected, key=lambda operation: 0 if operation.only_reads else _ORDER.get(operation.method, 1))
 
 
-_ORDER: Final = {"GET": 0, "HEAD": 0, "DELETE": 2}
+_ORDER: Final = {"DELETE": 2}
 
 
 def _check(option: str, patterns: Iterable[str], names: list[str]) -> None:

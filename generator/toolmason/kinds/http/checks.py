@@ -104,6 +104,14 @@ def check_api_tool(context: TableContext) -> None:
         message = f"`paginate` cannot be combined with {method} in {table_name(context.at)}"
         context.error("TM244", message, "paginate", hint="remove it: only GET has pages", value=False)
     check_save(context)
+    if "graphql" in context.data:
+        for other in ("body", "paginate", "save"):
+            if other in context.data:
+                message = f"`graphql` cannot be combined with `{other}` in {table_name(context.at)}"
+                context.error("TM244", message, other, hint="remove it", value=False)
+        if method != "POST":
+            message = f"`graphql` in {table_name(context.at)} requires POST"
+            context.error("TM244", message, "http", hint='write `http = "POST /graphql"`')
     for name, param in table_of(context.data, "params").items():
         if isinstance(param, dict) and str(param.get("header", "")).lower() in FORBIDDEN_HEADERS:
             message = f"the header {quoted(str(param['header']))} cannot be a parameter in {table_name(context.at)}"

@@ -106,7 +106,7 @@ def _param_problems(table: ToolTable, params: Sequence[Property], placements: Se
         place = placement.place
         if place is Place.BODY and method in ("GET", "HEAD"):
             yield f"`{placement.name}` is in the body, but {method} has none", at, "write `query` instead of `body`"
-        yield from ((message, at, hint) for message, hint in _body_problems(placement, table.own(HttpKeys).body))
+        yield from ((message, at, hint) for message, hint in _body_problems(placement, table.own(HttpKeys)))
         if place is not Place.PATH and placement.name in _placeholders(table):
             hint = f"remove `{place.value}`: the placeholder in `http` already places it"
             yield f"`{placement.name}` is both in the path and in the {place.value}", at, hint
@@ -114,9 +114,9 @@ def _param_problems(table: ToolTable, params: Sequence[Property], placements: Se
             yield f"`{value.name}` is `{format_type(value.type)}`: {problem[0]}", at, problem[1]
 
 
-def _body_problems(placement: Placement, body: str) -> Iterator[tuple[str, str]]:
+def _body_problems(placement: Placement, keys: HttpKeys) -> Iterator[tuple[str, str]]:
     """Yield why a parameter does not fit the encoding of the body, and a hint."""
-    name = placement.name
+    name, body = placement.name, keys.body
     if placement.format == "path" and (placement.place is not Place.BODY or body not in ("multipart", "file")):
         yield (
             f"`{name}` is a file, which only a body can contain",
@@ -126,6 +126,8 @@ def _body_problems(placement: Placement, body: str) -> Iterator[tuple[str, str]]
         return
     if body in ("text", "file") and placement.key != ".":
         yield f"the body is `{body}`, so `{name}` must be all of it", 'add `body = "."` to the parameter'
+    if placement.key == "." and keys.graphql:
+        yield f"`{name}` is the whole body, which is the GraphQL document", "remove `body`: it is then a variable"
     if body == "file" and placement.format != "path":
         yield f"the body is a file, so `{name}` must be its path", "add `file = true` to the parameter"
     if placement.key == "." and body in ("form", "multipart"):

@@ -106,10 +106,11 @@ def http_request(
         body=own.body,
         pagination=None if own.paginate is None else copied(Pagination, own.paginate),
         select=own.select.strip(),
+        graphql=own.graphql.strip(),
         save=own.save,
         returns_list=list_type(table) is not None,
         timeout_s=table.timeout,
-        risk=Risk(table.risk) if table.risk in RISKS else _RISKS.get(method, Risk.WRITE),
+        risk=Risk(table.risk) if table.risk in RISKS else _risk(method, own.graphql.strip()),
         confirm=table.confirm.strip(),
     )
     return HttpImplementation(
@@ -118,6 +119,11 @@ def http_request(
         api_constant=group_constant_name(own.api, "API"),
         usage=f"{method} {api.base_url.rstrip('/')}{path}",
     )
+
+
+def _risk(method: str, graphql: str) -> Risk:
+    """Return the risk of a request without `risk`."""
+    return Risk.READ if graphql.startswith("query") else _RISKS.get(method, Risk.WRITE)
 
 
 def hints_of(tool: HttpTool) -> Hints:

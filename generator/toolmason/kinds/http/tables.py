@@ -105,6 +105,17 @@ class HttpKeys(Table):
     """
     body: Literal["json", "form", "multipart", "text", "file"] = "json"
     """Encoding of the body of the request. `text` and `file` send the content of one parameter."""
+    graphql: str = key(
+        matching(
+            r"(?:query|mutation)\b[\s\S]*\{[\s\S]*\}\s*",
+            "a GraphQL document, such as `query user($id: ID!) { user(id: $id) { name } }`",
+        ),
+        default="",
+    )
+    """GraphQL document with one operation and one field. The parameters of the body are its variables.
+
+    The value of the field is the answer; an answer with errors and without a value is an error.
+    """
     save: str = ""
     """Parameter with the path of a new file, to which the answer is saved. It is not part of the request."""
     paginate: PaginateTable | None = None

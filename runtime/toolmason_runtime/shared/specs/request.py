@@ -109,6 +109,8 @@ class HttpTool:
     select: str = ""
     save: str = ""
     """Parameter with the path of a new file for the answer; empty if answers are not saved."""
+    graphql: str = ""
+    """GraphQL document with one operation, whose variables are the parameters of the body; empty for other requests."""
     returns_list: bool = False
     timeout_s: float | None = None
     """Limit of a call in seconds; None means that of the API."""
@@ -122,4 +124,4 @@ class HttpTool:
     @property
     def is_repeatable(self) -> bool:
         """Whether a second identical request has no further effect (RFC 9110, 9.2.2)."""
-        return self.method in ("GET", "HEAD", "PUT", "DELETE")
+        return self.method in ("GET", "HEAD", "PUT", "DELETE") or self.graphql.startswith("query")

@@ -1,0 +1,285 @@
+"""`toolmason import graphql`: the manifest, and its tools against a server that executes the schema."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from graphql import build_schema, graphql_sync, introspection_from_schema, parse, validate
+from mcp import Client
+from mcp.types import ElicitResult, TextContent
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from toolmason.commands import toolmason
+
+FIXTURES = Path(__file__).parent / "fixtures"
+LIBRARY = FIXTURES / "library.graphql"
+SCHEMA = build_schema(LIBRARY.read_text(encoding="utf-8"))
+BOOK = {"isbn": "1", "title": "Emma", "year": 1815, "extra": {"a": [1]}, "author": {"id": "9", "name": "Jane Austen"}}
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(toolmason, ["import", "graphql", *map(str, arguments)])
+
+
+def tools(*arguments: str | Path) -> dict[str, Any]:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = tomllib.loads(result.stdout)["tools"]
+    return found
+
+
+def test_a_schema_gives_its_committed_manifest(
+    monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    monkeypatch.chdir(FIXTURES)
+
+    result = run(LIBRARY.name, "--endpoint", "https://library.example/api/graphql", "--query", "*", "--mutation", "*")
+
+    assert result.exit_code == 0, result.output
+    file_regression.check(result.stdout, encoding="utf-8", extension=".toml", newline="")
+
+
+def test_each_document_is_valid_for_the_schema() -> None:
+    for tool in tools(LIBRARY, "--query", "*", "--mutation", "*").values():
+        assert validate(SCHEMA, parse(tool["graphql"])) == [], tool["graphql"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            [],
+            ["get_book", "list_books", "find_readers", "get_named", "search_query", "get_version", "get_old"],
+        ),
+        (["--query", "book*"], ["get_book", "list_books"]),
+        (["--mutation", "lend*"], ["lend_book"]),
+        (["--query", "version", "--mutation", "*"], ["get_version", "lend_book", "remove_reader"]),
+    ],
+)
+def test_queries_and_mutations_are_chosen(options: list[str], expected: list[str]) -> None:
+    assert sorted(tools(LIBRARY, *options)) == sorted(expected)
+
+
+def test_an_introspection_answer_gives_the_same_tools(tmp_path: Path) -> None:
+    answer = tmp_path / "library.json"
+    answer.write_text(json.dumps({"data": introspection_from_schema(SCHEMA)}), encoding="utf-8")
+
+    assert tools(answer, "--query", "*", "--mutation", "*") == tools(LIBRARY, "--query", "*", "--mutation", "*")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.graphql", "type Query {", "a.graphql:1:13: not a GraphQL schema: Syntax Error"),
+        (
+            "a.graphql",
+            "type Query { a: Missing }",
+            "a.graphql: not a GraphQL schema: Query fields cannot be resolved. Unknown type: 'Missing'",
+        ),
+        ("a.graphql", "type Book { id: ID }", "the schema has neither queries nor mutations"),
+        ("a.graphql", "", "a.graphql"),
+        ("a.json", "{}", "the JSON has no `__schema`: save the answer to an introspection query"),
+        ("a.json", '{"__schema": 7}', "a.json: not a GraphQL schema"),
+        ("a.json", '{"data": {"__schema": {"types": [7]}}}', "a.json: not a GraphQL schema"),
+        ("a.json", "{", "a.json: not a GraphQL schema"),
+        (
+            "a.graphql",
+            "type Query { a: Int } " + "input A { a: " + "[" * 9_000 + "Int" + "]" * 9_000 + "}",
+            "a.graphql",
+        ),
+    ],
+)
+def test_a_document_that_is_no_schema_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+
+    result = run(tmp_path / name)
+
+    assert result.exit_code == 1, result.output
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["library.example/graphql", "https://a:b@c.example/", "https://a.example/?q=1", "$1"]
+)
+def test_an_endpoint_that_is_no_plain_url_is_refused(endpoint: str) -> None:
+    result = run(LIBRARY, "--endpoint", endpoint)
+
+    assert result.exit_code == 2
+    assert "--endpoint" in result.stderr
+
+
+def test_an_update_keeps_choices_and_edits(tmp_path: Path) -> None:
+    schema, manifest = tmp_path / "library.graphql", tmp_path / "library.toml"
+    text = LIBRARY.read_text(encoding="utf-8")
+    schema.write_text(text, encoding="utf-8")
+    endpoint = ("--endpoint", "https://library.example/api")
+    assert run(schema, *endpoint, "--query", "book*", "--mutation", "lend*", "-o", manifest).exit_code == 0
+    edited = manifest.read_text(encoding="utf-8").replace("[tools.lend_book]", "[tools.lend]  # shorter")
+    manifest.write_text(edited, encoding="utf-8")
+    schema.write_text(text.replace("Lend a book to a reader", "Lend a book for a month"), encoding="utf-8")
+
+    result = run("--update", "-o", manifest)
+
+    assert result.exit_code == 0, result.output
+    after = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    assert list(after["tools"]) == ["get_book", "list_books", "lend"]
+    assert after["tools"]["lend"]["summary"] == "Lend a book for a month"
+    assert after["tools"]["lend"]["http"] == "POST /api"
+    assert "# shorter" in manifest.read_text(encoding="utf-8")
+
+
+class Library(ThreadingHTTPServer):
+    """Executes each request against the schema."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen: list[dict[str, Any]] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Library
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.seen.append(request)
+        result = graphql_sync(SCHEMA, request["query"], Root(), variable_values=request["variables"])
+        body = json.dumps(result.formatted).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/graphql-response+json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the signature of the base class
+        pass
+
+
+class Root:
+    """The values of the fields of `Query` and `Mutation`."""
+
+    def book(self, _: Any, isbn: str, edition: int) -> Any:
+        if isbn == "broken":
+            raise ValueError("the shelf is broken")
+        return {**BOOK, "year": edition} if isbn == "1" else None
+
+    def books(self, _: Any, **_arguments: Any) -> Any:
+        page = {"hasNextPage": True, "endCursor": "c"}
+        return {"edges": [{"node": BOOK}], "pageInfo": page, "totalCount": 7}
+
+    def search(self, _: Any, text: str) -> Any:
+        return [{"__typename": "Shop", "id": text, "website": "https://shop.example"}]
+
+    version = "3"
+
+    def lendBook(self, _: Any, **_arguments: Any) -> Any:  # noqa: N802  the name in the schema
+        return {"loan": {"id": "5", "book": BOOK}, "problems": []}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated server, whose API is at `$LIBRARY_URL`."""
+    directory = tmp_path_factory.mktemp("library")
+    options = ("--query", "*", "--mutation", "*", "-o", directory / "manifest" / "library.toml")
+    result = run(LIBRARY, "--endpoint", "$LIBRARY_URL", *options)
+    assert result.exit_code == 0, result.output
+    manifest = directory / "manifest" / "library.toml"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(text.replace("[discovery]", '[discovery]\nstyle = "classic"'), encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=directory, check=True, timeout=120)
+    return directory
+
+
+@pytest.fixture
+def library(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    monkeypatch.syspath_prepend(str(project / "generated"))
+    with Library() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        monkeypatch.setenv("LIBRARY_URL", f"http://127.0.0.1:{server.server_port}")
+        yield server
+        server.shutdown()
+        thread.join()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "library_server"]:
+        del sys.modules[name]
+
+
+async def call(tool: str, arguments: dict[str, Any]) -> tuple[Any, bool, list[str]]:
+    """Return the structured answer, else the text; whether it is an error; and the questions to the user."""
+    questions: list[str] = []
+
+    async def accept(_: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return ElicitResult(action="accept", content={})
+
+    callback: Any = accept
+    build = importlib.import_module("library_server.server").build_server
+    async with Client(build(), elicitation_callback=callback) as client:
+        result = await client.call_tool(tool, arguments)
+    text = "".join(block.text for block in result.content if isinstance(block, TextContent))
+    return result.structured_content or text, bool(result.is_error), questions
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("tool", "arguments", "variables", "expected"),
+    [
+        (
+            "get_book",
+            {"isbn": "1", "edition": 2},
+            {"isbn": "1", "edition": 2},
+            {"isbn": "1", "title": "Emma", "year": 2, "author": {"id": "9", "name": "Jane Austen"}},
+        ),
+        (
+            "list_books",
+            {"filter": {"title": "E", "shelf": {"room": "A", "number": 1}}, "sort": ["YEAR"]},
+            {"filter": {"title": "E", "shelf": {"room": "A", "number": 1}}, "sort": ["YEAR"]},
+            {"totalCount": 7, "pageInfo": {"hasNextPage": True, "endCursor": "c"}},
+        ),
+        ("get_version", {}, {}, "3"),
+    ],
+)
+async def test_the_arguments_are_the_variables_and_the_field_is_the_answer(
+    library: Library, tool: str, arguments: dict[str, Any], variables: dict[str, Any], expected: Any
+) -> None:
+    answer, is_error, questions = await call(tool, arguments)
+
+    assert not is_error, answer
+    assert library.seen[0]["variables"] == variables
+    assert questions == []
+    if isinstance(expected, str):
+        assert expected in answer
+    else:
+        assert answer.items() >= expected.items()
+
+
+@pytest.mark.anyio
+async def test_a_mutation_asks_the_user(library: Library) -> None:
+    answer, is_error, questions = await call("lend_book", {"input": {"isbn": "1", "readerId": "4"}})
+
+    assert not is_error, answer
+    assert answer["loan"]["id"] == "5"
+    assert library.seen[0]["variables"] == {"input": {"isbn": "1", "readerId": "4"}}
+    assert len(questions) == 1
+
+
+@pytest.mark.anyio
+async def test_errors_of_an_answer_with_status_200_are_errors_of_the_tool(library: Library) -> None:
+    answer, is_error, _ = await call("get_book", {"isbn": "broken"})
+
+    assert is_error
+    assert "the shelf is broken" in answer
+    assert library.seen
