@@ -1,4 +1,4 @@
-"""`python -m bench.openapi [NAME...]`: import, generate, serve and call; prints the table of `docs/openapi.md`."""
+"""`python -m bench.openapi [NAME...]`: import, generate, serve and call; prints the tables of `docs/openapi.md`."""
 
 # ruff: noqa: T201  a command prints
 
@@ -10,29 +10,49 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.openapi.documents import DOCUMENTS, fetch
+from bench.openapi.documents import DOCUMENTS, ChangedError, fetch
 from bench.openapi.measure import Result, measure
 
 
 def main() -> int:
-    """Measure the selected documents; return 0."""
+    """Measure the selected documents; return 1 if one misses a goal."""
     parser = argparse.ArgumentParser(prog="python -m bench.openapi", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(document.name for document in DOCUMENTS))
-    parser.add_argument("--documents", type=Path, help="keep the downloaded packages in this directory")
+    parser.add_argument("--documents", type=Path, help="read NAME.json in this directory; keep packages there")
     parser.add_argument("--failures", type=Path, help="write the failed operations as JSON to this file")
     options = parser.parse_args()
     chosen = tuple(document for document in DOCUMENTS if not options.names or document.name in options.names)
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="openapi-") as directory:
-        paths = fetch(chosen, options.documents or Path(directory, "documents"))
+        try:
+            paths = fetch(chosen, options.documents or Path(directory, "documents"))
+        except ChangedError as error:
+            parser.error(str(error))
         for document in chosen:
             print(f"{document.title} ...", file=sys.stderr)
             results.append(measure(document, paths[document.name], Path(directory, document.name)))
     print(table(results))
+    print(f"\n{design(results)}")
+    for result in results:
+        for miss in result.misses:
+            print(f"missed: {result.title}: {miss}", file=sys.stderr)
     if options.failures:
         failures = {result.title: result.failures for result in results}
         options.failures.write_text(json.dumps(failures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0
+    return int(any(result.misses for result in results))
+
+
+def design(results: list[Result]) -> str:
+    """Return tokens, names and searches as a Markdown table."""
+    heads = ("document", "tools", "hollow", "tokens: median", "95 %", "largest", "longest name", "recall@5")
+    lines = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
+    for result in results:
+        count = len(result.tokens)
+        tokens = [result.tokens[min(count - 1, int(share * count))] for share in (0.5, 0.95, 1)]
+        recall = "" if result.recall is None else f"{result.recall:.2f}"
+        cells = [result.title, f"{count:,}", len(result.hollow), *tokens, f"{len(result.longest)} characters", recall]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
 
 
 def table(results: list[Result]) -> str:

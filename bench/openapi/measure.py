@@ -1,4 +1,7 @@
-"""Import a document, generate its server, and call each tool against a local HTTP server."""
+"""Import a document, generate its server, and call each tool against a local HTTP server.
+
+Requests are measured with all parameters. Tokens, names and searches are those of an import without options.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,24 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from toolmason_runtime.shared.tokens import estimate_tokens
+
 from bench.openapi.documents import Document
+from bench.openapi.samples import Sampler
 
 TIMEOUT_S: Final = 1800
+MIN_SENT: Final = 0.99
+MAX_TOKENS: Final = 900
+MAX_NAME: Final = 40
+MIN_RECALL: Final = 0.8
+TOP: Final = 5
+_PLACES: Final = ("query", "path", "header", "cookie", "body")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,25 +46,38 @@ class Result:
     sent: int = 0
     unsampled: int = 0
     failures: dict[str, str] = field(default_factory=dict)
+    hollow: list[str] = field(default_factory=list)
+    """Tools without a parameter whose operation declares parameters or a body, and no loss of one."""
+    tokens: list[int] = field(default_factory=list)
+    """Estimated tokens of the input schema of each tool, in ascending order."""
+    longest: str = ""
+    """The longest name of a tool."""
+    doubled: list[str] = field(default_factory=list)
+    """Names with the same word twice in a row."""
+    prefixed: list[str] = field(default_factory=list)
+    """Parameters whose names differ from another one of the tool by a place only: `id` and `query_id`."""
+    recall: float | None = None
+    """Share of everyday phrases with a right tool among the first five; None if there are no phrases."""
+
+    @property
+    def misses(self) -> list[str]:
+        """The goals that the document misses."""
+        checks = {
+            f"{len(self.hollow)} hollow": not self.hollow,
+            f"{self.sent / self.operations:.1%} sent": self.sent >= MIN_SENT * self.operations,
+            f"{self.tokens[-1]} tokens": self.tokens[-1] <= MAX_TOKENS,
+            f"the name {self.longest}": len(self.longest) <= MAX_NAME,
+            f"doubled words: {self.doubled}": not self.doubled,
+            f"prefixes: {self.prefixed}": not self.prefixed,
+            f"recall {self.recall}": self.recall is None or self.recall >= MIN_RECALL,
+        }
+        return [text for text, is_met in checks.items() if not is_met]
 
 
 def measure(document: Document, path: Path, project: Path) -> Result:
     """Run all steps for one document in the empty directory `project`."""
     manifest = project / "manifest" / f"{document.name}.toml"
-    manifest.parent.mkdir(parents=True)
-    arguments = (
-        "import",
-        "openapi",
-        str(path),
-        "-o",
-        str(manifest),
-        "--name",
-        document.name,
-        "--all-params",
-        "--report",
-        "report.json",
-    )
-    import_s = _run(project, *arguments)
+    import_s = _import(document, path, manifest, "--all-params")
     _point_to_loopback(manifest)
     generate_s = _run(project, "generate")
     report = json.loads((project / "report.json").read_text(encoding="utf-8"))["operations"]
@@ -73,7 +99,67 @@ def measure(document: Document, path: Path, project: Path) -> Result:
     result.sent = sum(not answer for answer in answers.values())
     result.unsampled = sum(answer.startswith("no sample") for answer in answers.values())
     result.failures |= {key: answer for key, answer in answers.items() if answer}
+    _measure_design(document, path, project / "designed", result)
     return result
+
+
+def _import(document: Document, path: Path, manifest: Path, *options: str) -> float:
+    manifest.parent.mkdir(parents=True)
+    arguments = ("import", "openapi", str(path), "-o", str(manifest), "--name", document.name)
+    return _run(manifest.parents[1], *arguments, "--report", "report.json", *options)
+
+
+def _measure_design(document: Document, path: Path, project: Path, result: Result) -> None:
+    """Add what a model sees of an import without options."""
+    manifest = project / "manifest" / f"{document.name}.toml"
+    _import(document, path, manifest)
+    _run(project, "generate")
+    report = json.loads((project / "report.json").read_text(encoding="utf-8"))["operations"]
+    tables = tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]
+    (catalogue,) = (project / "generated").glob("*/catalogue.json")
+    listed = json.loads(catalogue.read_text(encoding="utf-8"))["tools"]
+    result.tokens = sorted(estimate_tokens(json.dumps(each["tool"]["inputSchema"])) for each in listed.values())
+    result.longest = max(tables, key=len)
+    result.doubled = [name for name in tables if any(one == other for one, other in pairwise(name.split("_")))]
+    for name, entry in tables.items():
+        names = entry.get("params") or entry.get("input_schema", {}).get("properties", {})
+        others = {f"{place}_{each}" for each in names for place in _PLACES}
+        result.prefixed += [f"{name}.{each}" for each in names if each in others]
+    result.hollow = list(_hollow(json.loads(path.read_text(encoding="utf-8")), report, tables))
+    result.recall = _recall(document.name, report, project)
+
+
+def _hollow(data: Mapping[str, Any], report: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each tool without a parameter whose operation declares some that are not reported as lost."""
+    for method, path, operation, parameters in Sampler(data).operations():
+        entry = report.get(f"{method} {path}", {})
+        table = tables.get(entry.get("tool") or "", {"params": {"": {}}})
+        is_empty = not (table.get("params") or table.get("input_schema", {}).get("properties"))
+        kinds = {loss["kind"] for loss in entry.get("losses", ())}
+        sent = [each for each in parameters if each["in"] != "header"]
+        if is_empty and (sent or operation.get("requestBody")) and not kinds & {"parameter", "header"}:
+            yield entry["tool"]
+
+
+def _recall(name: str, report: Mapping[str, Any], project: Path) -> float | None:
+    """Return the share of the phrases of a document that find one of their tools."""
+    phrases = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")).get(name)
+    if phrases is None:
+        return None
+    queries: dict[str, list[str]] = {}
+    for phrase, keys in phrases.items():
+        for key in keys:
+            queries.setdefault(report[key]["tool"], []).append(phrase)
+    toml = "".join(f"{tool} = {json.dumps(texts)}\n" for tool, texts in queries.items())
+    (project / "queries.toml").write_text(f"[queries]\n{toml}", encoding="utf-8")
+    command = [sys.executable, "-m", "toolmason", "eval", "queries.toml", "--top", str(TOP), "--format", "json"]
+    done = subprocess.run(command, cwd=project, check=True, capture_output=True, text=True)  # noqa: S603
+    missed = {
+        each["query"]
+        for each in json.loads(done.stdout)["misses"]
+        if not any(rank and rank <= TOP for rank in each["ranks"].values())
+    }
+    return 1 - len(missed) / len(phrases)
 
 
 def _run(project: Path, *arguments: str) -> float:

@@ -184,6 +184,29 @@ def test_an_update_shows_changes_and_keeps_edits_with_comments(source: Callable[
     assert manifest.read_text(encoding="utf-8") == updated
 
 
+@pytest.mark.parametrize("tool", ["delete_order", "cancel"])
+def test_a_renamed_parameter_of_the_path_stays_the_same_one(
+    source: Callable[..., Path], tmp_path: Path, tool: str
+) -> None:
+    manifest = tmp_path / "shop.toml"
+    assert run(source(), "-o", manifest).exit_code == 0
+    text = manifest.read_text(encoding="utf-8")
+    start = text.index("[tools.delete_order]")
+    end = text.find("\n[", start) if "\n[" in text[start:] else len(text)
+    edited = (
+        text[start:end].replace("delete_order", tool).replace("{id}", "{order}").replace("params.id", "params.order")
+    )
+    manifest.write_text(text[:start] + edited + text[end:], encoding="utf-8")
+    delete = {**PATHS["/v1/orders/{id}"]["delete"], "parameters": [{"name": "reason", "in": "query"}]}
+
+    result = run(source({**PATHS, "/v1/orders/{id}": {"delete": delete}}), "-o", manifest)
+
+    assert result.exit_code == 0, result.output
+    table = tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"][tool]
+    assert (table["http"], sorted(table["params"])) == ("DELETE /v1/orders/{order}", ["order", "reason"])
+    assert "breaking" not in result.stderr.replace("breaking: get_order", "")
+
+
 def test_a_parameter_with_a_comment_is_not_removed(source: Callable[..., Path], tmp_path: Path) -> None:
     manifest = tmp_path / "shop.toml"
     run(source(), "-o", manifest)

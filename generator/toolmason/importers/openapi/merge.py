@@ -104,15 +104,11 @@ def read_tables(path: Path) -> tuple[str, dict[str, Any]]:
 def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
     """Return the record with the author's names: a tool with the same request, and a parameter with the same place."""
     known, edited = record.data["tools"], current.get("tools", {})
-    added = {
-        (table.get("api"), table.get("http"), table.get("graphql")): name
-        for name, table in edited.items()
-        if name not in known and isinstance(table, dict)
-    }
+    added = {_request(table): name for name, table in edited.items() if name not in known and isinstance(table, dict)}
     renamed = {
         name: added[request]
         for name, table in known.items()
-        if name not in edited and (request := (table["api"], table["http"], table.get("graphql"))) in added
+        if name not in edited and (request := _request(table)) in added
     }
     tools = {renamed.get(name, name): table for name, table in known.items()}
     tools = {name: _with_renamed_params(table, edited.get(name)) for name, table in tools.items()}
@@ -126,6 +122,12 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
     )
 
 
+def _request(table: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what identifies the request of a tool, without the names of the placeholders in its path."""
+    path = re.sub(r"\{\+?[^{}]*\}", "{}", str(table.get("http")))
+    return table.get("api"), path, table.get("graphql")
+
+
 def _with_renamed_params(table: dict[str, Any], edited: Any) -> dict[str, Any]:
     """Return the table of a tool with the author's names of its parameters."""
     params, mine = table.get("params"), edited.get("params") if isinstance(edited, Mapping) else None
@@ -135,12 +137,15 @@ def _with_renamed_params(table: dict[str, Any], edited: Any) -> dict[str, Any]:
     chosen = known_parameter_names(path, edited)
     known = {name: at for at, name in known_parameter_names(path, table).items()}
     renamed: dict[str, Any] = {}
+    http = table["http"]
     for name, entry in params.items():
         place, wire = known.get(name, ("", ""))
         new_name = str(chosen.get((place, wire), name)) if name not in mine else name
         is_moved = new_name != name and place in ("query", "body") and place not in entry
         renamed[new_name] = {**entry, place: wire} if is_moved else entry
-    return {**table, "params": renamed}
+        if place == "path":
+            http = http.replace(f"{{{name}}}", f"{{{new_name}}}").replace(f"{{+{name}}}", f"{{+{new_name}}}")
+    return {**table, "http": http, "params": renamed}
 
 
 def with_unselected(imported: Imported, record: Record) -> dict[str, Any]:

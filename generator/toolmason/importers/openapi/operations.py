@@ -230,7 +230,8 @@ class ToolBuilder:
             if not plain_name or not _NAME.fullmatch(plain_name):
                 raise LeftOutError(f"the path has a placeholder without a parameter: `{{{name}}}`")
             if plain_name not in self.params:
-                self._add("path", plain_name, {"type": "string"}, is_required=True)
+                chosen = self._add("path", plain_name, {"type": "string"}, is_required=True)
+                self._path = self._path.replace(f"{{{name}}}", f"{{{chosen}}}")
         if re.search(r"[\s#]", self._path):
             raise LeftOutError("the path contains a fragment or a space")
 
@@ -365,7 +366,7 @@ class ToolBuilder:
                 entry.pop("nullable", None)
                 self._encode(key, member, entry, table(encoding.get(key)))
             name = self._add("body", key, entry, is_required and key in shape.required)
-            if key in shape.required and not is_required:
+            if key in shape.required and not is_required and len(members) > 1:
                 self._lose("required", f"body.{key}")
                 self._optional[name]["description"] = f"{entry.get('description', '').rstrip()}\n{_NEEDED}".lstrip()
             self._schemas[name] = schema_

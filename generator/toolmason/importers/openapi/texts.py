@@ -24,6 +24,8 @@ _MARKS: Final = re.compile(r"\*\*([^*]+)\*\*|(?<!\w)__([^_]+)__(?!\w)")
 _HEADING: Final = re.compile(r"^[ \t]*#+[ \t]+", re.MULTILINE)
 _NOTE: Final = re.compile(r"^[ \t]*>[ \t]*(?:\[!\w+\]\s*)?", re.MULTILINE)
 _SENTENCE: Final = re.compile(r".+?(?:(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)[.!?](?=\s+[A-Z`\"'(])|[.!?]$|:(?=\s*$))")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)++|[a-z0-9]+(?:_[a-z0-9]+)++")
+"""A text that is a name in code: `uploadPhotos`, `upload_photos`."""
 _RELATIVE: Final = re.compile(r",? (?:that|which|where|whose|because|so that)\b|[;:(\u2013\u2014]| - ")
 """The beginning of a part that a summary can do without."""
 _CLAUSE: Final = re.compile(
@@ -66,6 +68,8 @@ def value_description(text: str, *facts: str) -> str:
 def summary_from(*texts: str) -> str:
     """Return a summary of at most 80 characters from the first text that is not blank, without a full stop."""
     line = next((line for text in texts if (line := one_line(plain(text)))), "")
+    if _IDENTIFIER.fullmatch(line):
+        line = title_of(line)
     sentence = _SENTENCE.match(line)
     line = strip_full_stop(sentence[0] if sentence else line).rstrip(":")
     if len(line) <= MAX_SUMMARY_LENGTH:
