@@ -59,6 +59,7 @@ DEVELOPMENT_PACKAGES: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pyt
 EXTRAS: Final = (
     "apis",
     "duckdb",
+    "graphql",
     "http",
     "jq",
     "mysql",
