@@ -75,7 +75,8 @@ class Sampler:
 
     @cached_property
     def _registry(self) -> Registry[Any]:
-        return Registry().with_resource("", DRAFT202012.create_resource(self.document))
+        registry: Registry[Any] = Registry().with_resource("", DRAFT202012.create_resource(self.document))
+        return registry
 
     @property
     def _is_3_0(self) -> bool:
@@ -147,7 +148,8 @@ class Sampler:
     def validate(self, schema: Any, value: Any) -> bool:
         """Return whether a value is valid by the document."""
         kind = OAS30Validator if self._is_3_0 else OAS31Validator
-        return kind(schema, registry=self._registry, _resolver=self._registry.resolver("")).is_valid(value)  # type: ignore[call-arg]
+        validator = kind(schema, registry=self._registry, _resolver=self._registry.resolver(""))
+        return bool(validator.is_valid(value))
 
 
 @dataclass
