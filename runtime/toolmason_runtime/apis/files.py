@@ -31,8 +31,9 @@ _NO_BLOCK: Final = getattr(os, "O_NONBLOCK", 0)
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A file of a request: its name without directories, its media type by that name, and its content."""
+    """A file of a request: its path in the call, its name, its media type by that name, and its content."""
 
+    path: str
     name: str
     media: str
     content: bytes
@@ -46,6 +47,8 @@ async def directories_of(call: ToolCall) -> tuple[Path, ...]:
     Raises:
         ToolError: there is none, or the caller is on another machine, whose files are not here.
     """
+    if os.open not in os.supports_dir_fd:
+        raise ToolError("Files are not supported on this system", code="PATH_NOT_ALLOWED")
     if not call.is_local:
         message = "This server is not on the caller's machine, so it neither sends nor saves files"
         raise ToolError(message, code="PATH_NOT_ALLOWED")
@@ -139,7 +142,7 @@ def _read(placement: Placement, path: str, directories: Sequence[Path], limit: i
             content = file.read(limit + 1)
     if len(content) > limit:
         raise _refused(name, path, f"the files of a request have at most {MAX_SENT_BYTES:,} bytes")
-    return SentFile(last, mimetypes.guess_type(last)[0] or "application/octet-stream", content)
+    return SentFile(path, last, mimetypes.guess_type(last)[0] or "application/octet-stream", content)
 
 
 @contextmanager

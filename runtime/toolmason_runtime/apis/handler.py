@@ -83,8 +83,8 @@ class HttpRun:
             call,
             tool=tool.name,
             risk=Risk.WRITE if target and tool.risk is Risk.READ else tool.risk,
-            question=client.settings.mask(self._question(request, effective_values(tool, sent))),
-            key=f"request-{_digest(request)}",
+            question=client.settings.mask(self._question(request, effective_values(tool, sent), target)),
+            key=f"request-{_digest(request, target)}",
             advice="Send shorter arguments",
         )
         timeout_s = tool.timeout_s or tool.api.timeout_s
@@ -96,7 +96,7 @@ class HttpRun:
         may_have_run = "" if tool.is_repeatable else ": it may have processed the request, check before you repeat it"
         raise ToolError(f"The API {tool.api.name} did not answer within {timeout_s:g} s{may_have_run}", code="TIMEOUT")
 
-    def _question(self, request: Request, values: Mapping[str, Any]) -> str:
+    def _question(self, request: Request, values: Mapping[str, Any], target: str) -> str:
         from toolmason_runtime.apis.files import files_in
 
         tool = self.tool
@@ -104,9 +104,11 @@ class HttpRun:
         lines = [head, "", f"{request.method} {request.url}"]
         lines += [f"{name}: {value}" for name, value in request.headers.items()]
         if files := files_in(values):
-            lines += ["", *(f"{name}: {file.name}, {len(file.content):,} bytes, {file.media}" for name, file in files)]
+            lines += ["", *(f"{name}: {file.path}, {len(file.content):,} bytes, {file.media}" for name, file in files)]
         elif request.content:
             lines += ["", shorten_middle(request.content.decode("utf-8", "replace"))]
+        if target:
+            lines += ["", f"The answer is saved as the new file `{target}`."]
         return "\n".join(lines)
 
     async def _save(
@@ -212,6 +214,6 @@ def sent_arguments(params: BaseModel | dict[str, Any]) -> dict[str, Any]:
     return params.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-def _digest(request: Request) -> str:
-    parts = [request.method, request.url, repr(sorted(request.headers.items())), repr(request.content)]
+def _digest(request: Request, target: str) -> str:
+    parts = [request.method, request.url, repr(sorted(request.headers.items())), repr(request.content), target]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -73,7 +73,7 @@ async def test_files_become_parts_of_a_form_with_their_names(
         ("a %22b%22.txt", "text/plain", "é\n".encode()),
         (None, "text/plain", b"two"),
     ]
-    assert "files: logo.png, 10 bytes, image/png" in question
+    assert "files: images/logo.png, 10 bytes, image/png" in question
 
 
 @pytest.mark.usefixtures("project")
@@ -148,7 +148,8 @@ async def test_an_answer_is_saved_as_a_new_file_after_a_question(
 
     assert text == "Saved 6 bytes as `images/all.zip`. Media type: application/zip"
     assert (project / "images" / "all.zip").read_bytes() == ZIP.body
-    assert len(questions) == 1
+    (question,) = questions
+    assert "The answer is saved as the new file `images/all.zip`." in question
 
 
 async def test_without_a_path_nothing_is_saved_or_asked(
