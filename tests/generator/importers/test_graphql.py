@@ -120,6 +120,33 @@ def test_an_endpoint_that_is_no_plain_url_is_refused(endpoint: str) -> None:
     assert "--endpoint" in result.stderr
 
 
+ODD: dict[str, str] = {
+    "a chain of input objects": "type Query { a(b: A0): Int } "
+    + " ".join(f"input A{number} {{ a: A{number + 1} }}" for number in range(3_000))
+    + " input A3000 { a: Int }",
+    "names of Apollo Federation": "type Query { _service: S _entities(r: [X!]!): [E]! } type S { sdl: String } "
+    "scalar X union E = S",
+    "names of underscores": "type Query { _: Int __a: Int q__x: Int }",
+    "a list of lists": "type Query { a(b: [[Int!]]!): [[S]] } type S { c: [[Int]] }",
+    "an object without plain values": "type Query { a: A } type A { b(c: Int!): Int }",
+    "another name of the root": "schema { query: Root } type Root { a: Int }",
+    "names of Python": "type Query { class(def: Int, self: Int, params: Int): Int }",
+    "a text with quotation marks": 'type Query { "a \\"b\\" ${c} {d}" a: Int }',
+}
+
+
+@pytest.mark.parametrize("schema", ODD.values(), ids=ODD)
+def test_an_odd_schema_is_imported_and_generated(tmp_path: Path, schema: str) -> None:
+    source, manifest = tmp_path / "odd.graphql", tmp_path / "manifest" / "odd.toml"
+    source.write_text(schema, encoding="utf-8")
+
+    result = run(source, "--endpoint", "https://odd.example/graphql", "-o", manifest)
+
+    assert result.exit_code == 0, result.output
+    done = subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=tmp_path, check=False, timeout=120)
+    assert done.returncode == 0
+
+
 def test_an_update_keeps_choices_and_edits(tmp_path: Path) -> None:
     schema, manifest = tmp_path / "library.graphql", tmp_path / "library.toml"
     text = LIBRARY.read_text(encoding="utf-8")

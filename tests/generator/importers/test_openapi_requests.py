@@ -280,3 +280,19 @@ def test_a_placeholder_in_the_query_of_a_path_is_a_query_parameter(
     tool = imported(tmp_path, {}, paths={path: {"get": operation}})["tools"]["list_things"]
 
     assert (tool["http"], tool.get("params")) == (http, params)
+
+
+@pytest.mark.parametrize("length", [100, 3_000])
+def test_a_long_chain_of_types_ends_with_any_object(tmp_path: Path, length: int) -> None:
+    schemas: dict[str, Any] = {
+        f"A{number}": {"type": "object", "properties": {"a": {"$ref": f"#/components/schemas/A{number + 1}"}}}
+        for number in range(length)
+    }
+    schemas[f"A{length}"] = {"type": "object", "properties": {"a": {"type": "string"}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A0"}}}}
+    post = {"operationId": "add_a", "requestBody": body, "responses": answer({"$ref": "#/components/schemas/A0"})}
+
+    manifest = imported(tmp_path, {}, paths={"/a": {"post": post}}, components={"schemas": schemas})
+
+    assert manifest["tools"]["add_a"]["params"]["a"]["type"] in ("A1", "object")
+    assert len(manifest.get("types", {})) < 70

@@ -95,6 +95,7 @@ def converted(schema: GraphQLSchema, *, endpoint: str, title: str) -> dict[str, 
     for kind, root in (("query", schema.query_type), ("mutation", schema.mutation_type)):
         for name, each in root.fields.items() if root else ():
             paths[f"/{kind}/{name}"] = {"post": converter.operation(kind, name, each, endpoint)}
+    converter.finish()
     if not paths:
         raise ImporterError("the schema has neither queries nor mutations")
     return {
@@ -109,6 +110,14 @@ def converted(schema: GraphQLSchema, *, endpoint: str, title: str) -> dict[str, 
 class _Converter:
     schema: GraphQLSchema
     schemas: dict[str, Any] = field(default_factory=dict)
+    _pending: list[GraphQLInputObjectType] = field(default_factory=list)
+    """Input objects whose fields are not converted yet: a chain of them may be longer than the stack."""
+
+    def finish(self) -> None:
+        """Convert the fields of all input objects that the operations use."""
+        while self._pending:
+            kind = self._pending.pop()
+            self.schemas[kind.name] |= self._object(kind.fields)
 
     def operation(self, kind: str, name: str, item: GraphQLField, path: str) -> dict[str, Any]:
         """Return the operation for a field of `Query` or `Mutation`."""
@@ -155,12 +164,11 @@ class _Converter:
             return self._scalar(kind)
         name = kind.name
         if name not in self.schemas:
-            self.schemas[name] = {}  # a type may contain itself
-            described = {"description": kind.description.strip()} if kind.description else {}
+            self.schemas[name] = {"description": kind.description.strip()} if kind.description else {}
             if isinstance(kind, GraphQLEnumType):
-                self.schemas[name] = {"type": "string", "enum": list(kind.values), **described}
+                self.schemas[name] |= {"type": "string", "enum": list(kind.values)}
             elif isinstance(kind, GraphQLInputObjectType):
-                self.schemas[name] = {**self._object(kind.fields), **described}
+                self._pending.append(kind)
         return {"$ref": f"#/components/schemas/{name}"}
 
     def _scalar(self, kind: GraphQLScalarType) -> dict[str, Any]:

@@ -28,6 +28,8 @@ MAX_TOKENS: Final = 300
 """Tokens of the fields of a result, those of its parts included."""
 MAX_PART_TOKENS: Final = 120
 """Tokens of the fields of an object inside of a result, which has only plain values."""
+MAX_LEVELS: Final = 4
+"""Objects inside of each other that are the only content of an answer, such as `data` and `attributes`."""
 _FIELD_TOKENS: Final = 8
 """Tokens of the schema of a field, without its name and description."""
 _MAX_DESCRIPTION: Final = 80
@@ -56,6 +58,7 @@ class Answers:
     _named: dict[tuple[str, bool], str] = field(default_factory=dict)
     """Name of the type of a component, and whether it is a part of another."""
     _tokens: dict[str, int] = field(default_factory=dict)
+    _level: int = 0
     _about: str = ""
     _tool: str = ""
     """The operation whose result is built, and the class of its tool."""
@@ -92,7 +95,9 @@ class Answers:
             return self._named[key]
         if shape.component:
             self._named[key] = ""  # a type that contains itself has no field of it
+        self._level += 1
         fields, left_out, tokens = self._fields(shape, is_part=is_part)
+        self._level -= 1
         if not fields:
             return ""
         schemas = table(self.document.components.get("schemas"))
@@ -133,7 +138,7 @@ class Answers:
         used = 0
         for key, inner in candidates:
             # The only object of an answer without a name is what was asked for, such as `data`; others are parts of it.
-            is_whole = not is_part and not has_identity and content == [key]
+            is_whole = not is_part and not has_identity and content == [key] and self._level <= MAX_LEVELS
             value, inside = self._value(inner, key, is_part=is_part, is_whole=is_whole)
             description = value_description(text(inner.data.get("description")))
             if value and description and len(description) <= _MAX_DESCRIPTION:

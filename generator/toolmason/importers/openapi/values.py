@@ -25,6 +25,8 @@ MAX_TYPES: Final = 20_000
 """Maximum number of types of one document."""
 MAX_SIZE: Final = 250
 """Maximum number of values of one type with its inner types; larger inner types become `object`."""
+MAX_OPEN: Final = 60
+"""Types inside of each other while they are created. `MAX_LEVELS` shrinks them later."""
 MAX_LEVELS: Final = 6
 """Maximum nesting of types."""
 MAX_ARRAYS: Final = 4
@@ -125,6 +127,9 @@ class Types:
             name = self._names[shape.component]
             if name in self._open:
                 record("recursive", f"{where}: {name}")
+                return "object"
+            if name not in self.tables and len(self._open) >= MAX_OPEN:
+                record("large", where)
                 return "object"
             if name not in self.tables:
                 outer, self._unnamed = self._unnamed, 0
