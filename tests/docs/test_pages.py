@@ -47,6 +47,7 @@ ELSEWHERE: Final = {
         "debugging",
         "development",
         "handlers",
+        "openapi-tutorial",
         "publishing",
         "sql-tools",
         "tutorial",

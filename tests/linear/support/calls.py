@@ -51,6 +51,7 @@ def call_builders() -> None:
     from toolmason.importers.command_line.help.parser import _split_choices
     from toolmason.importers.yaml_core import use_core_schema
     from toolmason.resolve.client_names import full_name, tool_names
+    from toolmason.schema import hosts as schema_hosts
     from toolmason.schema.providers import providers
     from toolmason.schema.scan.values import is_described, is_number_text
     from workbench_handlers.editing.text.folding import Positions
@@ -61,6 +62,7 @@ def call_builders() -> None:
     from workbench_research.backends.retry import RetryConfig
 
     providers.__wrapped__()  # without its cache
+    schema_hosts.hosts.__wrapped__()
     for client in clients().values():
         if client.live:
             for effect in ("run", "read", "replace"):
