@@ -78,7 +78,7 @@ def graphql(
 
     Exit codes: 0 success, 1 the schema cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
-    from toolmason.importers.openapi.budget import DEFAULT
+    from toolmason.importers.design.budget import DEFAULT
     from toolmason.importers.openapi.options import Options
 
     if find_spec("graphql") is None:

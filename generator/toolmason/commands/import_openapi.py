@@ -162,7 +162,7 @@ def openapi(
 
     Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
-    from toolmason.importers.openapi.budget import DEFAULT
+    from toolmason.importers.design.budget import DEFAULT
     from toolmason.importers.openapi.files import Access
     from toolmason.importers.openapi.options import Options
     from toolmason.importers.openapi.reading import read_document

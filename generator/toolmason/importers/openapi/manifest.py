@@ -10,32 +10,26 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.toml.positions import KeyPath
 
+from toolmason.importers.design.budget import Budget, fitting_schema, shared_names
+from toolmason.importers.design.texts import description_of, summary_from, title_of
+from toolmason.importers.design.words import MAX_LENGTH, name_from, numbered
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.answers import Answers
-from toolmason.importers.openapi.budget import Budget, fitting_schema, shared_names
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.hollow import missing_parts
+from toolmason.importers.openapi.known_names import known_parameter_names
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.options import Options
 from toolmason.importers.openapi.pages import pagination_of
-from toolmason.importers.openapi.parameter_names import known_parameter_names
 from toolmason.importers.openapi.reading import ApiDocument
 from toolmason.importers.openapi.references import MAX_SHOWN
 from toolmason.importers.openapi.selection import Extension, extension, select
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
-from toolmason.importers.openapi.texts import description_of, summary_from, title_of
-from toolmason.importers.openapi.tool_names import (
-    MAX_LENGTH,
-    common_beginning,
-    group_name,
-    name_from,
-    names_of,
-    numbered,
-)
+from toolmason.importers.openapi.tool_names import common_beginning, group_name, names_of
 from toolmason.importers.openapi.values import Types
 from toolmason.model.identifiers import class_name, constant_name
 from toolmason.resolve import RESERVED_MODULES

@@ -9,14 +9,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
 
-from toolmason.importers.names import unique
-from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
-from toolmason.importers.openapi.hollow import IGNORED_HEADERS
-from toolmason.importers.openapi.losses import LeftOutError, Losses
-from toolmason.importers.openapi.media import answers_with_file, body_of, others
-from toolmason.importers.openapi.media import plain as plain_media
-from toolmason.importers.openapi.parameter_names import (
-    BODY_METHODS,
+from toolmason.importers.design.parameter_names import (
     compared_names,
     free_name,
     parameter_name,
@@ -25,10 +18,17 @@ from toolmason.importers.openapi.parameter_names import (
     split_operator,
     with_aliases,
 )
+from toolmason.importers.design.texts import description_of, plain, summary_from, title_of
+from toolmason.importers.design.words import has_latin_words, is_other_script
+from toolmason.importers.names import unique
+from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
+from toolmason.importers.openapi.hollow import IGNORED_HEADERS
+from toolmason.importers.openapi.known_names import BODY_METHODS
+from toolmason.importers.openapi.losses import LeftOutError, Losses
+from toolmason.importers.openapi.media import answers_with_file, body_of, others
+from toolmason.importers.openapi.media import plain as plain_media
 from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
-from toolmason.importers.openapi.texts import description_of, plain, summary_from, title_of
-from toolmason.importers.openapi.tool_names import has_latin_words, is_other_script
 from toolmason.importers.openapi.values import Types, Value
 from toolmason.resolve.types import PROPERTY_NAME
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.toml.positions import Position
 
+from toolmason.importers.design.texts import clean_text
 from toolmason.importers.inline_toml import inline_key, inline_value
 from toolmason.importers.manifest_writer import remove_invalid, toml_text
 from toolmason.importers.names import (
@@ -24,7 +25,6 @@ from toolmason.importers.names import (
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.python_module.handlers import ImportedTool, handlers_text
 from toolmason.importers.python_module.values import NoFormError, SchemaReader, Types
-from toolmason.importers.server.tools import clean_text
 from toolmason.model.identifiers import class_name, identifier, params_class_name
 from toolmason.render.format_python import format_python
 from toolmason.resolve import RESERVED_MODULES

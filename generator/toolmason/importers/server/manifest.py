@@ -12,6 +12,7 @@ from typing import Any, Final
 from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.audit.server_lists import ServerDescription
+from toolmason.importers.design.texts import clean_text
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, snake
 from toolmason.importers.notes import ImporterError, Notes
@@ -19,7 +20,7 @@ from toolmason.importers.server.address import Address
 from toolmason.importers.server.hints import is_unasked
 from toolmason.importers.server.layout import manifest_text
 from toolmason.importers.server.losses import Losses
-from toolmason.importers.server.tools import ToolTables, clean_text, is_task_only, schema_file, select_tools
+from toolmason.importers.server.tools import ToolTables, is_task_only, schema_file, select_tools
 from toolmason.project import MANIFESTS
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import MAX_NAME_LENGTH

@@ -12,8 +12,8 @@ from toolmason_runtime.shared.placeholders import escape_texts
 from toolmason_runtime.shared.specs.pins import fingerprint
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.problems import quoted
-from toolmason_runtime.toolkit import visible_text
 
+from toolmason.importers.design.texts import clean_text
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
     ToolNames,
@@ -147,15 +147,6 @@ def _has_null(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_has_null, value))
     return value is None
-
-
-def clean_text(text: str) -> str:
-    """Return a text of another server with escaped control and invisible characters, except line feeds.
-
-    Spaces at the ends of lines are removed.
-    """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).split("\n")
-    return "\n".join(visible_text(line).rstrip() for line in lines).strip()
 
 
 def neutral_texts(schema: Any) -> Any:

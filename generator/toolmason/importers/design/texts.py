@@ -6,8 +6,9 @@ import html
 import re
 from typing import Final
 
+from toolmason_runtime.toolkit import visible_text
+
 from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, strip_full_stop
-from toolmason.importers.server.tools import clean_text
 from toolmason.model.identifiers import words
 
 MAX_DESCRIPTION: Final = 1_000
@@ -35,6 +36,15 @@ _CLAUSE: Final = re.compile(
 )
 _MIN_CLAUSE: Final = 24
 """Minimum characters of a summary that ends before a clause."""
+
+
+def clean_text(text: str) -> str:
+    """Return a text of another server with escaped control and invisible characters, except line feeds.
+
+    Spaces at the ends of lines are removed.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).split("\n")
+    return "\n".join(visible_text(line).rstrip() for line in lines).strip()
 
 
 def plain(text: str) -> str:

@@ -12,13 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.importers.names import shorten
-from toolmason.importers.openapi.document import text
-from toolmason.importers.openapi.losses import Losses
 from toolmason.manifest.checks import REQUEST_LOCATIONS
 from toolmason.model.type_expression import names, parse
 from toolmason.schema import advertise
@@ -58,13 +56,20 @@ _DEPRECATED: Final = re.compile(
 Entry = dict[str, Any]
 
 
+class Recorder(Protocol):
+    """Records what a tool loses."""
+
+    def add(self, kind: str, about: str, detail: str) -> None:
+        """Record a loss of a tool or an operation; `detail` names the part."""
+
+
 @dataclass(slots=True)
 class Budget:
     """Fits the tools of a document. `types` are the tables of its types, whose texts may be shortened."""
 
     max_tokens: int
     types: Mapping[str, Entry]
-    losses: Losses
+    losses: Recorder
     shared: frozenset[str]
     """Names of optional parameters that most operations have."""
     _costs: dict[str, int] = field(default_factory=dict)
@@ -202,12 +207,13 @@ def usefulness(params: Mapping[str, Any], words: str, shared: Collection[str]) -
     """
     mentioned = {word.casefold() for word in re.findall(r"\w+", words)}
     use: dict[str, float] = {}
-    for position, (name, entry) in enumerate(params.items()):
+    for position, (name, schema) in enumerate(params.items()):
+        entry = schema if isinstance(schema, dict) else {}  # JSON Schema has true and false as well
         plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
         is_mentioned = plain in mentioned or name.casefold() in mentioned
         score = 1 - position / len(params) + 2 * (plain in _USUAL) + is_mentioned
         score -= _json(entry).count(" ") / 200 + 2 * ("header" in entry) + 2 * bool(_SELDOM.search(plain))
-        score -= 4 * bool(_DEPRECATED.match(text(entry.get("description")))) + 3 * (
+        score -= 4 * bool(_DEPRECATED.match(str(entry.get("description", "")))) + 3 * (
             name in shared and plain not in _USUAL
         )
         use[name] = score

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from toolmason.importers.names import separated, snake, unique
-from toolmason.importers.openapi.document import text
-from toolmason.manifest.checks import REQUEST_LOCATIONS
 
 MAX_LENGTH: Final = 60
 """Maximum characters of a name; providers accept 64."""
@@ -90,7 +88,7 @@ def parameter_name(wire: str, place: str, schema: Mapping[str, Any]) -> str:
     name, operator = split_operator(wire)
     words = spelled(name, place)
     if operator in _TIMES:
-        is_time = text(schema.get("format")) in _TIME_FORMATS or not _TIME_WORDS.isdisjoint(words.split("_"))
+        is_time = str(schema.get("format")) in _TIME_FORMATS or not _TIME_WORDS.isdisjoint(words.split("_"))
         operator = (_TIMES if is_time else _NUMBERS)[operator]
     if wire.lstrip().startswith("!") and not operator:
         words = f"not_{words}"
@@ -164,34 +162,3 @@ def with_aliases(params: Mapping[str, dict[str, Any]], wires: Mapping[str, str])
         taken.add(wire)
         result[name] = {**entry, "aliases": [wire]} if is_free else entry
     return result
-
-
-def known_parameter_names(path: str, table: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return the names that parameters have in the table of a tool, by place and name in the document.
-
-    `path` is that of the document: `/orders/{order-id}`.
-    """
-    method, _, template = text(table.get("http")).partition(" ")
-    default = "body" if method in BODY_METHODS else "query"
-    in_path = dict(zip(_placeholders(template), _placeholders(path), strict=False))
-    known: dict[tuple[str, str], str] = {}
-    params = table.get("params")
-    for name, entry in (params if isinstance(params, dict) else {}).items():
-        if not isinstance(entry, dict):
-            continue
-        place = next((place for place in REQUEST_LOCATIONS if text(entry.get(place))), "")
-        if place:
-            known[place, entry[place]] = name
-        elif name in in_path:
-            known["path", in_path[name]] = name
-        else:
-            known[default, name] = name
-    return known
-
-
-def _placeholders(path: str) -> Collection[str]:
-    return [name.removeprefix("+") for name in re.findall(r"\{([^{}]*)\}", path)]
-
-
-BODY_METHODS: Final = ("POST", "PUT", "PATCH")
-"""Methods of which a parameter without a place is in the body."""
