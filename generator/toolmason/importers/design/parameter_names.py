@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 from toolmason.importers.names import separated, snake, unique
@@ -16,6 +16,8 @@ from toolmason.importers.names import separated, snake, unique
 MAX_LENGTH: Final = 60
 """Maximum characters of a name; providers accept 64."""
 
+PLACE: Final = "argument"
+"""Place of the arguments of tools that are no requests."""
 _IDENTIFIER: Final = re.compile(r"_{0,2}[A-Za-z](?:_?[A-Za-z0-9])*_?")
 _TIMES: Final = {"<": "before", "<=": "until", ">": "after", ">=": "since"}
 _NUMBERS: Final = {"<": "less_than", "<=": "at_most", ">": "more_than", ">=": "at_least"}
@@ -80,7 +82,7 @@ def parameter_name(wire: str, place: str, schema: Mapping[str, Any]) -> str:
 
     Args:
         wire: the name in the document.
-        place: `path`, `query`, `header` or `body`.
+        place: `path`, `query`, `header`, `body` or `argument`.
         schema: its schema; its format tells a time, before which is `before`.
     """
     if _IDENTIFIER.fullmatch(wire) and len(wire) <= MAX_LENGTH:
@@ -130,7 +132,7 @@ def free_name(name: str, wire: str, place: str, used: Mapping[str, str]) -> str:
     Args:
         name: the wanted name.
         wire: the name in the document.
-        place: `path`, `query`, `header` or `body`.
+        place: `path`, `query`, `header`, `body` or `argument`.
         used: the place of each other parameter by name.
     """
     if name not in used:
@@ -162,3 +164,45 @@ def with_aliases(params: Mapping[str, dict[str, Any]], wires: Mapping[str, str])
         taken.add(wire)
         result[name] = {**entry, "aliases": [wire]} if is_free else entry
     return result
+
+
+def chosen_name(
+    wire: str, place: str, schema: Mapping[str, Any], *, compared: Container[str], used: Mapping[str, str]
+) -> tuple[str, bool]:
+    """Return a valid and free name, and whether it cannot say all of the API's name, so that a description should.
+
+    Args:
+        wire: the name in the document.
+        place: as for `parameter_name`.
+        schema: as for `parameter_name`.
+        compared: the words of names that occur with a comparison too.
+        used: the place of each other parameter by name.
+    """
+    wanted = parameter_name(wire, place, schema)
+    if not split_operator(wire)[1] and (words := spelled(wire, place)) in compared:
+        wanted = words
+    name = free_name(wanted, wire, place, used)
+    is_one_of_two = name != wanted and not name.endswith(f"_in_{place}")
+    return name, is_one_of_two or not says_its_wire_name(name, wire)
+
+
+def with_wire_name(description: str, wire: str) -> str:
+    """Return a description that begins with the API's own name."""
+    return f"`{wire}`. {description}".rstrip(" .")
+
+
+def argument_names(schemas: Mapping[str, Any]) -> dict[str, tuple[str, bool]]:
+    """Return the name of each argument of a tool, and whether its description should begin with the original.
+
+    Args:
+        schemas: the schema of each argument by its original name.
+    """
+    compared = compared_names(schemas)
+    names: dict[str, tuple[str, bool]] = {}
+    used: dict[str, str] = {}
+    # Names that stay as they are have priority.
+    for wire in sorted(schemas, key=lambda wire: parameter_name(wire, PLACE, {}) != wire):
+        schema = schemas[wire] if isinstance(schemas[wire], Mapping) else {}
+        names[wire] = chosen_name(wire, PLACE, schema, compared=compared, used=used)
+        used[names[wire][0]] = PLACE
+    return {wire: names[wire] for wire in schemas}
