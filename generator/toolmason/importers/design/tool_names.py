@@ -26,11 +26,10 @@ from toolmason.importers.design.words import (
 from toolmason.importers.names import ToolNames, is_reserved
 from toolmason.resolve.tool_names import tool_name_problem
 
-REASON: Final = "names are unique, not reserved, and have at most 40 characters and no repeated words"
-
 _PLAIN: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-_METHODS: Final = ("get", "post", "put", "patch", "delete")
-_FRAMEWORK: Final = re.compile(rf"(.+)_({'|'.join(_METHODS)})")
+_METHODS: Final = {"get": "get", "post": "create", "put": "replace", "patch": "update", "delete": "delete"}
+"""Methods of HTTP with their verbs."""
+_FRAMEWORK: Final = re.compile(r".+_(?:get|post|put|patch|delete)")
 """The form of names that FastAPI makes of a function, its path and its method."""
 _PATH_WORD: Final = re.compile(r"api|rest|v\d+")
 _GENERIC: Final = frozenset({"api", "rest", "mcp"})
@@ -126,10 +125,12 @@ def _names_of(tool: NamedTool, server: str, length: int, prefix: str, *, has_gen
 
 
 def _without_method(words: Words) -> Words:
-    """Return words without the method of HTTP before a verb: `post search`."""
-    rest = words[1:]
-    is_verb = bool(rest) and rest[0] in (VERBS if len(rest) == 1 else VERBS - ALSO_NOUNS)
-    return rest if words[:1] and words[0] in _METHODS and is_verb else words
+    """Return words with a verb in place of the method of HTTP: `post search` is `search`, `post page` `create page`."""
+    first, rest = words[0], words[1:]
+    if first not in _METHODS or not rest:
+        return words
+    is_verb = rest[0] in (VERBS if len(rest) == 1 else VERBS - ALSO_NOUNS)
+    return rest if is_verb else [_METHODS[first], *rest]
 
 
 def _without_path(name: str, words: Words) -> Words:
