@@ -150,7 +150,7 @@ def _without_path(name: str, words: Words) -> Words:
 def _words_of_texts(tool: NamedTool) -> Words:
     """Return a name from the title or the first words of the description; `tool` without Latin letters."""
     for text in (tool.title, summary_from(tool.text)):
-        words = [word for word in words_of(text) if word not in ARTICLES]
+        words = [word for word in words_of(text) if word not in ARTICLES or word == "of"]
         end = next((index for index, word in enumerate(words) if index > 1 and word in PREPOSITIONS), len(words))
         if words and words[0][0].isalpha():
             return words[: min(end, _TITLE_WORDS)]

@@ -41,9 +41,11 @@ _LOST: Final = {
     "rare": "optional parameters left out, so that tools have fewer tokens; --all-params imports them",
     "large": "large types, described as `object`, so that tools have fewer tokens",
     "constraint": "choices left out, which the function still checks",
+    "long": "descriptions shortened to 1,000 characters; --all-params keeps up to 4,096",
+    "too_long": "descriptions shortened to 4,096 characters",
     "size": "tools whose parameters still have more tokens than --max-tokens",
 }
-"""Message for each kind of loss."""
+"""Message for each kind of loss, in the order of the report."""
 _HINTS: Final = {
     "read_only": ("readOnlyHint", False),
     "destructive": ("destructiveHint", True),
@@ -103,6 +105,7 @@ class _Import:
             self._add(tool, new)
         if self.max_tokens:
             self._fit()
+        self._note_lost()
         self.types.keep_only(self.tables.values())
 
     def _add(self, tool: Mapping[str, Any], designed: DesignedName) -> None:
@@ -135,8 +138,7 @@ class _Import:
         if not description:
             self.note(tool["name"], "it has no docstring: write a summary")
         elif description != whole:
-            hint = "; --all-params keeps it" if self.max_tokens else ""
-            self.note(tool["name"], f"the description is shortened to {limit:,} characters{hint}")
+            self.add("long" if self.max_tokens else "too_long", tool["name"], "")
         summary = summary_from(lead_of(whole), name.replace("_", " "))
         texts = {"summary": summary, "title": cut(one_line(tool.get("title") or ""), MAX_SUMMARY_LENGTH)}
         if description and strip_full_stop(one_line(description)).casefold() != summary.casefold():
@@ -175,9 +177,12 @@ class _Import:
                     self.add("rare", name, dropped)
             if tokens > self.max_tokens:
                 self.add("size", name, f"{tokens:,}")
+
+    def _note_lost(self) -> None:
         for kind, message in _LOST.items():
             if lost := self._lost.get(kind):
-                tools = [f"{name} ({', '.join(details)})" for name, details in lost.items()]
+                about = {name: ", ".join(filter(None, details)) for name, details in lost.items()}
+                tools = [f"{name} ({details})" if details else name for name, details in about.items()]
                 self.note("", f"{message}: {some(tools)}")
 
     def _result(self, original: str, name: str, schema: Mapping[str, Any] | None) -> tuple[str, bool]:
