@@ -15,7 +15,7 @@ from pages import quoted, read
 
 from toolmason.commands import toolmason
 from toolmason.commands.import_openapi import openapi
-from toolmason.importers.openapi.parameter_names import parameter_name
+from toolmason.importers.design.parameter_names import parameter_name
 from toolmason.importers.openapi.raw import MAX_CHARACTERS
 from toolmason.importers.openapi.values import MAX_LEVELS, MAX_SIZE
 

@@ -18,6 +18,8 @@ from pages import NODE, check, path_with, quoted, read, run
 from toolmason.commands import toolmason
 from toolmason.commands.pipeline_run import TIME_LIMIT
 from toolmason.diagnostics.rules import RULES
+from toolmason.importers.design.parameter_names import argument_names
+from toolmason.importers.design.tool_names import NamedTool, designed_names
 from toolmason.importers.server.tools import MAX_INLINE_CHARACTERS
 from toolmason.render.plan import UNSELECTED
 
@@ -96,6 +98,17 @@ async def test_a_renamed_argument_reaches_the_upstream_under_its_own_name(projec
 
     assert not result.is_error
     assert result.structured_content == {"entities": [], "relations": []}
+
+
+def test_the_names_of_the_page_are_those_of_the_import() -> None:
+    rows = [(quoted(own), quoted(shown)) for own, shown in PAGE.rows("name in the server", "name for models")]
+    pairs = {own[0]: shown[0] for own, shown in rows if own and shown}
+    arguments = argument_names({own: {} for own in pairs})
+    for own, shown in pairs.items():
+        more = [NamedTool("API-get-self")] if own.startswith("API") else []
+        designed = designed_names([NamedTool(own), *more], "notes")[0].name
+        assert shown in (designed, arguments[own][0])
+    assert len(pairs) == len(rows) - 2
 
 
 def test_options_codes_and_limits_of_the_page_are_complete() -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from toolmason.commands.import_openapi import run_import, server_name_option
-from toolmason.commands.import_output import FILE, force_option
+from toolmason.commands.import_output import FILE, design_options, force_option, token_limit
 from toolmason.commands.options import CommandLineError, parse_headers
 
 if TYPE_CHECKING:
@@ -42,11 +42,7 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str) -> 
 @click.option("--query", "queries", metavar="GLOB", multiple=True, help="Import these queries. Repeatable.")
 @click.option("--mutation", "mutations", metavar="GLOB", multiple=True, help="Import these mutations. Repeatable.")
 @click.option("--update", is_flag=True, help="Update the manifest of -o, from the schema of its last import.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(100, 20_000),
-    help="Maximum tokens of the parameters of a tool. Default: 600. Texts are shortened, rare parameters left out.",
-)
+@design_options
 @click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each tool to FILE as JSON.")
 @click.option(
     "--header",
@@ -66,6 +62,7 @@ def graphql(
     mutations: tuple[str, ...],
     update: bool,
     max_tokens: int | None,
+    all_params: bool,
     report: Path | None,
     headers: tuple[str, ...],
     force: bool,
@@ -78,7 +75,6 @@ def graphql(
 
     Exit codes: 0 success, 1 the schema cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
-    from toolmason.importers.openapi.budget import DEFAULT
     from toolmason.importers.openapi.options import Options
 
     if find_spec("graphql") is None:
@@ -90,16 +86,15 @@ def graphql(
         base_url=endpoint.removesuffix(path),
         endpoint=path or (DEFAULT_PATH if endpoint else ""),
         operations=chosen or (() if update else ("POST /query/*",)),
-        max_tokens=max_tokens or DEFAULT,
+        max_tokens=token_limit(max_tokens, all_params=all_params),
     )
 
     def read(source: str, earlier: Record | None) -> ApiDocument:
         known = earlier.options.endpoint if earlier else ""
         return _read(source, options.endpoint or known or DEFAULT_PATH, name, parse_headers(headers))
 
-    run_import(
-        source, output, options, read, report=report, update=update, force=force, is_limit_given=max_tokens is not None
-    )
+    is_limit_given = all_params or max_tokens is not None
+    run_import(source, output, options, read, report=report, update=update, force=force, is_limit_given=is_limit_given)
 
 
 def _read(source: str, endpoint: str, name: str, headers: dict[str, str]) -> ApiDocument:

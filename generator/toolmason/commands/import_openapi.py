@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Final
 import click
 from toolmason_runtime.shared.extras import APIS
 
-from toolmason.commands.import_output import FILE, fail_import, force_option, print_lines, require_extra
+from toolmason.commands.import_output import (
+    FILE,
+    design_options,
+    fail_import,
+    force_option,
+    print_lines,
+    require_extra,
+    token_limit,
+)
 from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
 
 if TYPE_CHECKING:
@@ -91,12 +99,7 @@ def _server_variables(_context: click.Context, _option: click.Parameter, value: 
     is_flag=True,
     help="Update the manifest of -o, from the document of its last import unless one is given.",
 )
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(100, 20_000),
-    help="Maximum tokens of the parameters of a tool. Default: 600. Texts are shortened, rare parameters left out.",
-)
-@click.option("--all-params", is_flag=True, help="Import all parameters with their whole texts.")
+@design_options
 @click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each operation to FILE as JSON.")
 @click.option(
     "--header",
@@ -162,7 +165,6 @@ def openapi(
 
     Exit codes: 0 success, 1 the document cannot be imported, 2 wrong command line, 4 refused to overwrite.
     """
-    from toolmason.importers.openapi.budget import DEFAULT
     from toolmason.importers.openapi.files import Access
     from toolmason.importers.openapi.options import Options
     from toolmason.importers.openapi.reading import read_document
@@ -177,7 +179,7 @@ def openapi(
         exclude=exclude,
         read_only=read_only,
         pages=pages or 0,
-        max_tokens=0 if all_params else max_tokens or DEFAULT,
+        max_tokens=token_limit(max_tokens, all_params=all_params),
     )
 
     def read(source: str, earlier: Record | None) -> ApiDocument:

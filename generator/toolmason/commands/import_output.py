@@ -23,6 +23,24 @@ def force_option(command: Command) -> Command:
     return click.option("--force", is_flag=True, help="Overwrite existing files.")(command)
 
 
+def design_options(command: Command) -> Command:
+    """Add `--max-tokens` and `--all-params`."""
+    limit = click.option(
+        "--max-tokens",
+        type=click.IntRange(100, 20_000),
+        help="Maximum tokens of the parameters of a tool. Default: 600. Texts are shortened, rare parameters left out.",
+    )
+    every = click.option("--all-params", is_flag=True, help="Import all parameters with their whole texts.")
+    return limit(every(command))
+
+
+def token_limit(max_tokens: int | None, *, all_params: bool) -> int:
+    """Return the maximum tokens of the parameters of a tool; 0 for no limit."""
+    from toolmason.importers.design.budget import DEFAULT
+
+    return 0 if all_params else max_tokens or DEFAULT
+
+
 def fail_import(error: ImporterError, notes: Notes, *, is_json: bool) -> Any:
     """Print the notes so far and the errors, and exit."""
     if is_json:

@@ -8,11 +8,13 @@ import click
 
 from toolmason.commands.import_output import (
     FILE,
+    design_options,
     fail_import,
     force_option,
     print_lines,
     project_root,
     refuse_existing,
+    token_limit,
     write_all,
 )
 from toolmason.commands.options import working_directory
@@ -26,6 +28,7 @@ from toolmason.project import MANIFESTS
 @click.option(
     "-o", "--output", metavar="FILE", type=FILE, help="Write the manifest to FILE. Default: manifest/NAME.toml."
 )
+@design_options
 @click.option(
     "--timeout",
     type=click.IntRange(1, 600),
@@ -36,7 +39,15 @@ from toolmason.project import MANIFESTS
 )
 @force_option
 def python(
-    module: str, functions: tuple[str, ...], *, name: str, output: Path | None, timeout: int, force: bool
+    module: str,
+    functions: tuple[str, ...],
+    *,
+    name: str,
+    output: Path | None,
+    max_tokens: int | None,
+    all_params: bool,
+    timeout: int,
+    force: bool,
 ) -> None:
     """Create a manifest and handlers from typed functions or a FastMCP server.
 
@@ -60,7 +71,9 @@ def python(
         check_target(module)
         click.echo(f"Importing `{module.partition(':')[0]}` executes its code.", err=True)
         described = describe_module(module, functions, directory, timeout_s=timeout)
-        imported = import_module(module, described, notes, name=name)
+        imported = import_module(
+            module, described, notes, name=name, max_tokens=token_limit(max_tokens, all_params=all_params)
+        )
     except (ImporterError, InitError) as error:
         fail_import(error if isinstance(error, ImporterError) else ImporterError(str(error)), notes, is_json=False)
     manifest = output or Path(MANIFESTS, f"{imported.name}.toml")

@@ -12,12 +12,14 @@ import click
 
 from toolmason.commands.import_output import (
     FILE,
+    design_options,
     fail_import,
     force_option,
     print_lines,
     project_root,
     refuse_existing,
     require_extra,
+    token_limit,
     write_all,
 )
 from toolmason.commands.options import parse_headers
@@ -38,6 +40,7 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
 @click.option("--prefix", callback=_checked_name, default="", help="Prefix of the tools' names, such as `files_`.")
 @click.option("--include", metavar="GLOB", multiple=True, help="Import only tools whose names match. Repeatable.")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out tools whose names match. Repeatable.")
+@design_options
 @click.option(
     "--trust-hints",
     is_flag=True,
@@ -75,6 +78,8 @@ def server(
     no_network: bool,
     headers: tuple[str, ...],
     timeout: int,
+    max_tokens: int | None,
+    all_params: bool,
     force: bool,
     **options: Any,
 ) -> None:
@@ -109,7 +114,8 @@ def server(
             show("listing the server's tools")
             described = ask_server(replace(parsed, home=home), timeout_s=timeout)
             parsed = with_exact_versions(parsed, home)
-        imported = import_server(described, parsed, notes, options=ImportOptions(**options), output=output)
+        chosen = ImportOptions(**options, max_tokens=token_limit(max_tokens, all_params=all_params))
+        imported = import_server(described, parsed, notes, options=chosen, output=output)
     except ImporterError as error:
         fail_import(error, notes, is_json=False)
     if output:

@@ -18,11 +18,14 @@ from toolmason_runtime.shared.errors import ToolError
 class ImportedFunction:
     """A function of another package, as `toolmason import python` writes it into handlers.
 
+    `names` has the parameters of the function by the names in the tool, where they differ: `{"from": "from_"}`.
+
     A function that is not `async` runs in a worker thread. Its `ToolError`, also that of FastMCP, is sent to the model.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], names: Mapping[str, str] | None = None) -> None:
         self._function = function
+        self._names = names or {}
 
     async def data(self, params: BaseModel | Mapping[str, Any]) -> Any:
         """Call the function and return its result as JSON data. Arguments that the call omits are not passed.
@@ -75,8 +78,9 @@ class ImportedFunction:
         )
         arguments = {}
         for name, value in sent.items():
+            parameter = self._names.get(name, name)
             try:
-                arguments[name] = self._adapters[name].validate_python(value)
+                arguments[parameter] = self._adapters[parameter].validate_python(value)
             except ValidationError as error:
                 problem = error.errors(include_url=False)[0]
                 inner = "".join(f".{part}" for part in problem["loc"])

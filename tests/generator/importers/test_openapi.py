@@ -24,11 +24,11 @@ from toolmason_runtime.shared.specs.request import HttpTool
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
+from toolmason.importers.design.texts import MAX_DESCRIPTION, description_of, summary_from
 from toolmason.importers.manifest_writer import write_text
 from toolmason.importers.openapi.layout import manifest_text
 from toolmason.importers.openapi.merge import Merge, merged_text
 from toolmason.importers.openapi.operations import ToolBuilder
-from toolmason.importers.openapi.texts import MAX_DESCRIPTION, description_of, summary_from
 from toolmason.kinds.http.implementation import request_of
 from toolmason.manifest.document import Document, load
 from toolmason.manifest.validate import validate

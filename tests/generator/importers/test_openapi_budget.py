@@ -15,8 +15,8 @@ from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason.catalogue.table import catalogue
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
+from toolmason.importers.design.budget import sentences, usefulness
 from toolmason.importers.manifest_writer import resolve_tables
-from toolmason.importers.openapi.budget import sentences, usefulness
 
 LONG = "Only the items of this shop. " + "It explains everything again at length, with words. " * 6
 TEXT = {"type": "string"}

@@ -15,7 +15,7 @@ from toolmason_runtime.shared.specs.request import HttpTool
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
-from toolmason.importers.openapi.parameter_names import MAX_LENGTH, parameter_name
+from toolmason.importers.design.parameter_names import MAX_LENGTH, parameter_name
 from toolmason.kinds.http.implementation import request_of
 from toolmason.manifest.document import Document, load
 from toolmason.manifest.validate import validate

@@ -132,7 +132,7 @@ def test_a_server_of_the_sdk_is_imported_generated_and_called(tmp_path: Path) ->
     assert tools["find_item"]["summary"] == "Find an item by its name"
     assert tools["find_item"]["params"] == {"name": {"type": "string", "max_length": 20}}
     notes = (tmp_path / "notes").read_text(encoding="utf-8")
-    assert "desk: find-item: renamed to `find_item`" in notes
+    assert "no repeated words: find-item is `find_item`\n" in notes
     assert "desk: watch: left out: `context` is filled by FastMCP, not by the caller" in notes
     assert "desk: hidden: left out: no name of the module has its function" in notes
     assert "desk: prompts are not imported: ask" in notes

@@ -277,12 +277,15 @@ def test_names_are_valid_unique_and_not_reserved(listing: Listing) -> None:
 
     tools = listing.tables()["tools"]
     assert [table.get("upstream_tool", name) for name, table in tools.items()] == names
-    assert [name for name in tools if len(name) < 40] == [
-        *("get_note", "get_note_2", "get_all", "listing_search", "grosse_neu"),
+    assert list(tools) == [
+        *("get_note_2", "get_note", "get_all", "search_listing", "grosse_neu", "x" * 40),
         *("tool_2nd", "to_2nd"),
     ]
-    assert "search: renamed to `listing_search`, since that name is reserved" in result.stderr
-    assert "renamed, since names consist of a-z, 0-9 and single _: get-note, getAll, größe/neu" in result.stderr
+    assert (
+        "since names are unique, not reserved, and have at most 40 characters and no repeated words: " in result.stderr
+    )
+    assert "get-note is `get_note_2`, search is `search_listing`" in result.stderr
+    assert "renamed, since names consist of a-z, 0-9 and single _: getAll, größe/neu" in result.stderr
 
 
 def test_a_tool_whose_name_contains_control_characters_is_left_out(listing: Listing) -> None:
@@ -404,7 +407,7 @@ def test_accepted_hints_that_the_upstream_no_longer_declares_are_reported(listin
         (f"Add a note. It has {'a ' * 40}title.", "Add a note", f"Add a note. It has {'a ' * 40}title."),
         (
             "Add a note. It has a title.\r\n\r\n\tAnd a\x1b text.",
-            "Add a note. It has a title. And a\\x1b text",
+            "Add a note",
             "Add a note. It has a title.\n\n    And a\\x1b text.",
         ),
         ("", "Note Adder", None),
@@ -453,7 +456,7 @@ def test_everything_that_is_lost_is_listed(listing: Listing) -> None:
         "listing: left out, since these tools can be called only as tasks: wait\n",
         f"listing: prompts are not imported: {', '.join(f'prompt_{number}' for number in range(8))} and 2 more\n",
         "listing: resources are not imported: notes://today, notes://{day}\n",
-        "listing: add: the description is shortened to 4,096 characters\n",
+        "listing: descriptions shortened to 1,000 characters; --all-params keeps up to 4,096: add\n",
         "listing: broken: left out, since it is invalid in a manifest: a `$ref` of `input_schema` has no target",
         "listing: instructions: quoted as a comment: copy those that you have reviewed to `instructions`\n",
         "1 of 3 tools imported; set `hints` of those that only read, since calls of tools without `hints` need ",
@@ -476,7 +479,7 @@ def test_instructions_and_texts_of_a_server_are_quoted_or_neutral(listing: Listi
         "serverInfo": {"name": "listing\n[x]", "title": "L\u202e", "version": "1\u2028"},
     }
 
-    assert listing.import_().exit_code == 0
+    assert listing.import_("--all-params").exit_code == 0
 
     text = listing.manifest.read_text(encoding="utf-8")
     head = [line for line in text.splitlines() if line.startswith("#")]

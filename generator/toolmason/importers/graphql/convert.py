@@ -31,10 +31,10 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from toolmason.importers.design.english import READING_ACTIONS
 from toolmason.importers.graphql.selection import select
 from toolmason.importers.names import separated, snake
 from toolmason.importers.notes import ImporterError
-from toolmason.importers.openapi.english import READING_ACTIONS
 
 KEY: Final = "x-graphql"
 """Member of an operation with its kind, its GraphQL document and the path of the request."""

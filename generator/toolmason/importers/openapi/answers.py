@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.tokens import estimate_tokens
 
+from toolmason.importers.design.english import singular
+from toolmason.importers.design.texts import value_description
 from toolmason.importers.openapi.document import OpenApi, Operation, UnresolvedError, table, text
-from toolmason.importers.openapi.english import singular
 from toolmason.importers.openapi.losses import Losses
 from toolmason.importers.openapi.media import is_json, plain
 from toolmason.importers.openapi.shapes import Shape, Shapes
-from toolmason.importers.openapi.texts import value_description
 from toolmason.importers.openapi.values import Value, component_names, free_name, type_name
 from toolmason.model.identifiers import class_name
 from toolmason.resolve.types import PROPERTY_NAME

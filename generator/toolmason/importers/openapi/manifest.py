@@ -5,41 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count
 from typing import Any, Final
 
 from toolmason_runtime.shared.toml.positions import KeyPath
 
+from toolmason.importers.design.budget import Budget, fitted_schema, shared_names
+from toolmason.importers.design.texts import description_of, summary_from, title_of
+from toolmason.importers.design.tool_names import choose, max_length
+from toolmason.importers.design.words import name_from
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.answers import Answers
-from toolmason.importers.openapi.budget import Budget, fitting_schema, shared_names
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.hollow import missing_parts
+from toolmason.importers.openapi.known_names import known_parameter_names
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.options import Options
 from toolmason.importers.openapi.pages import pagination_of
-from toolmason.importers.openapi.parameter_names import known_parameter_names
 from toolmason.importers.openapi.reading import ApiDocument
 from toolmason.importers.openapi.references import MAX_SHOWN
 from toolmason.importers.openapi.selection import Extension, extension, select
 from toolmason.importers.openapi.servers import Apis, credentials, host_of
 from toolmason.importers.openapi.source import is_url
-from toolmason.importers.openapi.texts import description_of, summary_from, title_of
-from toolmason.importers.openapi.tool_names import (
-    MAX_LENGTH,
-    common_beginning,
-    group_name,
-    name_from,
-    names_of,
-    numbered,
-)
+from toolmason.importers.openapi.tool_names import common_beginning, group_name, names_of
 from toolmason.importers.openapi.values import Types
 from toolmason.model.identifiers import class_name, constant_name
 from toolmason.resolve import RESERVED_MODULES
-from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.scaffold import MAX_NAME_LENGTH
 
 _GENERIC_WORDS: Final = frozenset(
@@ -158,8 +151,7 @@ class _Importer:
         variables = dict(pair.split("=", 1) for pair in self.options.server_variables)
         self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses, variables)
         self._names = ToolNames(self.name)
-        lengths = range(MAX_LENGTH, 0, -1)
-        self._length = next(length for length in lengths if not tool_name_problem("a" * length, self.name))
+        self._length = max_length(self.name)
         for name in self.known_names.values():
             self._names.add(name, group=api)
 
@@ -209,10 +201,7 @@ class _Importer:
         wanted = list(names_of(operation, self.name, self._common, self._length))
         if chosen := self.extensions[operation.key].name:
             wanted.insert(0, name_from(chosen, wanted[0], self._length))
-        more = (numbered(wanted[0], number, self._length) for number in count(2))
-        name = next(filter(self._names.is_free, chain(wanted, more)))
-        self._names.add(name, group="")
-        return name
+        return choose(self._names, wanted, self._length)
 
     def _category(self, tag: str, operation: Operation) -> str:
         if tag not in self._categories:
@@ -294,9 +283,10 @@ class _Importer:
             known = self.known_tools.get(name, {})
             kept = {*known.get("params", ()), *known.get("input_schema", {}).get("properties", ())}
             if "input_schema" in entry:
-                if fitting := fitting_schema(entry["input_schema"], limit, kept):
-                    entry["input_schema"], dropped = fitting
-                    for wire in dropped:
+                fitted = fitted_schema(entry["input_schema"], limit, kept)
+                if fitted.tokens <= limit:
+                    entry["input_schema"] = fitted.without_dropped()
+                    for wire in fitted.dropped:
                         self.losses.add("rare", key, wire)
                     continue
                 del entry["input_schema"]

@@ -21,10 +21,10 @@ from toolmason_runtime.shared.toml.positions import dotted, scan_keys
 
 from toolmason.importers.inline_toml import inline_key
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.openapi.known_names import known_parameter_names
 from toolmason.importers.openapi.layout import table_lines
 from toolmason.importers.openapi.manifest import Imported
 from toolmason.importers.openapi.options import Options
-from toolmason.importers.openapi.parameter_names import known_parameter_names
 
 _MISSING: Final = object()
 _BLOCKS: Final = ("categories", "apis", "types", "tools")

@@ -9,26 +9,24 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
 
+from toolmason.importers.design.parameter_names import (
+    chosen_name,
+    compared_names,
+    free_name,
+    with_aliases,
+    with_wire_name,
+)
+from toolmason.importers.design.texts import description_of, plain, summary_from, title_of
+from toolmason.importers.design.words import has_latin_words, is_other_script
 from toolmason.importers.names import unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
 from toolmason.importers.openapi.hollow import IGNORED_HEADERS
+from toolmason.importers.openapi.known_names import BODY_METHODS
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.media import answers_with_file, body_of, others
 from toolmason.importers.openapi.media import plain as plain_media
-from toolmason.importers.openapi.parameter_names import (
-    BODY_METHODS,
-    compared_names,
-    free_name,
-    parameter_name,
-    says_its_wire_name,
-    spelled,
-    split_operator,
-    with_aliases,
-)
 from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
-from toolmason.importers.openapi.texts import description_of, plain, summary_from, title_of
-from toolmason.importers.openapi.tool_names import has_latin_words, is_other_script
 from toolmason.importers.openapi.values import Types, Value
 from toolmason.resolve.types import PROPERTY_NAME
 
@@ -291,13 +289,12 @@ class ToolBuilder:
 
     def _new_name(self, place: str, wire: str, entry: Value, used: Mapping[str, str]) -> str:
         """Return a valid and free name; if it cannot say all of the API's name, the description begins with that."""
-        wanted = ("file" if entry.get("file") else "body") if wire == "." else parameter_name(wire, place, entry)
-        if place == "query" and not split_operator(wire)[1] and (words := spelled(wire, place)) in self._compared:
-            wanted = words
-        name = free_name(wanted, wire, place, used)
-        is_one_of_two = name != wanted and not name.endswith(f"_in_{place}")
-        if wire != "." and (is_one_of_two or not says_its_wire_name(name, wire)):
-            entry["description"] = f"`{wire}`. {entry.get('description', '')}".rstrip(" .")
+        if wire == ".":
+            return free_name("file" if entry.get("file") else "body", wire, place, used)
+        compared = self._compared if place == "query" else ()
+        name, needs_wire_name = chosen_name(wire, place, entry, compared=compared, used=used)
+        if needs_wire_name:
+            entry["description"] = with_wire_name(entry.get("description", ""), wire)
         return name
 
     def _add_body(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolmason.importers.openapi.budget import DEFAULT
+from toolmason.importers.design.budget import DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

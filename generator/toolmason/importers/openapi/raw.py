@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from toolmason.importers.design.texts import value_description
 from toolmason.importers.openapi.document import OpenApi, UnresolvedError, items, text
-from toolmason.importers.openapi.texts import value_description
 from toolmason.importers.openapi.values import is_portable_pattern
 from toolmason.resolve.raw_schema import read_raw_schema
 from toolmason.resolve.raw_schema_error import RawSchemaError

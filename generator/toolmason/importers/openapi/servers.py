@@ -14,11 +14,11 @@ from toolmason_runtime.shared.addresses import is_loopback_host, is_metadata_hos
 from toolmason_runtime.shared.specs.request import FORBIDDEN_HEADERS
 from toolmason_runtime.shared.toml.problems import quoted
 
+from toolmason.importers.design.texts import summary_from
 from toolmason.importers.names import snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.document import OpenApi, Operation, UnresolvedError, items, table, text
 from toolmason.importers.openapi.losses import LeftOutError, Losses
-from toolmason.importers.openapi.texts import summary_from
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")

@@ -7,20 +7,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
-from toolmason.importers.names import is_reserved, separated, snake
-from toolmason.importers.openapi.document import Operation
-from toolmason.importers.openapi.english import (
-    ABBREVIATIONS,
+from toolmason.importers.design.english import (
     ACTIONS,
     ALSO_NOUNS,
-    ARTICLES,
     COMPLETE_VERBS,
     PLAIN_VERBS,
     PREPOSITIONS,
@@ -29,21 +23,24 @@ from toolmason.importers.openapi.english import (
     is_plural,
     singular,
 )
-
-MAX_LENGTH: Final = 40
-"""Maximum characters of a name."""
-
-Words = list[str]
+from toolmason.importers.design.words import (
+    MAX_LENGTH,
+    WHOLE,
+    Words,
+    fitting,
+    is_other_script,
+    with_object,
+    without_repetitions,
+    words_of,
+)
+from toolmason.importers.names import is_reserved, snake
+from toolmason.importers.openapi.document import Operation
 
 _METHOD_VERBS: Final = {"HEAD": "check", "POST": "create", "PUT": "replace", "PATCH": "update", "DELETE": "delete"}
-_LATIN: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 _VERSION: Final = re.compile(r"v?\d+(?:[._-]\d+)*(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 _VERSION_WORD: Final = re.compile(r"v\d++(?:(?:alpha|beta)\d*+)?")
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _FRAMEWORK: Final = re.compile(r"Using(?:GET|POST|PUT|PATCH|DELETE|HEAD)(?:_\d+)?$|_?[Cc]ontroller(?=[_.:/])")
 """What Springfox appends to the name of a method, and what other frameworks append to the name of a class."""
-_WHOLE: Final = frozenset({"all", "batch", "bulk", "collection", "each", "every", "many", "multiple"})
-"""Words that tell that a call concerns several objects; a shortened name keeps them."""
 _NO_RESOURCES: Final = frozenset({"api", "apis", "rest", "rpc", "public", "json"})
 """Segments of paths that name no resource."""
 _EXTENSION: Final = re.compile(r"\.(?:\{[^{}]*\}|json|xml|html|php|aspx?|csv|svc|do)$", re.IGNORECASE)
@@ -73,45 +70,21 @@ def names_of(operation: Operation, server: str, common: str = "", length: int = 
     choices: list[Words] = [from_id] if from_id else [from_path]
     choices.append([word for word in choices[0] if word] + _version(operation))
     choices += [from_path, everything] if choices[0] != from_path or not from_id else []
-    keys = [_words(key) for key in re.findall(r"\{\+?([^{}]*)\}", operation.path)]
+    keys = [words_of(key) for key in re.findall(r"\{\+?([^{}]*)\}", operation.path)]
     choices += [
         [*words, "by", *keys[-1]] for words in (choices[0], from_path) if keys and keys[-1] and "by" not in words
     ]
     is_named = False
     for words in choices:
-        name = _fitting(words, length)
+        name = fitting(words, length)
         if is_reserved(name):
             nouns = [noun for each in reversed(resources) for noun in each.words]
-            name = _with_object(words, [*nouns, "_".join(_words(server)), "api"], length)
+            name = with_object(words, [*nouns, "_".join(words_of(server)), "api"], length)
         if name and not is_reserved(name):
             is_named = True
             yield name
     if not is_named:
-        yield _fitting(["call", *_words(server)], length)
-
-
-def name_from(text: str, fallback: str, length: int = MAX_LENGTH) -> str:
-    """Return a name of the words of a text: `findPeople` becomes `find_people`."""
-    return _fitting(_words(text), length) or fallback
-
-
-def numbered(name: str, number: int, length: int = MAX_LENGTH) -> str:
-    """Return a name with a number at its end, of whole words."""
-    end = f"_{number}"
-    return f"{_fitting(name.split('_'), length - len(end))}{end}"
-
-
-def has_latin_words(text: str) -> bool:
-    """Return whether a text consists of Latin letters, so that a name can be made of it."""
-    letters = [char for char in text if char.isalpha()]
-    return bool(letters) and all(
-        unicodedata.name(char, "").startswith(("LATIN", "FULLWIDTH LATIN")) for char in letters
-    )
-
-
-def is_other_script(text: str) -> bool:
-    """Return whether a text has letters, none of them Latin."""
-    return any(map(str.isalpha, text)) and not any(has_latin_words(char) for char in text)
+        yield fitting(["call", *words_of(server)], length)
 
 
 def group_name(tag: str, path: str, fallback: str) -> str:
@@ -134,7 +107,7 @@ def _resources(path: str) -> list[_Resource]:
     resources: list[_Resource] = []
     for segment in _EXTENSION.sub("", unquote(path).rstrip("/")).split("/"):
         constant = re.sub(r"\{[^{}]*\}", " ", segment).strip()
-        words = [] if _VERSION.fullmatch(constant) or constant.lower() in _NO_RESOURCES else _words(constant)
+        words = [] if _VERSION.fullmatch(constant) or constant.lower() in _NO_RESOURCES else words_of(constant)
         words = [word for word in words if not _VERSION_WORD.fullmatch(word)]
         has_key = "{" in segment
         if words:
@@ -142,28 +115,6 @@ def _resources(path: str) -> list[_Resource]:
         elif has_key and resources:
             resources[-1] = _Resource(resources[-1].words, is_item=True)
     return resources
-
-
-def _words(text: str) -> Words:
-    """Return the words of a name in lower case, without identifiers that a machine made."""
-    if not has_latin_words(text):
-        return []
-    plain = unicodedata.normalize("NFKD", text.translate(_LATIN))
-    plain = "".join(char for char in plain if not unicodedata.combining(char)).replace("ß", "ss")
-    plain = _UUID.sub(" ", plain)
-    words: Words = []
-    for token in re.split(r"[^A-Za-z0-9]+", plain):
-        if not _is_key(token):
-            words += separated(token, " ").lower().split()
-    return words
-
-
-def _is_key(token: str) -> bool:
-    """Return whether a part of a name is an identifier that a machine made, such as `7f3a9c01` or `aB3dE9fGh2`."""
-    if re.fullmatch(r"\d{5,}|(?=[a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{8,}", token):
-        return True
-    parts = re.findall(r"\d+|[A-Z]?[a-z]+|[A-Z]+", token)
-    return len(token) >= 10 and bool(re.search(r"\d", token)) and len(token) / len(parts) < 2.2
 
 
 def _version(operation: Operation) -> Words:
@@ -180,8 +131,8 @@ def _version(operation: Operation) -> Words:
 def _name_words(operation: Operation, name: str, resources: Sequence[_Resource]) -> Words:
     """Return the words of an `operationId` as verb and object; none if the path tells as much."""
     name = _FRAMEWORK.sub("", name)
-    words = _without_path(_words(name), operation)
-    words = _without_repetitions([word for word in words if not _VERSION_WORD.fullmatch(word)])
+    words = _without_path(words_of(name), operation)
+    words = without_repetitions([word for word in words if not _VERSION_WORD.fullmatch(word)])
     while len(words) > 1 and words[0] in ("api", "rest", "app"):
         words = words[1:]
     if words[1:2] == ["api"] and not VERBS.isdisjoint(words[2:3]):
@@ -189,11 +140,11 @@ def _name_words(operation: Operation, name: str, resources: Sequence[_Resource])
     if not words or _is_short_of_words(words):
         return []
     nouns = {singular(word) for resource in resources for word in resource.words}
-    nouns |= {singular(word) for tag in operation.tags[:1] for word in _words(tag)}
+    nouns |= {singular(word) for tag in operation.tags[:1] for word in words_of(tag)}
     is_item = bool(resources) and resources[-1].is_item and _ends_with_key(operation.path)
     is_last_part_verb = name.count(".") > 1 or name.count("/") == 1
-    verb_at = len(words) - len(_words(re.split(r"[./]", name)[-1])) if is_last_part_verb else 0
-    words = _without_repetitions(_verb_first(words, nouns, max(verb_at, 0), is_item=is_item))
+    verb_at = len(words) - len(words_of(re.split(r"[./]", name)[-1])) if is_last_part_verb else 0
+    words = without_repetitions(_verb_first(words, nouns, max(verb_at, 0), is_item=is_item))
     has_verb = not VERBS.isdisjoint(words) or words[0].startswith(tuple(PLAIN_VERBS))
     if not has_verb and operation.method in ("GET", "DELETE", "HEAD"):
         words = ["get" if operation.method == "GET" else _METHOD_VERBS[operation.method], *words]
@@ -213,7 +164,7 @@ def _without_path(words: Words, operation: Operation) -> Words:
     whole = _all_words(operation.path)
     natural = [word for resource in _resources(operation.path) for word in resource.words]
     unversioned = [word for word in whole if not _VERSION_WORD.fullmatch(word)]
-    forms = (whole, unversioned, _without_repetitions(whole), _without_repetitions(unversioned))
+    forms = (whole, unversioned, without_repetitions(whole), without_repetitions(unversioned))
     copies = ["".join(form) for form in forms]
     if operation.path.strip("/") and operation.path in operation.id:
         return []
@@ -231,7 +182,7 @@ def _without_path(words: Words, operation: Operation) -> Words:
 
 
 def _all_words(path: str) -> Words:
-    return [word for part in re.split(r"[/{}]+", path) for word in _words(part)]
+    return [word for part in re.split(r"[/{}]+", path) for word in words_of(part)]
 
 
 def _ends_with_key(path: str) -> bool:
@@ -244,7 +195,7 @@ def _verb_first(words: Words, nouns: Collection[str], verb_at: int, *, is_item: 
     `verb_at` is where the last part of a name such as `orders/get` begins, which is a verb; 0 for other names.
     """
     plain = next((index for index, word in enumerate(words) if index and word in PLAIN_VERBS), 0)
-    is_noun = bool(plain) and words[0] in ALSO_NOUNS - _WHOLE
+    is_noun = bool(plain) and words[0] in ALSO_NOUNS - WHOLE
     is_noun = is_noun and (plain == 1 or all(singular(word) in nouns for word in words[:plain]))
     if words[0] in VERBS and not is_noun and (not verb_at or words[verb_at] not in VERBS):
         return words
@@ -254,7 +205,7 @@ def _verb_first(words: Words, nouns: Collection[str], verb_at: int, *, is_item: 
     before, verb, rest = words[:index], words[index], words[index + 1 :]
     if not index or (rest and index != verb_at and not all(singular(word) in nouns for word in before)):
         return words
-    if rest[:1] and rest[0] in _WHOLE:
+    if rest[:1] and rest[0] in WHOLE:
         return [verb, rest[0], *map(singular, before[:-1]), before[-1], *rest[1:]]
     if not rest or rest[0] in PREPOSITIONS:
         last = singular(before[-1]) if is_item or verb in ("create", "add") else before[-1]
@@ -276,7 +227,7 @@ def _path_words(operation: Operation, resources: Sequence[_Resource], count: int
         owners = [
             _noun(parent, is_last=not rest and number == len(parents) - 1) for number, parent in enumerate(parents)
         ]
-        return _without_repetitions([verb, *(word for owner in owners[-count + 1 :] for word in owner), *rest])
+        return without_repetitions([verb, *(word for owner in owners[-count + 1 :] for word in owner), *rest])
     is_item = last.is_item and _ends_with_key(path)
     if method in ("GET", "HEAD"):
         verb = "get" if is_item or not is_plural(last.words[-1]) else "list"
@@ -286,53 +237,10 @@ def _path_words(operation: Operation, resources: Sequence[_Resource], count: int
         verb = _METHOD_VERBS.get(method, "call")
     noun = [*last.words[:-1], singular(last.words[-1])] if is_item or method == "POST" else last.words
     owners = [_noun(parent, is_last=False) for parent in parents]
-    return _without_repetitions([verb, *(word for owner in owners[-count + 1 :] for word in owner), *noun])
+    return without_repetitions([verb, *(word for owner in owners[-count + 1 :] for word in owner), *noun])
 
 
 def _noun(resource: _Resource, *, is_last: bool) -> Words:
     """Return the name of a resource, in the singular before another noun and for one of several."""
     *words, last = resource.words
     return [*words, last if is_last and not resource.is_item else singular(last)]
-
-
-def _without_repetitions(words: Words) -> Words:
-    """Return words without those that repeat the ones before: `search search`, `divisions division`."""
-    result: Words = []
-    for word in words:
-        if result and singular(result[-1]) == singular(word):
-            result[-1] = word
-        else:
-            result.append(word)
-        for size in (2, 3):
-            if len(result) >= 2 * size and result[-size:] == result[-2 * size : -size]:
-                del result[-size:]
-    is_verb_again = len(result) > 2 and result[-1] == result[0] and result[0] in VERBS - ALSO_NOUNS
-    return result[:-1] if is_verb_again else result
-
-
-def _fitting(words: Words, length: int) -> str:
-    """Return a name of at most `length` characters: of shorter words, then without articles and the first nouns."""
-    words = list(words)
-    while words and not words[0][:1].isalpha():
-        words = words[1:]
-    if len("_".join(words)) > length:
-        words = _without_repetitions([ABBREVIATIONS.get(word, word) for word in words if word not in ARTICLES])
-    while len("_".join(words)) > length and len(words) > 1:
-        place = next((place for place, word in enumerate(words) if place and word not in _WHOLE), len(words) - 1)
-        del words[place]
-        while len(words) > place + 1 and words[place] in PREPOSITIONS:
-            del words[place]
-        words = _without_repetitions(words)
-    return "_".join(words)[:length].rstrip("_")
-
-
-def _with_object(words: Words, nouns: Sequence[str], length: int) -> str:
-    """Return a reserved name with an object: `search` of `GET /search/books` becomes `search_books`."""
-    known = set(map(singular, words))
-    noun = next((noun for noun in nouns if singular(noun) not in known), "")
-    return _fitting([*words, noun], length) if noun else ""
-
-
-def doubled_words(name: str) -> list[str]:
-    """Return the words of a name that follow themselves, for measurements."""
-    return [first for first, second in pairwise(name.split("_")) if first == second]

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
+from toolmason.importers.design.texts import value_description
 from toolmason.importers.openapi.document import OpenApi, table, text
 from toolmason.importers.openapi.losses import Losses
 from toolmason.importers.openapi.shapes import Record, Shape, Shapes
-from toolmason.importers.openapi.texts import value_description
 from toolmason.model.identifiers import class_name, is_type_name
 from toolmason.model.type_expression import PRIMITIVES, names, parse
 from toolmason.resolve.types import PROPERTY_NAME

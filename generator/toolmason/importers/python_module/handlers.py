@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from toolmason.model.identifiers import identifier, params_class_name
 from toolmason.model.python_text import docstring
@@ -14,7 +15,8 @@ class ImportedTool:
     """A tool and the function that it calls.
 
     `has_params` is False if the tool has `input_schema`. `result` is the class of the result, empty for text;
-    `is_wrapped` if the class has the value in its only field `result`.
+    `is_wrapped` if the class has the value in its only field `result`. `names` has the parameters of the function by
+    those of the tool, where they differ.
     """
 
     name: str
@@ -23,6 +25,7 @@ class ImportedTool:
     has_params: bool = True
     result: str = ""
     is_wrapped: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def params(self) -> str:
@@ -52,10 +55,15 @@ def handlers_text(module: str, models: str, tools: Sequence[ImportedTool]) -> st
         *third_party,
         *(["", f"from {models} import (", *(f"    {name}," for name in classes), ")"] if classes else []),
         "",
-        *(f"_{identifier(tool.name)} = ImportedFunction({source}.{tool.path})" for tool in tools),
+        *(f"_{identifier(tool.name)} = {_function(source, tool)}" for tool in tools),
         *(line for tool in tools for line in _handler(tool)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _function(source: str, tool: ImportedTool) -> str:
+    names = ", ".join(f"{json.dumps(name)}: {json.dumps(own, ensure_ascii=False)}" for name, own in tool.names.items())
+    return f"ImportedFunction({source}.{tool.path}{f', {{{names}}}' if names else ''})"
 
 
 def _handler(tool: ImportedTool) -> Iterable[str]:

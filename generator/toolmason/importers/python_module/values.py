@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolmason.importers.names import one_line
 from toolmason.model.identifiers import class_name, is_type_name
+from toolmason.model.type_expression import names as type_names
+from toolmason.model.type_expression import parse
 from toolmason.resolve.types import PROPERTY_NAME
 
 _CONSTRAINTS: Final = {
@@ -49,6 +51,20 @@ class Types:
             unique = f"{wanted}{number}"
         self.tables[unique] = table
         return unique
+
+    def keep_only(self, tools: Iterable[Mapping[str, Any]]) -> None:
+        """Remove the types that no tool uses."""
+        pending: list[str] = []
+        for tool in tools:
+            pending += [entry["type"] for entry in tool.get("params", {}).values()]
+            pending += [tool["returns"]] if "returns" in tool else []
+        used = set[str]()
+        while pending:
+            for name in type_names(parse(pending.pop())):
+                if name in self.tables and name not in used:
+                    used.add(name)
+                    pending += [value["type"] for value in self.tables[name].get("fields", {}).values()]
+        self.tables = {name: table for name, table in self.tables.items() if name in used}
 
 
 @dataclass(frozen=True, slots=True)

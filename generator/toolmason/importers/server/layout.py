@@ -29,7 +29,11 @@ def _tool_lines(name: str, table: Mapping[str, Any], comment: str) -> Iterator[s
         yield f"# {comment}"
     yield f"[tools.{inline_key(name)}]"
     schema = table["input_schema"]
-    yield from (f"{inline_key(key)} = {inline_value(value)}" for key, value in table.items() if value is not schema)
+    for key, value in table.items():
+        if key == "arguments":
+            yield from (f"arguments.{inline_key(name)} = {inline_value(change)}" for name, change in value.items())
+        elif value is not schema:
+            yield f"{inline_key(key)} = {inline_value(value)}"
     if isinstance(schema, str):
         yield f"input_schema = {inline_value(schema)}"
         return

@@ -13,7 +13,14 @@ MAX_NAMES: Final = 8
 """Maximum names in one note."""
 _MESSAGES: Final = {
     "renamed": "renamed, since names consist of a-z, 0-9 and single _",
+    "named": "renamed, since names are unique, not reserved, and have at most 40 characters and no repeated words",
     "task_only": "left out, since these tools can be called only as tasks",
+    "arguments": "arguments renamed, so that their names say what they mean; the server's own names stay callable",
+    "rare": "optional arguments hidden, so that tools have fewer tokens; --all-params shows them",
+    "texts": "descriptions of arguments shortened, so that tools have fewer tokens; --all-params keeps them",
+    "large": "tools whose arguments still have more tokens than --max-tokens",
+    "long": "descriptions shortened to 1,000 characters; --all-params keeps up to 4,096",
+    "too_long": "descriptions shortened to 4,096 characters",
     "no_hints": "tools that declare no hints: a person approves each call",
     "outputSchema": "output schemas are not advertised; structured results still pass",
     "icons": "icons of tools are not imported",

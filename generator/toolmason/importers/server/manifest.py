@@ -12,6 +12,9 @@ from typing import Any, Final
 from toolmason_runtime.shared.toml.problems import quoted
 
 from toolmason.audit.server_lists import ServerDescription
+from toolmason.importers.design.budget import DEFAULT
+from toolmason.importers.design.texts import clean_text
+from toolmason.importers.design.tool_names import DesignedName, NamedTool, designed_names, max_length
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, snake
 from toolmason.importers.notes import ImporterError, Notes
@@ -19,11 +22,13 @@ from toolmason.importers.server.address import Address
 from toolmason.importers.server.hints import is_unasked
 from toolmason.importers.server.layout import manifest_text
 from toolmason.importers.server.losses import Losses
-from toolmason.importers.server.tools import ToolTables, clean_text, is_task_only, schema_file, select_tools
+from toolmason.importers.server.tools import ToolTables, is_task_only, schema_file, select_tools
 from toolmason.project import MANIFESTS
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.scaffold import MAX_NAME_LENGTH
 
+MIN_LENGTH: Final = 12
+"""Minimum characters that a prefix leaves for names."""
 MAX_INSTRUCTIONS: Final = 4096
 """Maximum characters of a server's instructions in a manifest."""
 
@@ -39,6 +44,8 @@ class ImportOptions:
     exclude: Sequence[str] = ()
     trust_hints: bool = False
     """Whether to accept the hints that the server declares."""
+    max_tokens: int = DEFAULT
+    """Maximum tokens of the arguments of a tool; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +73,13 @@ def import_server(
     upstream = snake(name, "upstream")
     losses = Losses(name, notes)
     tools = ToolTables(
-        server=name, upstream=upstream, prefix=options.prefix, trusts_hints=options.trust_hints, losses=losses
+        upstream=upstream,
+        names=_names(server, name, options.prefix),
+        prefix=options.prefix,
+        labels=(server.title, server.name, name),
+        max_tokens=options.max_tokens,
+        trusts_hints=options.trust_hints,
+        losses=losses,
     )
     selected = select_tools(server.tools, include=options.include, exclude=options.exclude)
     for tool in selected:
@@ -96,6 +109,24 @@ def import_server(
         tools=len(imported),
         unasked=[tool for tool, table in imported.items() if is_unasked(table.get("hints"))],
     )
+
+
+def _names(server: ServerDescription, name: str, prefix: str) -> dict[str, DesignedName]:
+    """Return the names of all tools by their original ones, so that a name does not depend on the selected tools.
+
+    Raises:
+        ImporterError: the prefix leaves no room for names.
+    """
+    room = max_length(name) - len(prefix)
+    if room < MIN_LENGTH:
+        longest = len(prefix) + room - MIN_LENGTH
+        raise ImporterError(f"--prefix must have at most {longest} characters, not {len(prefix)}: names have 40")
+    tools = [
+        NamedTool(tool["name"], str(tool.get("title") or ""), str(tool.get("description") or ""))
+        for tool in server.tools
+    ]
+    designed = designed_names(tools, name, prefix)
+    return {tool.name: designed for tool, designed in zip(tools, designed, strict=True)}
 
 
 def _quoted_instructions(server: ServerDescription, upstream: str) -> list[str]:

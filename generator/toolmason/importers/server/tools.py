@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -12,18 +11,24 @@ from toolmason_runtime.shared.placeholders import escape_texts
 from toolmason_runtime.shared.specs.pins import fingerprint
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.problems import quoted
-from toolmason_runtime.toolkit import visible_text
 
+from toolmason.importers.design.texts import (
+    MAX_DESCRIPTION,
+    clean_text,
+    lead_of,
+    shortened_text,
+    summary_from,
+)
+from toolmason.importers.design.tool_names import DesignedName
+from toolmason.importers.design.words import is_other_script
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
-    ToolNames,
     cut,
     one_line,
-    snake,
     strip_full_stop,
-    summary_of,
 )
 from toolmason.importers.notes import ImporterError
+from toolmason.importers.server.arguments import designed_arguments
 from toolmason.importers.server.hints import accepted_hints, hints_comment
 from toolmason.importers.server.losses import Losses
 from toolmason.importers.server.schemas import as_2020_12, changed_schemas
@@ -61,12 +66,24 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 class ToolTables:
     """The tables of the tools of one upstream, by their names in the manifest."""
 
-    def __init__(self, *, server: str, upstream: str, prefix: str, trusts_hints: bool, losses: Losses) -> None:
+    def __init__(
+        self,
+        *,
+        upstream: str,
+        names: Mapping[str, DesignedName],
+        prefix: str,
+        labels: Sequence[str],
+        max_tokens: int,
+        trusts_hints: bool,
+        losses: Losses,
+    ) -> None:
         self.tables: dict[str, dict[str, Any]] = {}
         self.comments: dict[str, str] = {}
         """Comments for the author, by the names of tools."""
+        self._names = names
+        self._labels = labels
+        self._max_tokens = max_tokens
         self._trusts_hints = trusts_hints
-        self._names = ToolNames(server)
         self._upstream = upstream
         self._prefix = prefix
         self._losses = losses
@@ -74,31 +91,56 @@ class ToolTables:
     def add(self, tool: Mapping[str, Any]) -> None:
         """Add the table of a tool; its schema is inline."""
         original = tool["name"]
-        wanted = f"{self._prefix}{_plain_name(original)}"
-        name, reason = self._names.add(wanted, group=self._upstream)
-        if name != wanted:
-            self._losses.note(original, f"renamed to `{name}`, {reason}")
+        designed = self._names[original]
+        name = designed.name
+        if not designed.is_respelled:
+            self._losses.add("named", f"{original} is `{name}`")
         elif name != f"{self._prefix}{original}":
             self._losses.add("renamed", original)
-        table: dict[str, Any] = {**self._texts(tool, name), "upstream": self._upstream}
+        table: dict[str, Any] = {**self._texts(tool, name)}
+        if designed.aliases:
+            table["aliases"] = list(designed.aliases)
+        table["upstream"] = self._upstream
         if name != original:
             table["upstream_tool"] = original
         table |= {"upstream_hash": fingerprint(tool), **self._hints(tool, name)}
-        table["input_schema"] = neutral_texts(as_2020_12(tool["inputSchema"]))
+        table |= self._arguments(tool, f"{table['summary']} {table.get('description', '')}")
         self._record_losses(tool)
         self.tables[name] = table
 
+    def _arguments(self, tool: Mapping[str, Any], words: str) -> dict[str, Any]:
+        """Return `arguments`, if any, and `input_schema`."""
+        schema = neutral_texts(as_2020_12(tool["inputSchema"]))
+        if not isinstance(schema, dict):
+            return {"input_schema": schema}
+        designed = designed_arguments(schema, self._max_tokens, words)
+        name = tool["name"]
+        if designed.renamed:
+            pairs = ", ".join(f"{wire} is `{new}`" for wire, new in designed.renamed.items())
+            self._losses.add("arguments", f"{name} ({pairs})")
+        if designed.hidden:
+            self._losses.add("rare", f"{name} ({', '.join(designed.hidden)})")
+        if designed.is_shortened:
+            self._losses.add("texts", name)
+        if designed.tokens > self._max_tokens:
+            self._losses.add("large", f"{name} ({designed.tokens:,})")
+        changes = {"arguments": designed.table} if designed.table else {}
+        return {**changes, "input_schema": designed.schema}
+
     def _texts(self, tool: Mapping[str, Any], name: str) -> dict[str, Any]:
         title = one_line(clean_text(tool.get("title") or (tool.get("annotations") or {}).get("title") or ""))
-        description = clean_text(tool.get("description") or "")
-        if not description:
+        if not title and is_other_script(tool["name"]):
+            title = one_line(clean_text(tool["name"]))
+        whole = clean_text(tool.get("description") or "")
+        if not whole:
             self._losses.note(tool["name"], "it has no description: write one")
-        if len(description) > MAX_DESCRIPTION_LENGTH:
-            self._losses.note(tool["name"], f"the description is shortened to {MAX_DESCRIPTION_LENGTH:,} characters")
-            description = cut(description, MAX_DESCRIPTION_LENGTH)
-        summary = summary_of(description) or summary_of(title) or name
+        limit = MAX_DESCRIPTION if self._max_tokens else MAX_DESCRIPTION_LENGTH
+        if len(whole) > limit:
+            self._losses.add("long" if self._max_tokens else "too_long", tool["name"])
+        description = shortened_text(whole, limit)
+        summary = summary_from(lead_of(whole, *self._labels), title, name)
         texts = {"summary": summary, "title": title}
-        if description and summary != strip_full_stop(description):
+        if description and summary.casefold() != strip_full_stop(description).casefold():
             texts["description"] = description
         return {key: text for key, text in texts.items() if text}
 
@@ -118,13 +160,6 @@ class ToolTables:
         for key in ("outputSchema", "icons", "_meta"):
             if tool.get(key):
                 self._losses.add(key, tool["name"])
-
-
-def _plain_name(name: str) -> str:
-    """Return a name of lower-case letters, digits and `_`: `getSum` and `get-sum` become `get_sum`."""
-    if re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        return name
-    return snake(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name), "tool")
 
 
 def is_task_only(tool: Mapping[str, Any]) -> bool:
@@ -147,15 +182,6 @@ def _has_null(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_has_null, value))
     return value is None
-
-
-def clean_text(text: str) -> str:
-    """Return a text of another server with escaped control and invisible characters, except line feeds.
-
-    Spaces at the ends of lines are removed.
-    """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).split("\n")
-    return "\n".join(visible_text(line).rstrip() for line in lines).strip()
 
 
 def neutral_texts(schema: Any) -> Any:

@@ -27,7 +27,7 @@ from toolmason.resolve.raw_schema import check_references
 from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.variables import used_variables
 
-_NAMING_KEYWORDS: Final = (
+NAMING_KEYWORDS: Final = (
     *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "patternProperties", "propertyNames"),
     *("dependentRequired", "dependentSchemas", "dependencies", "minProperties", "maxProperties"),
     "unevaluatedProperties",
@@ -165,7 +165,7 @@ def _changed_schema(
         return schema
     properties = schema.get("properties", {})
     at = (*table.at, "arguments")
-    if keyword := next((keyword for keyword in _NAMING_KEYWORDS if keyword in schema), ""):
+    if keyword := next((keyword for keyword in NAMING_KEYWORDS if keyword in schema), ""):
         message = f"arguments of a schema with `{keyword}` at its root cannot be changed"
         context.error("TM352", message, at, hint="remove `arguments`, or simplify `input_schema`", value=False)
         return None

@@ -11,14 +11,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
 
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.importers.names import shorten
-from toolmason.importers.openapi.document import text
-from toolmason.importers.openapi.losses import Losses
 from toolmason.manifest.checks import REQUEST_LOCATIONS
 from toolmason.model.type_expression import names, parse
 from toolmason.schema import advertise
@@ -58,13 +56,20 @@ _DEPRECATED: Final = re.compile(
 Entry = dict[str, Any]
 
 
+class Recorder(Protocol):
+    """Records what a tool loses."""
+
+    def add(self, kind: str, about: str, detail: str) -> None:
+        """Record a loss of a tool or an operation; `detail` names the part."""
+
+
 @dataclass(slots=True)
 class Budget:
     """Fits the tools of a document. `types` are the tables of its types, whose texts may be shortened."""
 
     max_tokens: int
     types: Mapping[str, Entry]
-    losses: Losses
+    losses: Recorder
     shared: frozenset[str]
     """Names of optional parameters that most operations have."""
     _costs: dict[str, int] = field(default_factory=dict)
@@ -84,7 +89,7 @@ class Budget:
             if name in seen or name not in self.types:
                 continue
             seen.add(name)
-            for value in self.types[name]["fields"].values():
+            for value in self._fields(name).values():
                 pending += names(parse(value["type"]))
                 if "description" in value:
                     value["description"] = sentences(value["description"], _LENGTHS[1])
@@ -132,11 +137,11 @@ class Budget:
             if not is_large() or name not in params:
                 return
             entry = params[name]
-            kind = next((kind for kind in names(parse(entry["type"])) if kind in self.types), "")
+            kind = next((kind for kind in names(parse(entry["type"])) if self._fields(kind)), "")
             if not kind:
                 continue
             entry["type"] = entry["type"].replace(kind, "object")
-            fields = self.types[kind]["fields"]
+            fields = self._fields(kind)
             shown = [
                 f"{field}{' (required)' if value.get('required', True) else ''}" for field, value in fields.items()
             ]
@@ -164,29 +169,77 @@ class Budget:
         if name not in self._costs:
             self._costs[name] = 0  # a type never contains itself
             table = self.types[name]
-            own = estimate_tokens(_json({"type": "object", "properties": {}, "required": []}))
-            self._costs[name] = own + sum(self._entry_tokens(key, value) for key, value in table["fields"].items())
+            head = {"type": "object", "properties": {}, "required": []} if "fields" in table else table
+            fields = self._fields(name).items()
+            self._costs[name] = estimate_tokens(_json(head)) + sum(self._entry_tokens(*field) for field in fields)
         return self._costs[name]
 
+    def _fields(self, name: str) -> Mapping[str, Entry]:
+        """Return the fields of a type; none of an enumeration, or of a name that is no type."""
+        fields: Mapping[str, Entry] = self.types.get(name, {}).get("fields", {})
+        return fields
 
-def fitting_schema(schema: Mapping[str, Any], max_tokens: int, kept: Collection[str]) -> tuple[Entry, list[str]] | None:
-    """Return an `input_schema` of at most `max_tokens` and the properties left out; None if it cannot be so small."""
+
+@dataclass(frozen=True, slots=True)
+class FittedSchema:
+    """A schema with shortened descriptions, and the optional properties that do not fit.
+
+    `tokens` are those of the schema without these.
+    """
+
+    schema: Entry
+    dropped: list[str]
+    tokens: int
+
+    def without_dropped(self) -> Entry:
+        """Return the schema without the properties that do not fit."""
+        if not self.dropped:
+            return self.schema
+        properties = {name: part for name, part in self.schema["properties"].items() if name not in self.dropped}
+        result = {**self.schema, "properties": properties}
+        if "$defs" in result:
+            result["$defs"] = dict(result["$defs"])
+            _remove_unused(result)
+        return result
+
+
+def fitted_schema(
+    schema: Mapping[str, Any], max_tokens: int, kept: Collection[str], *, words: str = "", is_fixed: bool = False
+) -> FittedSchema:
+    """Fit the schema of the arguments of a tool, as far as its required properties permit.
+
+    Args:
+        schema: the schema; it stays as it is.
+        max_tokens: the limit.
+        kept: names of optional properties that stay.
+        words: the texts of the tool.
+        is_fixed: whether all properties stay.
+    """
     result: Entry = copy.deepcopy(dict(schema))
     for length in _LENGTHS:
-        if _sent_tokens(result) <= max_tokens:
-            return result, []
+        if (tokens := _sent_tokens(result)) <= max_tokens:
+            return FittedSchema(result, [], tokens)
         _shorten_all(result, length)
-    required = {*result.get("required", ()), *kept}
-    dropped: list[str] = []
-    properties: Entry = result["properties"]
-    use = usefulness(properties, "", frozenset())
-    for name in sorted((name for name in properties if name not in required), key=lambda name: use[name]):
-        if _sent_tokens(result) <= max_tokens:
+    properties = result.get("properties")
+    fitted = FittedSchema(result, [], _sent_tokens(result))
+    if is_fixed or not isinstance(properties, dict):
+        return fitted
+    use = usefulness(properties, words, frozenset())
+    stay = {*result.get("required", ()), *kept}
+    for name in sorted((name for name in properties if name not in stay), key=lambda name: use[name]):
+        if fitted.tokens <= max_tokens:
             break
-        del properties[name]
-        dropped.append(name)
-        _remove_unused(result)
-    return (result, dropped) if _sent_tokens(result) <= max_tokens else None
+        fitted = _without(fitted, [*fitted.dropped, name])
+    # A large property makes room for small ones that were dropped before.
+    for name in reversed(fitted.dropped[:-1]):
+        more = _without(fitted, [each for each in fitted.dropped if each != name])
+        fitted = more if more.tokens <= max_tokens else fitted
+    return fitted
+
+
+def _without(fitted: FittedSchema, dropped: list[str]) -> FittedSchema:
+    candidate = replace(fitted, dropped=dropped)
+    return replace(candidate, tokens=_sent_tokens(candidate.without_dropped()))
 
 
 def _sent_tokens(schema: Mapping[str, Any]) -> int:
@@ -202,12 +255,13 @@ def usefulness(params: Mapping[str, Any], words: str, shared: Collection[str]) -
     """
     mentioned = {word.casefold() for word in re.findall(r"\w+", words)}
     use: dict[str, float] = {}
-    for position, (name, entry) in enumerate(params.items()):
+    for position, (name, schema) in enumerate(params.items()):
+        entry = schema if isinstance(schema, dict) else {}  # JSON Schema has true and false as well
         plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
         is_mentioned = plain in mentioned or name.casefold() in mentioned
         score = 1 - position / len(params) + 2 * (plain in _USUAL) + is_mentioned
         score -= _json(entry).count(" ") / 200 + 2 * ("header" in entry) + 2 * bool(_SELDOM.search(plain))
-        score -= 4 * bool(_DEPRECATED.match(text(entry.get("description")))) + 3 * (
+        score -= 4 * bool(_DEPRECATED.match(str(entry.get("description", "")))) + 3 * (
             name in shared and plain not in _USUAL
         )
         use[name] = score

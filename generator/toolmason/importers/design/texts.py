@@ -6,8 +6,10 @@ import html
 import re
 from typing import Final
 
+from toolmason_runtime.toolkit import visible_text
+
+from toolmason.importers.design.english import ARTICLES, PREPOSITIONS
 from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, strip_full_stop
-from toolmason.importers.server.tools import clean_text
 from toolmason.model.identifiers import words
 
 MAX_DESCRIPTION: Final = 1_000
@@ -33,8 +35,22 @@ _CLAUSE: Final = re.compile(
     r"|to)\b"
     r"|,"
 )
+_BRACKETS: Final = re.compile(r"\s*+\([^()]*+\)(?=\s)")
+"""A remark inside of a sentence."""
+_LOOSE_ENDS: Final = PREPOSITIONS | ARTICLES | {"both", "either", "its", "such", "that", "which", "your"}
+_BEGINS_PART: Final = re.compile(r"\s*(?:[-*•>|]\s|#|\d{1,3}[.)]\s|[A-Z][\w /]{0,40}:\s*$)")
+"""A line that begins a list, a table or a section: `Returns:`, `- one`, `1. one`."""
 _MIN_CLAUSE: Final = 24
 """Minimum characters of a summary that ends before a clause."""
+
+
+def clean_text(text: str) -> str:
+    """Return a text of another server with escaped control and invisible characters, except line feeds.
+
+    Spaces at the ends of lines are removed.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).split("\n")
+    return "\n".join(visible_text(line).rstrip() for line in lines).strip()
 
 
 def plain(text: str) -> str:
@@ -49,12 +65,32 @@ def plain(text: str) -> str:
 
 def description_of(text: str, limit: int = MAX_DESCRIPTION) -> str:
     """Return a description of at most `limit` characters, cut after a sentence if possible."""
-    whole = plain(text)
-    if len(whole) <= limit:
-        return whole
-    head = whole[:limit]
+    return shortened_text(plain(text), limit)
+
+
+def shortened_text(text: str, limit: int) -> str:
+    """Return at most `limit` characters of a text, cut after a sentence if possible."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit]
     end = max(head.rfind(mark) for mark in (". ", ".\n", "\n\n"))
-    return head[: end + 1].strip() if end > limit // 2 else cut(whole, limit)
+    return head[: end + 1].strip() if end > limit // 2 else cut(text, limit)
+
+
+def lead_of(text: str, *labels: str) -> str:
+    """Return the first paragraph of a text, before headings and lists.
+
+    `labels` are names of the server, which begin descriptions such as `Notion | Create a page` and say nothing.
+    """
+    paragraph = text.strip().partition("\n\n")[0].split("\n")
+    end = next((number for number, line in enumerate(paragraph) if number and _BEGINS_PART.match(line)), len(paragraph))
+    lead = "\n".join(paragraph[: 1 if paragraph[0].startswith("#") else end])
+    for label in filter(None, labels):
+        bare = lead.lstrip("[(")
+        rest = bare[len(label) :].lstrip()
+        if bare.casefold().startswith(label.casefold()) and rest[:1] in tuple("|:])\u2013\u2014") and len(rest) > 1:
+            lead = rest[1:].strip()
+    return lead
 
 
 def value_description(text: str, *facts: str) -> str:
@@ -74,9 +110,21 @@ def summary_from(*texts: str) -> str:
     line = strip_full_stop(sentence[0] if sentence else line).rstrip(":")
     if len(line) <= MAX_SUMMARY_LENGTH:
         return line[:1].upper() + line[1:]
+    line = _BRACKETS.sub("", line)
+    if len(line) <= MAX_SUMMARY_LENGTH:
+        return line[:1].upper() + line[1:]
     whole = _ends(_RELATIVE, line)[:1] or _ends(_CLAUSE, line)[-1:]
-    line = line[: whole[0]].rstrip(" ,;:-") if whole else cut(line, MAX_SUMMARY_LENGTH)
+    line = _without_loose_end(line[: whole[0]].rstrip(" ,;:-")) if whole else cut(line, MAX_SUMMARY_LENGTH)
     return line[:1].upper() + line[1:]
+
+
+def _without_loose_end(line: str) -> str:
+    """Return a line without words at its end that need another one: `an element, as`, `for both standard`."""
+    head, _, last = line.rpartition(" ")
+    while head and last.lower() in _LOOSE_ENDS:
+        line = head.rstrip(" ,;:-")
+        head, _, last = line.rpartition(" ")
+    return line
 
 
 def _ends(pattern: re.Pattern[str], line: str) -> list[int]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 from toolmason.importers.names import separated, snake, unique
-from toolmason.importers.openapi.document import text
-from toolmason.manifest.checks import REQUEST_LOCATIONS
 
 MAX_LENGTH: Final = 60
 """Maximum characters of a name; providers accept 64."""
 
+PLACE: Final = "argument"
+"""Place of the arguments of tools that are no requests."""
 _IDENTIFIER: Final = re.compile(r"_{0,2}[A-Za-z](?:_?[A-Za-z0-9])*_?")
 _TIMES: Final = {"<": "before", "<=": "until", ">": "after", ">=": "since"}
 _NUMBERS: Final = {"<": "less_than", "<=": "at_most", ">": "more_than", ">=": "at_least"}
@@ -82,7 +82,7 @@ def parameter_name(wire: str, place: str, schema: Mapping[str, Any]) -> str:
 
     Args:
         wire: the name in the document.
-        place: `path`, `query`, `header` or `body`.
+        place: `path`, `query`, `header`, `body` or `argument`.
         schema: its schema; its format tells a time, before which is `before`.
     """
     if _IDENTIFIER.fullmatch(wire) and len(wire) <= MAX_LENGTH:
@@ -90,7 +90,7 @@ def parameter_name(wire: str, place: str, schema: Mapping[str, Any]) -> str:
     name, operator = split_operator(wire)
     words = spelled(name, place)
     if operator in _TIMES:
-        is_time = text(schema.get("format")) in _TIME_FORMATS or not _TIME_WORDS.isdisjoint(words.split("_"))
+        is_time = str(schema.get("format")) in _TIME_FORMATS or not _TIME_WORDS.isdisjoint(words.split("_"))
         operator = (_TIMES if is_time else _NUMBERS)[operator]
     if wire.lstrip().startswith("!") and not operator:
         words = f"not_{words}"
@@ -132,7 +132,7 @@ def free_name(name: str, wire: str, place: str, used: Mapping[str, str]) -> str:
     Args:
         name: the wanted name.
         wire: the name in the document.
-        place: `path`, `query`, `header` or `body`.
+        place: `path`, `query`, `header`, `body` or `argument`.
         used: the place of each other parameter by name.
     """
     if name not in used:
@@ -166,32 +166,43 @@ def with_aliases(params: Mapping[str, dict[str, Any]], wires: Mapping[str, str])
     return result
 
 
-def known_parameter_names(path: str, table: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return the names that parameters have in the table of a tool, by place and name in the document.
+def chosen_name(
+    wire: str, place: str, schema: Mapping[str, Any], *, compared: Container[str], used: Mapping[str, str]
+) -> tuple[str, bool]:
+    """Return a valid and free name, and whether it cannot say all of the API's name, so that a description should.
 
-    `path` is that of the document: `/orders/{order-id}`.
+    Args:
+        wire: the name in the document.
+        place: as for `parameter_name`.
+        schema: as for `parameter_name`.
+        compared: the words of names that occur with a comparison too.
+        used: the place of each other parameter by name.
     """
-    method, _, template = text(table.get("http")).partition(" ")
-    default = "body" if method in BODY_METHODS else "query"
-    in_path = dict(zip(_placeholders(template), _placeholders(path), strict=False))
-    known: dict[tuple[str, str], str] = {}
-    params = table.get("params")
-    for name, entry in (params if isinstance(params, dict) else {}).items():
-        if not isinstance(entry, dict):
-            continue
-        place = next((place for place in REQUEST_LOCATIONS if text(entry.get(place))), "")
-        if place:
-            known[place, entry[place]] = name
-        elif name in in_path:
-            known["path", in_path[name]] = name
-        else:
-            known[default, name] = name
-    return known
+    wanted = parameter_name(wire, place, schema)
+    if not split_operator(wire)[1] and (words := spelled(wire, place)) in compared:
+        wanted = words
+    name = free_name(wanted, wire, place, used)
+    is_one_of_two = name != wanted and not name.endswith(f"_in_{place}")
+    return name, is_one_of_two or not says_its_wire_name(name, wire)
 
 
-def _placeholders(path: str) -> Collection[str]:
-    return [name.removeprefix("+") for name in re.findall(r"\{([^{}]*)\}", path)]
+def with_wire_name(description: str, wire: str) -> str:
+    """Return a description that begins with the API's own name."""
+    return f"`{wire}`. {description}".rstrip(" .")
 
 
-BODY_METHODS: Final = ("POST", "PUT", "PATCH")
-"""Methods of which a parameter without a place is in the body."""
+def argument_names(schemas: Mapping[str, Any]) -> dict[str, tuple[str, bool]]:
+    """Return the name of each argument of a tool, and whether its description should begin with the original.
+
+    Args:
+        schemas: the schema of each argument by its original name.
+    """
+    compared = compared_names(schemas)
+    names: dict[str, tuple[str, bool]] = {}
+    used: dict[str, str] = {}
+    # Names that stay as they are have priority.
+    for wire in sorted(schemas, key=lambda wire: parameter_name(wire, PLACE, {}) != wire):
+        schema = schemas[wire] if isinstance(schemas[wire], Mapping) else {}
+        names[wire] = chosen_name(wire, PLACE, schema, compared=compared, used=used)
+        used[names[wire][0]] = PLACE
+    return {wire: names[wire] for wire in schemas}
