@@ -72,7 +72,33 @@ CREDENTIALS: dict[str, tuple[dict[str, Any], list[dict[str, list[str]]], dict[st
         {"auth": {"header": "Cookie", "value": "JSESSIONID=$SHOP_COOKIE"}},
         [],
     ),
-    "optional": ({"a": {"type": "mutualTLS"}}, [{"a": []}, {}], {}, []),
+    "optional": ({"a": BEARER}, [{"a": []}, {}], {"auth": {"bearer": "$SHOP_TOKEN", "optional": True}}, []),
+    "optional, written first": (
+        {"a": key("query", "key")},
+        [{}, {"a": []}],
+        {"auth": {"query": "key", "value": "$SHOP_API_KEY", "optional": True}},
+        [],
+    ),
+    "optional, one or both": (
+        {"a": key("header", "A"), "b": key("header", "B")},
+        [{}, {"a": [], "b": []}, {"b": []}],
+        {"auth": {"header": "B", "value": "$SHOP_API_KEY", "optional": True}},
+        [],
+    ),
+    "optional, only both": (
+        {"a": key("header", "A"), "b": key("header", "B")},
+        [{}, {"a": [], "b": []}],
+        {},
+        ["a, b, optional"],
+    ),
+    "none": ({"a": BEARER}, [{}], {}, []),
+    "all of one rather than a part of another": (
+        {"a": {"type": "mutualTLS"}, "b": BEARER, "c": key("header", "C"), "d": key("header", "D")},
+        [{"a": [], "b": []}, {"c": [], "d": []}],
+        {"auth": {"header": "C", "value": "$SHOP_C"}, "headers": {"D": "$SHOP_D"}},
+        [],
+    ),
+    "optional and unknown": ({"a": {"type": "mutualTLS"}}, [{"a": []}, {}], {}, []),
     "unknown": ({"a": {"type": "mutualTLS"}}, [{"a": []}], {}, ["a"]),
 }
 
@@ -87,6 +113,94 @@ def test_credentials_of_alternatives_and_of_combinations(
     assert {name: table[name] for name in ("auth", "headers") if name in table} == api
     losses = manifest["report"]["operations"]["GET /things"]["losses"]
     assert [item["detail"] for item in losses if item["kind"] == "security"] == lost
+
+
+SCHEMES = {
+    "token": BEARER,
+    "key": key("header", "X-Api-Key"),
+    "user": {"type": "http", "scheme": "basic"},
+    "login": {"type": "oauth2", "flows": {}},
+    "session": key("cookie", "sid"),
+    "card": {"type": "mutualTLS"},
+}
+ALL = [{"token": []}, {"key": [], "session": []}, {"user": []}, {"login": ["read"]}, {"card": []}]
+
+
+@pytest.mark.parametrize(
+    ("names", "auth"),
+    [
+        ([], {"bearer": "$SHOP_TOKEN"}),
+        (["user"], {"basic": "$SHOP_USER:$SHOP_PASSWORD"}),
+        (["login"], {"bearer": "$SHOP_TOKEN"}),
+        (["session"], {"header": "X-Api-Key", "value": "$SHOP_API_KEY"}),
+    ],
+)
+def test_the_author_chooses_one_of_several_credentials(tmp_path: Path, names: list[str], auth: dict[str, str]) -> None:
+    options = [part for name in names for part in ("--security", name)]
+    manifest = imported(tmp_path, {"security": ALL}, *options, components={"securitySchemes": SCHEMES})
+
+    assert manifest["apis"]["shop"]["auth"] == auth
+
+
+def test_the_other_credentials_are_named_once(tmp_path: Path) -> None:
+    get = {"responses": {}, "security": [*ALL, {"token": ["write"]}]}
+    other: dict[str, Any] = {"responses": {}, "security": [{"user": []}, {"key": []}]}
+    paths = {
+        "/things": {"get": {**get, "operationId": "list_things"}, "post": {**get, "operationId": "add_thing"}},
+        "/parts": {"get": {**other, "operationId": "list_parts"}, "put": {"security": [{"key": []}], "responses": {}}},
+    }
+    source, manifest = tmp_path / "api.json", tmp_path / "shop.toml"
+    data = {"openapi": "3.0.0", "info": {"title": "Shop"}, "paths": paths, "components": {"securitySchemes": SCHEMES}}
+    servers = [{"url": "https://shop.example"}]
+    source.write_text(json.dumps({**data, "servers": servers}), encoding="utf-8")
+
+    result = CliRunner().invoke(toolmason, ["import", "openapi", str(source), "-o", str(manifest)])
+
+    assert result.exit_code == 0, result.output
+    key_and_user = "`key` (header X-Api-Key), which is used, or `user` (user and password)"
+    all_others = (
+        "`token` (bearer token), which is used, or `card` (mutualTLS, which tools cannot send) or"
+        " `key` (header X-Api-Key) with `session` (cookie sid) or `login` (OAuth token) or `user` (user and password)"
+    )
+    notes = [f"the API accepts {each}: to choose, pass --security NAME" for each in (all_others, key_and_user)]
+    comments = [line for line in manifest.read_text(encoding="utf-8").splitlines() if line.startswith("# the API")]
+    assert comments == [f"# {note}" for note in notes]
+    assert [line for line in result.stderr.splitlines() if line.startswith("the API")] == notes
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tokn", "--security `tokn` is not a security scheme of the document; did you mean `token`?"),
+        ("card", "--security `card` is a scheme of the type mutualTLS, which tools cannot send"),
+    ],
+)
+def test_an_unusable_choice_of_a_credential_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    source = tmp_path / "api.json"
+    data = {"openapi": "3.0.0", "info": {"title": "Shop"}, "paths": {"/a": {"get": {"security": ALL}}}}
+    source.write_text(json.dumps({**data, "components": {"securitySchemes": SCHEMES}}), encoding="utf-8")
+
+    result = CliRunner().invoke(toolmason, ["import", "openapi", str(source), "--security", name])
+
+    assert (result.exit_code, message in result.output) == (1, True), result.output
+
+
+def test_operations_without_and_with_a_credential_have_apis_of_their_own(tmp_path: Path) -> None:
+    token: dict[str, list[str]] = {"token": []}
+    accepted = {"order": [token], "thing": [token], "offer": [{}, token], "word": []}
+    paths = {
+        f"/{name}s": {"get": {"operationId": f"list_{name}s", "security": security}}
+        for name, security in accepted.items()
+    }
+    manifest = imported(tmp_path, {}, paths=paths, components={"securitySchemes": SCHEMES})
+
+    assert {name: tool["api"] for name, tool in manifest["tools"].items()} == {
+        "list_orders": "shop",
+        "list_things": "shop",
+        "list_offers": "shop_optional",
+        "list_words": "shop_public",
+    }
+    assert manifest["apis"]["shop_optional"]["auth"] == {"bearer": "$SHOP_TOKEN", "optional": True}
 
 
 def test_a_cookie_is_a_parameter_unless_it_is_the_credential(tmp_path: Path) -> None:
@@ -125,6 +239,37 @@ def test_variables_of_a_server_can_be_chosen(tmp_path: Path, options: list[str],
     assert manifest["apis"]["shop"]["base_url"] == url
     note = "the address has the variable `region`, which is `eu` (or us): to change it, pass --server-variable"
     assert any(each.startswith(note) for each in manifest["report"]["notes"]) is (not options)
+
+
+@pytest.mark.parametrize(
+    ("url", "variables", "missing"),
+    [
+        ("https://{shop}.example", {"shop": {"description": "Your shop"}}, "variable `shop`, which has"),
+        ("https://{shop}.example", {}, "variable `shop`, which has"),
+        ("https://{shop}.example", {"shop": {"default": ""}}, "variable `shop`, which has"),
+        ("https://shop.example/{version}", {"version": {"enum": ["v1"]}}, "variable `version`, which has"),
+        ("{scheme}://{host}/{base}", {"base": {"default": ""}}, "variable `scheme` and `host`, which have"),
+        ("https://shop.example/{base}", {"base": {"default": ""}}, ""),
+    ],
+)
+def test_a_variable_of_a_server_without_a_default_is_asked_for(
+    tmp_path: Path, url: str, variables: Any, missing: str
+) -> None:
+    servers = [{"url": url, "variables": variables}]
+    manifest = imported(tmp_path, {}, servers=servers)
+
+    assert manifest["apis"]["shop"]["base_url"] == ("$SHOP_URL" if missing else "https://shop.example")
+    notes = [note for note in manifest["report"]["notes"] if "no default: pass --server-variable" in note]
+    assert [missing in note for note in notes] == [True] * bool(missing)
+    assert all(note.endswith("=VALUE, or set SHOP_URL to the whole address") for note in notes)
+
+    get = {"operationId": "list_a", "servers": servers}
+    own = imported(tmp_path, {}, paths={"/a": {"get": get}, "/b": {"get": {"operationId": "list_b"}}})
+    assert list(own["tools"]) == (["list_b"] if missing else ["list_a", "list_b"])
+    if missing:
+        (loss,) = own["report"]["operations"]["GET /a"]["losses"]
+        assert loss["kind"] == "left_out"
+        assert missing in loss["detail"]
 
 
 @pytest.mark.parametrize("value", ["region", "region=", "=us", "region=a b", "region=$HOME", "region=a@b"])

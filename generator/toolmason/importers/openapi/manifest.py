@@ -156,7 +156,10 @@ class _Importer:
     def __post_init__(self) -> None:
         api = snake(self.name, "api")
         variables = dict(pair.split("=", 1) for pair in self.options.server_variables)
-        self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses, variables)
+        self._apis = Apis(
+            self.document, api, self.source, self.options.base_url, self.losses, variables, self.options.security
+        )
+        self._apis.check_preferred()
         self._names = ToolNames(self.name)
         lengths = range(MAX_LENGTH, 0, -1)
         self._length = next(length for length in lengths if not tool_name_problem("a" * length, self.name))
@@ -240,6 +243,7 @@ class _Importer:
         self._add_pages()
         used_apis = {entry["api"] for entry in self._tables.values()}
         self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
+        self.warnings += self._apis.choices()
         self.losses.notes.extend(self.warnings)
         expressions = [value["type"] for entry in self._tables.values() for value in entry.get("params", {}).values()]
         expressions += [entry["returns"] for entry in self._tables.values() if "returns" in entry]
