@@ -200,7 +200,11 @@ class HttpRun:
             if items_of(pagination, document.page) is None:
                 message = f"The answer of the API {self.tool.api.name} has no array of items at "
                 raise ToolError(f"{message}`{pagination.items or '.'}`, as `paginate` requires", code="API_ANSWER")
-            pages.append(document.as_bytes())
+            content = document.as_bytes()
+            if pages[-1:] == [content] and not (pagination.next or pagination.cursor):
+                following = None  # the API repeats its last page, or ignores the parameter
+                break
+            pages.append(content)
             size += len(answer.body)
             following = next_request(pagination, following, document.page, url=answer.url, headers=answer.headers)
         if self.tool.select:

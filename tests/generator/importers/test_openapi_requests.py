@@ -350,7 +350,83 @@ PAGES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = 
         {"cursor": "next_cursor", "param": "after", "items": "data"},
     ),
     "numbers": (answer(THINGS), [query("page", type="integer")], {"page": "page"}),
-    "numbers from 0": (answer(THINGS), [query("page", type="integer", default=0)], {}),
+    "numbers from 0": (answer(THINGS), [query("page", type="integer", default=0)], {"page": "page", "first": 0}),
+    "Spring": (
+        answer(page_of(last={"type": "boolean"})),
+        [query("page", type="integer", minimum=0), query("size", type="integer")],
+        {"page": "page", "first": 0, "items": "data"},
+    ),
+    "numbers from 0 in words": (
+        answer(THINGS),
+        [query("page", type="integer", description="Zero-based number of the page")],
+        {"page": "page", "first": 0},
+    ),
+    "numbers from 1 with a minimum of 0": (
+        answer(THINGS),
+        [query("page", type="integer", minimum=0, default=1)],
+        {"page": "page"},
+    ),
+    "an index without a beginning": (answer(THINGS), [query("pageIndex", type="integer")], {}),
+    "an index": (answer(THINGS), [query("pageIndex", type="integer", default=0)], {"page": "pageIndex", "first": 0}),
+    "Jira": (
+        answer(page_of(isLast={"type": "boolean"}, total={"type": "integer"})),
+        [query("startAt", type="integer", default=0), query("maxResults", type="integer")],
+        {"offset": "startAt", "items": "data"},
+    ),
+    "OData": (
+        answer(page_of(count={"type": "integer"})),
+        [query("$top", type="integer"), query("$skip", type="integer")],
+        {"offset": "$skip", "items": "data"},
+    ),
+    "Spotify": (
+        answer(page_of(hasMore={"type": "boolean"})),
+        [query("limit", type="integer"), query("offset", type="number")],
+        {"offset": "offset", "more": "hasMore", "items": "data"},
+    ),
+    "SCIM": (
+        answer(page_of()),
+        [query("startIndex", type="integer", minimum=1), query("count", type="integer")],
+        {"offset": "startIndex", "first": 1, "items": "data"},
+    ),
+    "an index of items without a beginning": (
+        answer(page_of()),
+        [query("startIndex", type="integer"), query("count", type="integer")],
+        {},
+    ),
+    "an offset of time": (answer(THINGS), [query("offset")], {}),
+    "a start without a limit": (answer(THINGS), [query("start", type="integer", default=0)], {}),
+    "JSON:API with offsets": (
+        answer(page_of()),
+        [query("page[offset]", type="integer"), query("page[limit]", type="integer")],
+        {"offset": "page[offset]", "items": "data"},
+    ),
+    "Stripe": (
+        answer(page_of(has_more={"type": "boolean"}, url=TEXT)),
+        [query("ending_before"), query("limit", type="integer"), query("starting_after")],
+        {"last": "id", "param": "starting_after", "more": "has_more", "items": "data"},
+    ),
+    "Clever": (
+        answer(page_of()),
+        [query("starting_after")],
+        {"last": "id", "param": "starting_after", "items": "data"},
+    ),
+    "items in envelopes": (
+        answer(page_of(data={"type": "array", "items": {"type": "object", "properties": {"data": THING}}})),
+        [query("starting_after")],
+        {"last": "data.id", "param": "starting_after", "items": "data"},
+    ),
+    "an array with the last item": (answer(THINGS), [query("after_id")], {"last": "id", "param": "after_id"}),
+    "OpenAI": (
+        answer(page_of(first_id=TEXT, last_id=TEXT, has_more={"type": "boolean"})),
+        [query("after"), query("limit", type="integer")],
+        {"cursor": "last_id", "param": "after", "more": "has_more", "items": "data"},
+    ),
+    "after a time": (answer(page_of()), [query("after")], {}),
+    "items without an identity": (
+        answer({"type": "array", "items": {"type": "object", "properties": {"name": TEXT}}}),
+        [query("starting_after")],
+        {},
+    ),
     "a page of a book": (answer(THINGS), [query("page")], {}),
     "a next step": (answer(page_of(next=TEXT)), [], {}),
     "two lists": (answer(page_of(more=THINGS)), [query("page", type="integer")], {}),
@@ -381,7 +457,9 @@ def test_pages_are_read_where_the_document_shows_how(
         ({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, True),
         ({"*/*": {"schema": {"type": "string", "format": "binary"}}}, True),
         ({"application/zip; charset=binary": {}}, True),
-        ({"application/pdf": {}, "application/json": {"schema": THING}}, False),
+        ({"application/pdf": {}, "application/json": {"schema": THING}}, True),
+        ({"application/pdf": {"schema": THING}, "application/json": {"schema": THING}}, False),
+        ({"application/octet-stream": {}, "text/csv": {}}, True),
         ({"text/csv": {}}, False),
         ({"application/xml": {}}, False),
         ({"*/*": {}}, False),
@@ -395,7 +473,63 @@ def test_an_answer_that_is_no_text_can_be_saved(tmp_path: Path, content: Any, is
     tool = imported(tmp_path, {"responses": responses, "parameters": parameters})["tools"]["list_things"]
 
     assert tool.get("save") == ("save_as_2" if is_file else None)
-    assert list(tool["params"]) == (["save_as", "save_as_2"] if is_file else ["save_as"])
+    names = [name for name in tool["params"] if name != "accept"]
+    assert names == (["save_as", "save_as_2"] if is_file else ["save_as"])
+    assert not (is_file and "returns" in tool)
+
+
+@pytest.mark.parametrize(
+    ("content", "choices"),
+    [
+        ({"application/pdf": {}, "application/json": {"schema": THING}}, ["application/json", "application/pdf"]),
+        ({"text/csv": {}, "image/png": {}}, ["text/csv", "image/png"]),
+        ({"application/json": {"schema": THING}, "image/*": {}}, None),
+    ],
+)
+def test_an_answer_that_can_be_a_file_has_a_choice(tmp_path: Path, content: Any, choices: Any) -> None:
+    tool = imported(tmp_path, {"responses": {"default": {"content": content}}})["tools"]["list_things"]
+
+    assert tool["save"] == "save_as"
+    accept = {"type": "string", "description": "Media type of the answer", "required": False, "header": "Accept"}
+    assert tool["params"]["accept"] == accept | ({"enum": choices} if choices else {})
+
+
+def test_a_default_answer_beside_a_success_is_an_error(tmp_path: Path) -> None:
+    responses = {"200": answer(THING)["200"], "default": {"content": {"application/pdf": {}}}}
+
+    assert "save" not in imported(tmp_path, {"responses": responses})["tools"]["list_things"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "explode", "expected"),
+    [
+        ({"type": "array", "items": TEXT}, None, {"type": "string[]", "cookie": "c"}),
+        (
+            {"type": "array", "items": {"type": "integer"}},
+            False,
+            {"type": "integer[]", "style": "comma", "cookie": "c"},
+        ),
+        ({"type": "object", "properties": {"a": TEXT}}, None, {"type": "string", "cookie": "c"}),
+        ({"type": "array", "items": {"type": "array", "items": TEXT}}, None, {"type": "string", "cookie": "c"}),
+    ],
+)
+def test_a_cookie_can_be_a_list(tmp_path: Path, schema: Any, explode: Any, expected: dict[str, Any]) -> None:
+    parameter = {"name": "c", "in": "cookie", "schema": schema, **({} if explode is None else {"explode": explode})}
+    manifest = imported(tmp_path, {"parameters": [parameter]})
+
+    assert manifest["tools"]["list_things"]["params"]["c"] == {**expected, "required": False}
+    losses = manifest["report"]["operations"]["GET /things"]["losses"]
+    assert ({"kind": "any", "detail": "c: sent as text"} in losses) is (expected["type"] == "string")
+
+
+def test_json_in_the_query_has_its_type(tmp_path: Path) -> None:
+    filters = {"type": "object", "properties": {"state": TEXT, "labels": {"type": "array", "items": TEXT}}}
+    content = {"application/json": {"schema": filters}}
+    manifest = imported(tmp_path, {"parameters": [{"name": "filter", "in": "query", "content": content}]})
+
+    kind = manifest["tools"]["list_things"]["params"]["filter"]
+    assert (kind["style"], manifest["types"][kind["type"]]["fields"].keys()) == ("json", {"state", "labels"})
+    assert manifest["report"]["operations"]["GET /things"]["losses"] == []
 
 
 @pytest.mark.parametrize(

@@ -313,6 +313,8 @@ class _Importer:
         """Add the types of results, except to tools of an earlier import, whose callers know the whole answer."""
         answers = Answers(self.document, self.losses, {**self.types.tables, **dict.fromkeys(self.types.reserved)})
         for name, entry in self._tables.items():
+            if "save" in entry:  # an answer is saved or shown as it is
+                continue
             if name in self.known_tools and "returns" not in self.known_tools[name]:
                 continue
             if returns := answers.returns(self._operations[name], name):

@@ -69,7 +69,10 @@ class ApiTable(PartialTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaginateTable(Table):
-    """`paginate` of a tool with `api`: how to get further pages, with one of `next`, `cursor`, `last`, `page`, `offset`."""
+    """`paginate` of a tool with `api`: how to get further pages.
+
+    It has exactly one of `next`, `cursor`, `last`, `page` and `offset`.
+    """
 
     next: str = key(MEMBER, default="")
     """`link` for the `Link` header with `rel="next"`, else the member of the answer with the URL of the next page."""
