@@ -145,10 +145,12 @@ def test_the_author_chooses_one_of_several_credentials(tmp_path: Path, names: li
 def test_the_other_credentials_are_named_once(tmp_path: Path) -> None:
     get = {"responses": {}, "security": [*ALL, {"token": ["write"]}]}
     other: dict[str, Any] = {"responses": {}, "security": [{"user": []}, {"key": []}]}
+    optional = {"operationId": "list_words", "security": [{"user": []}, {}, {"key": []}]}
     paths = {
         "/things": {"get": {**get, "operationId": "list_things"}, "post": {**get, "operationId": "add_thing"}},
         "/parts": {"get": {**other, "operationId": "list_parts"}, "put": {"security": [{"key": []}], "responses": {}}},
     }
+    paths["/words"] = {"get": optional}
     source, manifest = tmp_path / "api.json", tmp_path / "shop.toml"
     data = {"openapi": "3.0.0", "info": {"title": "Shop"}, "paths": paths, "components": {"securitySchemes": SCHEMES}}
     servers = [{"url": "https://shop.example"}]

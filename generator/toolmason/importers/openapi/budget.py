@@ -117,7 +117,7 @@ class Budget:
         words = f"{tool.get('summary', '')} {tool.get('description', '')}"
         use = usefulness(params, words, self.shared)
         for name in sorted(optional, key=lambda name: use[name]):
-            if not is_large():
+            if not is_large() or len(params) == 1:  # a tool without parameters would lack its request
                 break
             if name not in kept and name != tool.get("save"):
                 entry = params.pop(name)
@@ -186,7 +186,8 @@ def fitting_schema(schema: Mapping[str, Any], max_tokens: int, kept: Collection[
         del properties[name]
         dropped.append(name)
         _remove_unused(result)
-    return (result, dropped) if _sent_tokens(result) <= max_tokens else None
+    is_usable = bool(properties) or not dropped
+    return (result, dropped) if is_usable and _sent_tokens(result) <= max_tokens else None
 
 
 def _sent_tokens(schema: Mapping[str, Any]) -> int:

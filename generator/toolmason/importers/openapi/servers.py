@@ -174,8 +174,7 @@ class Apis:
         if not is_general:
             raise LeftOutError(problem)
         variable = f"{self.name.upper()}_URL"
-        if (note := f"{problem}, or set {variable} to the whole address") not in self.losses.notes:
-            self.losses.notes.append(note)
+        self._note(f"{problem}, or set {variable} to the whole address")
         return f"${variable}"
 
     def _variable(self, name: str, variables: Mapping[str, Any]) -> str:
@@ -187,9 +186,12 @@ class Apis:
         choices = ", ".join(str(value) for value in items(declared.get("enum")) if str(value) != default)
         note = f"the address has the variable `{name}`, which is `{default}`{f' (or {choices})' if choices else ''}: "
         note += f"to change it, pass --server-variable {name}=VALUE"
+        self._note(note)
+        return default
+
+    def _note(self, note: str) -> None:
         if note not in self.losses.notes:
             self.losses.notes.append(note)
-        return default
 
     def _choice(self, operation: Operation) -> Credential:
         """Return the credential that is sent: one scheme of any kind, and further headers."""
@@ -246,12 +248,13 @@ class Apis:
 
     def choices(self) -> list[str]:
         """Return a note for each set of alternatives of credentials: the chosen one and the others."""
-        return [
+        notes = (
             f"the API accepts {self._shown(dict.fromkeys(credential.schemes))}, which is used, or {others}: to choose,"
             " pass --security NAME"
             for credential, sets in self._alternatives.items()
             for others in sets
-        ]
+        )
+        return list(dict.fromkeys(notes))
 
     def check_preferred(self) -> None:
         """Check that the document has the security schemes that the author prefers.
@@ -299,12 +302,12 @@ class Apis:
             case "bearer":
                 return {"auth": {"bearer": f"${prefix}_TOKEN"}}
             case "oauth":
-                self.losses.notes.append(f"`{name}` is OAuth: get an access token elsewhere and set {prefix}_TOKEN")
+                self._note(f"`{name}` is OAuth: get an access token elsewhere and set {prefix}_TOKEN")
                 return {"auth": {"bearer": f"${prefix}_TOKEN"}}
             case "basic":
                 return {"auth": {"basic": f"${prefix}_USER:${prefix}_PASSWORD"}}
             case _ if wire.lower() == "authorization":
-                self.losses.notes.append(f"`{name}`: {prefix}_AUTHORIZATION is the whole header, such as `Bearer ...`")
+                self._note(f"`{name}`: {prefix}_AUTHORIZATION is the whole header, such as `Bearer ...`")
                 return {"auth": {"header": wire, "value": f"${prefix}_AUTHORIZATION"}}
             case "cookie":
                 return {"auth": {"header": "Cookie", "value": f"{wire}=${prefix}_COOKIE"}}
