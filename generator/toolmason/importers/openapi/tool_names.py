@@ -233,7 +233,9 @@ def _controller_words(operation: Operation, owner: str, method: str, resources: 
     size += not _WHOLE.isdisjoint(words[size : size + 1])
     is_item = bool(resources) and resources[-1].is_item and _ends_with_key(operation.path)
     is_many = not _WHOLE.isdisjoint(words[:size]) or (operation.method in ("GET", "HEAD") and not is_item)
-    last = _plural(nouns[-1], resources) if is_many else singular(nouns[-1])
+    # `findAllLineItems` of orders has an object of its own, `findAllByUser` and `findAllPaginated` have none.
+    has_object = bool(words[size:]) and words[size] not in PREPOSITIONS and not words[size].endswith("ed")
+    last = _plural(nouns[-1], resources) if is_many and not has_object else singular(nouns[-1])
     nouns = [*map(singular, nouns[:-1]), last]
     return _without_repetitions([*words[:size], *nouns, *words[size:]])
 
