@@ -225,6 +225,7 @@ def test_names_of_parameters_stay_when_the_document_grows(imported: Any, tmp_pat
         ("GET /orders/{id}/lineItems", "OrderController_findAllLineItems", "", "find_all_order_line_items"),
         ("GET /orders", "OrderController_findAllPaginated", "", "find_all_orders_paginated"),
         ("GET /parcels/{id}/label", "ParcelsController_getLabel", "", "get_parcel_label"),
+        ("PUT /orders/{id}/pause", "pauseAllLinesOrder", "", "pause_all_lines_order"),
         ("GET /orders", "OrderController_index", "", "list_orders"),
         ("GET /orders", "orderControllerFind", "", "find_orders"),
         ("GET /orders/count", "OrderController.count", "", "count_orders"),

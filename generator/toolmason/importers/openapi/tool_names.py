@@ -210,7 +210,8 @@ def _name_words(operation: Operation, name: str, resources: Sequence[_Resource])
     words = _without_repetitions(_verb_first(words, nouns, max(verb_at, 0), is_item=is_item))
     if words[1:2] and words[1] in _WHOLE and not is_item:
         last = next((place for place, word in enumerate(words) if word in PREPOSITIONS), len(words)) - 1
-        words[last] = _plural(words[last], resources)
+        if not any(map(is_plural, words[2:last])):
+            words[last] = _plural(words[last], resources)
     has_verb = not VERBS.isdisjoint(words) or words[0].startswith(tuple(PLAIN_VERBS))
     if not has_verb and operation.method in ("GET", "DELETE", "HEAD"):
         words = ["get" if operation.method == "GET" else _METHOD_VERBS[operation.method], *words]
