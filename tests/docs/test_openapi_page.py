@@ -54,8 +54,18 @@ def test_the_update_of_the_page_prints_its_report(manifest: Path) -> None:
 
     printed = imported(newer, manifest)
 
-    assert all(line in printed.splitlines() for line in PAGE.block("text").splitlines())
+    assert all(line in printed.splitlines() for line in PAGE.block("text", "tools.").splitlines())
     assert "Wishes" in manifest.read_text(encoding="utf-8")
+
+
+def test_the_note_of_the_page_names_the_other_credential(tmp_path: Path) -> None:
+    document = yaml.safe_load(PAGE.block("yaml"))
+    document["components"]["securitySchemes"]["key"] = {"type": "apiKey", "in": "header", "name": "X-Api-Key"}
+    document["security"].append({"key": []})
+    source = tmp_path / "shop.json"
+    source.write_text(json.dumps(document), encoding="utf-8")
+
+    assert PAGE.block("text", "the API").strip() in imported(source, tmp_path / "shop.toml").splitlines()
 
 
 def test_the_options_and_limits_of_the_page_are_those_of_the_command() -> None:

@@ -77,6 +77,12 @@ def _server_variables(_context: click.Context, _option: click.Parameter, value: 
     multiple=True,
     help="Value of a variable in the URL of a server, instead of its default. Repeatable.",
 )
+@click.option(
+    "--security",
+    metavar="NAME",
+    multiple=True,
+    help="Security scheme that is used where the API accepts one of several. Repeatable.",
+)
 @click.option("--tag", "tags", metavar="GLOB", multiple=True, help="Import only operations with this tag. Repeatable.")
 @click.option(
     "--operation",
@@ -139,6 +145,7 @@ def openapi(
     name: str,
     base_url: str,
     server_variables: tuple[str, ...],
+    security: tuple[str, ...],
     tags: tuple[str, ...],
     operations: tuple[str, ...],
     include: tuple[str, ...],
@@ -173,6 +180,7 @@ def openapi(
         name=name,
         base_url=base_url,
         server_variables=server_variables,
+        security=security,
         tags=tags,
         operations=operations,
         include=include,
@@ -325,6 +333,7 @@ def _update(
         base_url=options.base_url or earlier.options.base_url,
         endpoint=options.endpoint or earlier.options.endpoint,
         server_variables=options.server_variables or earlier.options.server_variables,
+        security=options.security or earlier.options.security,
         pages=options.pages or earlier.options.pages,
         **earlier_filters,
     )

@@ -27,6 +27,8 @@ GRAPHQL: Final = "GraphQL"
 """Beginning of an error about a GraphQL answer."""
 MAX_MESSAGES: Final = 250
 """Characters of the errors of a GraphQL answer."""
+_MAX_PATHS: Final = 5
+"""Parts of a path that an error of GraphQL shows."""
 
 Fields = Mapping[str, Any] | None
 """Declared members of an object and their own; None means all. An array has those of its items."""
@@ -75,6 +77,8 @@ class Document:
     pieces: Sequence[str] = ()
     """Of the JSON text. They are not joined: one character beyond U+FFFF makes a text four times as large."""
     page: Any = None
+    note: str = ""
+    """The errors of a GraphQL answer that has a value, too."""
 
     def as_values(self) -> Sequence[Any]:
         """Return the values."""
@@ -102,8 +106,9 @@ def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
     values = [parse(text, budget, work.secrets) for text in texts]
     if work.kind == "value" and not values:
         values = [None]
+    note = ""
     if work.is_graphql:
-        values = [_graphql_value(value) for value in values]
+        values, note = [_graphql_value(values[0])], _graphql_errors(values[0])
     page = outline(work.pagination, values[0]) if work.kind == "value" and work.pagination else None
     if work.kind == "pages" and work.pagination:
         values = [joined(work.pagination, values, items_only=work.items_only)]
@@ -111,7 +116,7 @@ def perform(work: Work, body: bytes, budget: Budget = ANSWER) -> Document:
         values = [declared(value, work.fields) for value in values]
         if excess := _excess(list(map(compact_json, values))):
             raise RemoteDataError(f"it has more than {excess}, too many for a structured result")
-    return Document(values=values, page=page)
+    return Document(values=values, page=page, note=note)
 
 
 def _graphql_value(answer: Any) -> Any:
@@ -124,13 +129,25 @@ def _graphql_value(answer: Any) -> Any:
     value = next(iter(data.values()), None) if isinstance(data, dict) else None
     if value is not None:
         return value
-    errors = answer.get("errors") if isinstance(answer, dict) else None
-    if isinstance(errors, list) and errors:
-        messages = [str(error.get("message") if isinstance(error, dict) else error) for error in errors]
-        raise RemoteDataError(f"{GRAPHQL}: {'; '.join(messages)[:MAX_MESSAGES]}")
+    if errors := _graphql_errors(answer):
+        raise RemoteDataError(f"{GRAPHQL}: {errors}")
     if not isinstance(data, dict):
         raise RemoteDataError(f"{GRAPHQL}: the answer has neither `data` nor `errors`")
     return None
+
+
+def _graphql_errors(answer: Any) -> str:
+    """Return the messages of the errors of a GraphQL answer with their paths below the field; empty without errors."""
+    errors = answer.get("errors") if isinstance(answer, dict) else None
+    messages = []
+    for error in errors if isinstance(errors, list) else ():
+        message = str(error.get("message") if isinstance(error, dict) else error)
+        path = error.get("path") if isinstance(error, dict) else None
+        inner = path[1 : _MAX_PATHS + 1] if isinstance(path, list) else []
+        messages.append(f"{'.'.join(map(str, inner))}: {message}" if inner else message)
+        if sum(map(len, messages)) > MAX_MESSAGES:
+            break
+    return "; ".join(messages)[:MAX_MESSAGES]
 
 
 def _excess(texts: Sequence[str]) -> str:

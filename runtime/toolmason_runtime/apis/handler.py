@@ -25,7 +25,7 @@ from toolmason_runtime.shared.extras import APIS, USERS, missing_extra
 from toolmason_runtime.shared.specs.program import Risk
 from toolmason_runtime.shared.specs.request import HttpTool
 from toolmason_runtime.shared.values.wording import disabled
-from toolmason_runtime.wire.content import Reply
+from toolmason_runtime.wire.content import Noted, Reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -53,7 +53,7 @@ class HttpRun:
     tool: HttpTool
     result: str = ""
 
-    async def __call__(self, params: BaseModel | dict[str, Any], call: ToolCall) -> Reply | BaseModel:
+    async def __call__(self, params: BaseModel | dict[str, Any], call: ToolCall) -> Reply | BaseModel | Noted:
         """Check policy and approval, then send the request and read its answer.
 
         Raises:
@@ -124,8 +124,10 @@ class HttpRun:
             client.settings.mask(f"Saved {len(answer.body):,} bytes as `{path}`. Media type: {media or 'none'}")
         )
 
-    async def _run(self, client: ApiClient, request: Request, call: ToolCall, deadline: float) -> Reply | BaseModel:
-        from toolmason_runtime.apis.result import is_json, json_reply, read, reply, structured
+    async def _run(
+        self, client: ApiClient, request: Request, call: ToolCall, deadline: float
+    ) -> Reply | BaseModel | Noted:
+        from toolmason_runtime.apis.result import is_json, json_reply, partial_note, read, reply, structured
 
         tool, store, settings = self.tool, call.state(ChunkStore), client.settings
         model = await anyio.to_thread.run_sync(load_model, self.result) if self.result else None
@@ -145,11 +147,15 @@ class HttpRun:
                 return await reply(answer, settings, store, method=request.method, save=tool.save)
             work = Work(kind="value", secrets=settings.secrets) if tool.select else final(kind="value")
             document = await read(answer, replace(work, is_graphql=bool(tool.graphql)), settings)
+        errors = document.note
         if tool.select:
             document = await self._selected(document, final, settings)
+        result: Reply | BaseModel
         if model is not None:
-            return structured(tool, document.as_values(), model, settings, has_more=has_more)
-        return await json_reply(document, store, has_more=has_more)
+            result = structured(tool, document.as_values(), model, settings, has_more=has_more)
+        else:
+            result = await json_reply(document, store, has_more=has_more)
+        return Noted(result, partial_note(settings, errors)) if errors else result
 
     async def _selected(self, document: Document, final: Callable[..., Work], settings: ApiSettings) -> Document:
         """Return the results of `select`. jq can decode a secret, for example from base64, so they are masked."""
@@ -194,7 +200,11 @@ class HttpRun:
             if items_of(pagination, document.page) is None:
                 message = f"The answer of the API {self.tool.api.name} has no array of items at "
                 raise ToolError(f"{message}`{pagination.items or '.'}`, as `paginate` requires", code="API_ANSWER")
-            pages.append(document.as_bytes())
+            content = document.as_bytes()
+            if pages[-1:] == [content] and not (pagination.next or pagination.cursor):
+                following = None  # the API repeats its last page, or ignores the parameter
+                break
+            pages.append(content)
             size += len(answer.body)
             following = next_request(pagination, following, document.page, url=answer.url, headers=answer.headers)
         if self.tool.select:

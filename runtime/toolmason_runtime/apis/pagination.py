@@ -34,13 +34,20 @@ def next_request(
     pagination: Pagination, request: Request, page: Any, *, url: str, headers: Mapping[str, str]
 ) -> Request | None:
     """Return the request of the page after `page`, which has been read from `url`; None after the last one."""
-    if pagination.page:
-        if not items_of(pagination, page):
+    if pagination.more and member(page, pagination.more) is False:
+        return None
+    if name := pagination.page or pagination.offset:
+        if not (items := items_of(pagination, page)):
             return None
-        number = query_value(request.url, pagination.page) or "1"
-        return request.with_query(pagination.page, str(int(number) + 1)) if number.isdecimal() else None
-    if pagination.cursor:
-        cursor = member(page, pagination.cursor)
+        first = pagination.first if pagination.first is not None else int(bool(pagination.page))
+        number = query_value(request.url, name) or str(first)
+        step = 1 if pagination.page else len(items)
+        return request.with_query(name, str(int(number) + step)) if number.isdecimal() else None
+    if pagination.cursor or pagination.last:
+        items = items_of(pagination, page) if pagination.last else None
+        cursor = (
+            member(page, pagination.cursor) if pagination.cursor else member((items or [None])[-1], pagination.last)
+        )
         has_cursor = isinstance(cursor, str | int) and not isinstance(cursor, bool) and cursor != ""
         following = request.with_query(pagination.param, text_of(cursor)) if has_cursor else None
     else:
@@ -50,17 +57,30 @@ def next_request(
 
 
 def outline(pagination: Pagination, page: Any) -> Any:
-    """Return a page with nothing but the members that `items_of` and `next_request` read, and one item at most."""
+    """Return a page with nothing but the members that `items_of` and `next_request` read.
+
+    It has one item at most, and null for each item if their number counts.
+    """
     items = items_of(pagination, page)
-    items = None if items is None else [None] * bool(items)
+    if items and pagination.last:
+        path = pagination.last
+        items = [_with_member({}, path.split("."), _short(member(items[-1], path)))]
+    elif items is not None:
+        items = [None] * (len(items) if pagination.offset else bool(items))
     if not pagination.items:
         return items
     part = _with_member({}, pagination.items.split("."), items)
-    for path in filter(None, (pagination.cursor, "" if pagination.next == "link" else pagination.next)):
-        value = member(page, path)
-        is_short = isinstance(value, int) or (isinstance(value, str) and len(value) <= MAX_CURSOR)
-        part = _with_member(part, path.split("."), value if is_short else None)
+    for path in filter(
+        None, (pagination.cursor, pagination.more, "" if pagination.next == "link" else pagination.next)
+    ):
+        part = _with_member(part, path.split("."), _short(member(page, path)))
     return part
+
+
+def _short(value: Any) -> Any:
+    """Return a value that leads to the next page, None for any other."""
+    is_short = isinstance(value, int) or (isinstance(value, str) and len(value) <= MAX_CURSOR)
+    return value if is_short else None
 
 
 def joined(pagination: Pagination, pages: Sequence[Any], *, items_only: bool = False) -> Any:

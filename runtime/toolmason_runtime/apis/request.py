@@ -62,7 +62,7 @@ def build_request(tool: HttpTool, arguments: Mapping[str, Any], base_url: str) -
         elif placement.place is Place.HEADER:
             headers[placement.key.lower()] = _header_value(placement.name, value)
         elif placement.place is Place.COOKIE:
-            cookies.append(f"{placement.key}={_quoted(text_of(value))}")
+            cookies += _cookies(placement, value)
     if cookies:
         headers["cookie"] = "; ".join(cookies)
     content, content_type = _body(tool, values)
@@ -132,7 +132,9 @@ def _quoted(text: str) -> str:
 
 def _query_parts(placement: Placement, value: Any) -> Iterator[str]:
     key = _quoted(placement.key)
-    if placement.style == "deepObject" or isinstance(value, dict):
+    if placement.style == "json":
+        yield f"{key}={_quoted(_json(value))}"
+    elif placement.style == "deepObject" or isinstance(value, dict):
         yield from _deep_parts(placement.key, value)
     elif isinstance(value, list) and placement.style in _SEPARATORS:
         yield f"{key}={_SEPARATORS[placement.style].join(_quoted(text_of(item)) for item in value)}"
@@ -151,6 +153,16 @@ def _deep_parts(key: str, value: Any) -> Iterator[str]:
     yield f"{_quoted(key)}={_quoted(text_of(value))}"
 
 
+def _cookies(placement: Placement, value: Any) -> Iterator[str]:
+    values = [_quoted(text_of(item)) for item in _items(value)]
+    for text in [",".join(values)] if placement.style == "comma" else values:
+        yield f"{placement.key}={text}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def _header_value(name: str, value: Any) -> str:
     text = ",".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
     if not (text.isascii() and text.isprintable() and text == text.strip()):
@@ -165,7 +177,7 @@ def _body(tool: HttpTool, values: Mapping[str, Any]) -> tuple[bytes | None, str]
     sent = {item.key: values[item.name] for item in placements if item.name in values}
     if tool.graphql:
         document = {"query": tool.graphql, "variables": sent}
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), "application/json"
+        return _json(document).encode(), "application/json"
     if not placements or (placements[0].key == "." and not sent):
         return None, ""
     if tool.body == "text":
@@ -175,7 +187,7 @@ def _body(tool: HttpTool, values: Mapping[str, Any]) -> tuple[bytes | None, str]
         return file.content, file.media
     if tool.body == "json":
         value = sent["."] if placements[0].key == "." else sent
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), "application/json"
+        return _json(value).encode(), "application/json"
     present = {key: value for key, value in sent.items() if value is not None}
     if tool.body == "form":
         parts = [part for item in placements if item.key in present for part in _query_parts(item, present[item.key])]
@@ -189,8 +201,12 @@ def _items(value: Any) -> list[Any]:
 
 
 def _multipart(placements: list[Placement], values: Mapping[str, Any]) -> tuple[bytes, str]:
-    formats = {placement.key: placement.format for placement in placements}
-    parts = [_part(key, formats[key], item) for key, value in values.items() for item in _items(value)]
+    known = {placement.key: placement for placement in placements}
+    parts = [
+        _part(key, "json" if known[key].style == "json" else known[key].format, item)
+        for key, value in values.items()
+        for item in ([value] if known[key].style == "json" else _items(value))
+    ]
     # Derived from the content, so that no part contains it by chance or by intent.
     boundary = hashlib.sha256(b"".join(parts)).hexdigest()[:40].encode()
     body = b"".join(b"--%b\r\n%b\r\n" % (boundary, part) for part in parts) + b"--%b--\r\n" % boundary
@@ -210,13 +226,13 @@ def _part(key: str, kind: str, value: Any) -> bytes:
     if isinstance(value, SentFile):
         shown = value.name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
         return f'{head}; filename="{shown}"\r\nContent-Type: {value.media}\r\n\r\n'.encode() + value.content
-    data = text_of(value).encode()
+    data = _json(value).encode() if kind == "json" else text_of(value).encode()
     if kind in ("binary", "byte"):
         media = "application/octet-stream"
         if kind == "binary" and (match := _DATA_URI.fullmatch(data)):
             media, data, kind = match["media"].decode() or media, match["data"], "byte"
         head += f'; filename="{name}"\r\nContent-Type: {media}'
-    elif isinstance(value, dict):
+    elif kind == "json" or isinstance(value, dict):
         head += "\r\nContent-Type: application/json"
     if kind == "byte":
         try:

@@ -107,6 +107,12 @@ def structured(
         raise ToolError(settings.mask(error.message), code=error.code) from None
 
 
+def partial_note(settings: ApiSettings, errors: str) -> str:
+    """Return the note about the errors of an answer that has a value, too."""
+    message = f"[the API {settings.name} also answered with errors, so null may stand for a part that failed: {errors}]"
+    return settings.mask(message)
+
+
 async def json_reply(document: Document, store: ChunkStore, *, has_more: bool) -> Reply:
     """Return JSON values as text, one per line."""
     pieces = document.pieces if document.values is None else [*visible_json([document.as_text()])]

@@ -14,7 +14,7 @@ from toolmason_runtime.calls.secrets import secret_forms
 from toolmason_runtime.programs.argv import NOT_SET_UP, expand_variables
 from toolmason_runtime.remote.parse import mask_text
 from toolmason_runtime.shared.errors import ToolError
-from toolmason_runtime.shared.specs.request import Api
+from toolmason_runtime.shared.specs.request import Api, Auth
 
 USER_AGENT: Final = "toolmason"
 _PORTS: Final = {"http": 80, "https": 443}
@@ -108,7 +108,7 @@ def load_settings(api: Api, environ: Mapping[str, str]) -> ApiSettings:
     path = api.base_url.rpartition("://")[2].partition("/")[2]
     secrets = _values(variables, path, *api.headers.values())
     credentials, query = dict[str, str](), None
-    if auth := api.auth:
+    if (auth := api.auth) and not (auth.optional and _lacks_variable(auth, variables)):
         bearer, basic, value = expand(auth.bearer), expand(auth.basic), expand(auth.value)
         if bearer:
             credentials["authorization"] = f"Bearer {bearer}"
@@ -142,6 +142,16 @@ def _check_address(api: Api, base_url: str) -> None:
 
 def _not_set_up(api: Api, problem: str) -> ToolError:
     return ToolError(f"This tool is not set up: {problem}, in the settings of the API `{api.name}`", code=NOT_SET_UP)
+
+
+def _lacks_variable(auth: Auth, variables: Mapping[str, str]) -> bool:
+    """Return whether a variable of a credential is not set."""
+    try:
+        for text in (auth.bearer, auth.basic, auth.value):
+            expand_variables(f"\0{text}", variables, where="")
+    except ToolError:
+        return True
+    return False
 
 
 def _values(variables: Mapping[str, str], *texts: str) -> list[str]:

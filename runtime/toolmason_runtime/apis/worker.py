@@ -51,8 +51,9 @@ async def work_on(body: bytes, work: Work, budget: Budget = ANSWER) -> Document:
     if not _is_large(body, work):
         return perform(work, body, budget)
     first, *rest = await _in_child(body, work, budget)
-    page, _, text = first.partition("\n")
-    return Document(pieces=(text, *rest), page=json.loads(page))
+    line, _, text = first.partition("\n")
+    page, note = json.loads(line)
+    return Document(pieces=(text, *rest), page=page, note=note)
 
 
 async def text_for_model(body: bytes, work: Work, budget: Budget = ANSWER) -> Sequence[str]:

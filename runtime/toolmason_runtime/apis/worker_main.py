@@ -1,7 +1,7 @@
 """Child process of `worker`: `python -I -S -X utf8 worker_main.py PACKAGES < REQUEST`.
 
 The request is a line of JSON with work and budget, then the body. The answer is the text for the model, or a line of
-JSON with the outline of a page, then the JSON text of the document.
+JSON with the outline of a page and a note, then the JSON text of the document.
 """
 
 import json
@@ -23,7 +23,7 @@ def main() -> int:
             parts = shown_text(work, sys.stdin.buffer.read())
         else:
             document = perform(work, sys.stdin.buffer.read(), budget)
-            parts = chain([json.dumps(document.page), "\n"], serialized(work, document))
+            parts = chain([json.dumps([document.page, document.note]), "\n"], serialized(work, document))
         for part in parts:
             sys.stdout.write(part)
         sys.stdout.flush()

@@ -142,6 +142,15 @@ class Reply:
     """Sent as `structuredContent`, for tools without an output schema that sometimes have structure."""
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A result with a note for the model, as a text of its own after the result."""
+
+    result: Any
+    """The result of a handler without a note."""
+    note: str
+
+
 def blocks(content: Content) -> list[dict[str, Any]]:
     """Return the `content` array of a tool result."""
     parts = [content] if isinstance(content, str | Text | Image | Audio | Resource | ResourceLink) else content

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.shared.values.validation import validator
-from toolmason_runtime.wire.content import Reply, blocks
+from toolmason_runtime.wire.content import Noted, Reply, blocks
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -60,6 +60,9 @@ class ResultWriter:
         return neutral_result(wire)
 
     def _to_wire(self, result: Any) -> WireResult:
+        if isinstance(result, Noted):
+            noted = self._to_wire(result.result)
+            return noted | {"content": [*noted["content"], *blocks(result.note)]}
         if isinstance(result, Reply):
             if self._schema is not None and not result.is_error:
                 raise ResultError("a reply without structure from a tool with an output schema")

@@ -195,12 +195,19 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+def lost_author(_: Any) -> Any:
+    """Resolve a field."""
+    raise ValueError("the author is lost")
+
+
 class Root:
     """The values of the fields of `Query` and `Mutation`."""
 
     def book(self, _: Any, isbn: str, edition: int) -> Any:
         if isbn == "broken":
             raise ValueError("the shelf is broken")
+        if isbn == "partial":
+            return {**BOOK, "author": lost_author}
         return {**BOOK, "year": edition} if isbn == "1" else None
 
     def books(self, _: Any, **_arguments: Any) -> Any:
@@ -310,3 +317,17 @@ async def test_errors_of_an_answer_with_status_200_are_errors_of_the_tool(librar
     assert is_error
     assert "the shelf is broken" in answer
     assert library.seen
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("library")
+async def test_errors_beside_a_value_are_a_note() -> None:
+    build = importlib.import_module("library_server.server").build_server
+    async with Client(build()) as client:
+        result = await client.call_tool("get_book", {"isbn": "partial"})
+
+    assert not result.is_error
+    assert result.structured_content["title"] == "Emma"
+    answer, note = [block.text for block in result.content if isinstance(block, TextContent)]
+    assert json.loads(answer)["title"] == "Emma"
+    assert note.endswith("null may stand for a part that failed: author: the author is lost]")

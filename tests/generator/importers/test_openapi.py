@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -784,13 +784,22 @@ def test_an_update_cannot_move_an_api_to_a_metadata_address(tmp_path: Path) -> N
     assert manifest.read_text("utf-8") == before
 
 
-def body_of(tmp_path: Path, media: str, schema: dict[str, Any], *, required: bool) -> tuple[dict[str, Any], Any]:
+def body_of(
+    tmp_path: Path,
+    media: str,
+    schema: dict[str, Any],
+    *,
+    required: bool,
+    encoding: dict[str, Any] | None = None,
+    others: Sequence[str] = (),
+) -> tuple[dict[str, Any], Any]:
     """Import one operation with a body; return its parameters and the losses."""
+    body = {"schema": {"type": "object", **schema}, **({"encoding": encoding} if encoding else {})}
     path, report = tmp_path / "up.json", tmp_path / "report.json"
     operation = {
         "operationId": "sendFile",
         "summary": "Send it",
-        "requestBody": {"required": required, "content": {media: {"schema": {"type": "object", **schema}}}},
+        "requestBody": {"required": required, "content": dict.fromkeys([media, *others], body)},
         "responses": {"200": {"description": "OK"}},
     }
     document = {
@@ -827,6 +836,22 @@ FILES: dict[str, tuple[dict[str, Any], bool]] = {
     "base64 of the API": ({"type": "string", "contentMediaType": "image/png", "contentEncoding": "base64"}, False),
     "text": ({"type": "string", "contentMediaType": "text/csv"}, False),
     "plain": ({"type": "string"}, False),
+    "OpenAPI 3.1, an image": ({"contentMediaType": "image/png"}, True),
+    "OpenAPI 3.1, anything": ({}, True),
+    "OpenAPI 3.1, described": ({"description": "The photo"}, True),
+    "OpenAPI 3.1, text": ({"contentMediaType": "text/plain"}, False),
+}
+ENCODINGS: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "an image": ("image/png", {"type": "string"}, True),
+    "one of two": ("image/png, image/jpeg", {"type": "string"}, True),
+    "any video": ("video/*", {"type": "string"}, True),
+    "any bytes": ("application/octet-stream", {"type": "string"}, True),
+    "an archive": ("application/x-tar", {}, True),
+    "several": ("image/png", {"type": "array", "items": {"type": "string"}}, True),
+    "text": ("text/csv", {"type": "string"}, False),
+    "JSON": ("application/json", {"type": "string"}, False),
+    "base64": ("image/png", {"type": "string", "format": "byte"}, False),
+    "a number": ("image/png", {"type": "integer"}, False),
 }
 
 
@@ -838,6 +863,97 @@ def test_a_file_in_a_form_is_sent_by_its_path(tmp_path: Path, schema: dict[str, 
     assert ("Path of a file in the project" in params["file"].get("description", "")) is is_file
     assert params["file"].get("format") != "binary"
     assert losses == []
+
+
+@pytest.mark.parametrize(("media", "schema", "is_file"), ENCODINGS.values(), ids=ENCODINGS)
+def test_the_encoding_of_a_part_tells_that_it_is_a_file(
+    tmp_path: Path, media: str, schema: dict[str, Any], is_file: bool
+) -> None:
+    encoding = {"file": {"contentType": media}}
+    properties = {"properties": {"file": schema, "note": {"type": "string"}}}
+    params, losses = body_of(tmp_path, "multipart/form-data", properties, required=True, encoding=encoding)
+
+    assert params["file"].get("file", False) is is_file
+    assert "file" not in params["note"]
+    assert losses == []
+
+
+LIST = {"type": "array", "items": {"type": "string"}}
+MEMBERS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
+    "a list": ("x-www-form-urlencoded", LIST, {}, ""),
+    "joined by commas": ("x-www-form-urlencoded", LIST, {"explode": False}, "comma"),
+    "joined by spaces": ("x-www-form-urlencoded", LIST, {"style": "spaceDelimited"}, "space"),
+    "joined by pipes": ("x-www-form-urlencoded", LIST, {"style": "pipeDelimited", "explode": False}, "pipe"),
+    "an object": ("x-www-form-urlencoded", {"type": "object"}, {"style": "deepObject"}, "deepObject"),
+    "an object as JSON": ("x-www-form-urlencoded", {"type": "object"}, {"contentType": "application/json"}, "json"),
+    "a list as JSON": ("x-www-form-urlencoded", LIST, {"contentType": "application/vnd.a+json"}, "json"),
+    "a part as JSON": ("form-data", LIST, {"contentType": "application/json"}, "json"),
+    "parts": ("form-data", LIST, {}, ""),
+    "a text": ("x-www-form-urlencoded", {"type": "string"}, {"contentType": "application/json"}, ""),
+}
+
+
+@pytest.mark.parametrize(("kind", "schema", "encoding", "style"), MEMBERS.values(), ids=MEMBERS)
+def test_a_member_of_a_form_has_its_encoding(
+    tmp_path: Path, kind: str, schema: dict[str, Any], encoding: dict[str, Any], style: str
+) -> None:
+    media = f"{'multipart' if kind == 'form-data' else 'application'}/{kind}"
+    params, losses = body_of(tmp_path, media, {"properties": {"m": schema}}, required=True, encoding={"m": encoding})
+
+    assert params["m"].get("style", "") == style
+    assert losses == []
+    assert tools_of(tmp_path / "manifest" / "up.toml")
+
+
+@pytest.mark.parametrize("media", ["multipart/related", "multipart/mixed", "multipart/byteranges"])
+def test_a_body_of_several_parts_that_is_no_form_leaves_the_operation_out(tmp_path: Path, media: str) -> None:
+    def post(*types: str) -> dict[str, Any]:
+        schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+        return {"post": {"requestBody": {"content": {name: {"schema": schema} for name in types}}}}
+
+    path, report = tmp_path / "up.json", tmp_path / "report.json"
+    paths = {"/a": post(media), "/b": post(media, "application/json"), "/c": post("multipart/*")}
+    path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Up"}, "paths": paths}), encoding="utf-8")
+
+    result = run(path, "--report", report)
+
+    tools = {tool["http"]: tool.get("body", "json") for tool in tomllib.loads(result.stdout)["tools"].values()}
+    assert tools == {"POST /b": "json", "POST /c": "multipart"}
+    operations = json.loads(report.read_text(encoding="utf-8"))["operations"]
+    assert operations["POST /a"]["losses"] == [
+        {"kind": "left_out", "detail": f"the body is {media}, whose parts tools do not send"}
+    ]
+    assert operations["POST /b"]["losses"] == [{"kind": "media", "detail": f"{media}, besides application/json"}]
+
+
+CHOICES: dict[str, tuple[list[str], dict[str, Any] | None, str]] = {
+    "images": (["image/png", "image/jpeg"], {"enum": ["image/png", "image/jpeg"], "required": False}, ""),
+    "any bytes or an archive": (["application/zip", "application/octet-stream"], {"required": False}, ""),
+    "texts": (["text/plain", "text/markdown"], {"enum": ["text/plain", "text/markdown"], "default": "text/plain"}, ""),
+    "XML or a form": (
+        ["application/xml", "multipart/form-data"],
+        None,
+        "application/xml, besides multipart/form-data",
+    ),
+    "a text or a file": (
+        ["text/csv", "image/png"],
+        {"enum": ["text/csv"], "default": "text/csv"},
+        "image/png, besides text/csv",
+    ),
+}
+
+
+@pytest.mark.parametrize(("media", "choice", "lost"), CHOICES.values(), ids=CHOICES)
+def test_a_body_with_several_media_types_is_chosen(tmp_path: Path, media: list[str], choice: Any, lost: str) -> None:
+    schema = {"properties": {"a": {"type": "string"}}}
+    params, losses = body_of(tmp_path, media[0], schema, required=True, others=media[1:])
+
+    entry = params.get("content_type")
+    assert (
+        None if entry is None else {key: entry[key] for key in ("enum", "default", "required") if key in entry}
+    ) == choice
+    assert [item["detail"] for item in losses if item["kind"] == "media"] == [lost] * bool(lost)
+    assert tools_of(tmp_path / "manifest" / "up.toml")
 
 
 def test_several_files_are_sent_by_their_paths(tmp_path: Path) -> None:

@@ -140,6 +140,19 @@ def test_an_exact_schema_fits_or_is_replaced(tmp_path: Path) -> None:
     assert {"kind": "any", "detail": "body: its exact schema has more than 600 tokens"} in losses
 
 
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_the_only_parameter_is_never_left_out(tmp_path: Path, *, is_exact: bool) -> None:
+    anything = {"anyOf": [TEXT, {"type": "object"}, {"type": "array", "items": {}}]} if is_exact else TEXT
+    members = {f"member{number}": {**anything, "description": LONG} for number in range(60)}
+    items = {"type": "array", "items": {"type": "object", "properties": members}}
+
+    data, losses = imported(tmp_path, [], body={"type": "object", "properties": {"items": items}})
+
+    assert data["tools"]["find_items"]["params"]["items"]["type"] == "object[]"
+    assert {"kind": "large", "detail": "items"} in losses
+    assert tokens(data) <= 600
+
+
 def test_an_update_leaves_out_no_parameter_of_the_manifest(tmp_path: Path) -> None:
     before, _ = imported(tmp_path, query(60), "--all-params")
     record = tmp_path / "shop.openapi.json"

@@ -72,7 +72,33 @@ CREDENTIALS: dict[str, tuple[dict[str, Any], list[dict[str, list[str]]], dict[st
         {"auth": {"header": "Cookie", "value": "JSESSIONID=$SHOP_COOKIE"}},
         [],
     ),
-    "optional": ({"a": {"type": "mutualTLS"}}, [{"a": []}, {}], {}, []),
+    "optional": ({"a": BEARER}, [{"a": []}, {}], {"auth": {"bearer": "$SHOP_TOKEN", "optional": True}}, []),
+    "optional, written first": (
+        {"a": key("query", "key")},
+        [{}, {"a": []}],
+        {"auth": {"query": "key", "value": "$SHOP_API_KEY", "optional": True}},
+        [],
+    ),
+    "optional, one or both": (
+        {"a": key("header", "A"), "b": key("header", "B")},
+        [{}, {"a": [], "b": []}, {"b": []}],
+        {"auth": {"header": "B", "value": "$SHOP_API_KEY", "optional": True}},
+        [],
+    ),
+    "optional, only both": (
+        {"a": key("header", "A"), "b": key("header", "B")},
+        [{}, {"a": [], "b": []}],
+        {},
+        ["a, b, optional"],
+    ),
+    "none": ({"a": BEARER}, [{}], {}, []),
+    "all of one rather than a part of another": (
+        {"a": {"type": "mutualTLS"}, "b": BEARER, "c": key("header", "C"), "d": key("header", "D")},
+        [{"a": [], "b": []}, {"c": [], "d": []}],
+        {"auth": {"header": "C", "value": "$SHOP_C"}, "headers": {"D": "$SHOP_D"}},
+        [],
+    ),
+    "optional and unknown": ({"a": {"type": "mutualTLS"}}, [{"a": []}, {}], {}, []),
     "unknown": ({"a": {"type": "mutualTLS"}}, [{"a": []}], {}, ["a"]),
 }
 
@@ -87,6 +113,96 @@ def test_credentials_of_alternatives_and_of_combinations(
     assert {name: table[name] for name in ("auth", "headers") if name in table} == api
     losses = manifest["report"]["operations"]["GET /things"]["losses"]
     assert [item["detail"] for item in losses if item["kind"] == "security"] == lost
+
+
+SCHEMES = {
+    "token": BEARER,
+    "key": key("header", "X-Api-Key"),
+    "user": {"type": "http", "scheme": "basic"},
+    "login": {"type": "oauth2", "flows": {}},
+    "session": key("cookie", "sid"),
+    "card": {"type": "mutualTLS"},
+}
+ALL = [{"token": []}, {"key": [], "session": []}, {"user": []}, {"login": ["read"]}, {"card": []}]
+
+
+@pytest.mark.parametrize(
+    ("names", "auth"),
+    [
+        ([], {"bearer": "$SHOP_TOKEN"}),
+        (["user"], {"basic": "$SHOP_USER:$SHOP_PASSWORD"}),
+        (["login"], {"bearer": "$SHOP_TOKEN"}),
+        (["session"], {"header": "X-Api-Key", "value": "$SHOP_API_KEY"}),
+    ],
+)
+def test_the_author_chooses_one_of_several_credentials(tmp_path: Path, names: list[str], auth: dict[str, str]) -> None:
+    options = [part for name in names for part in ("--security", name)]
+    manifest = imported(tmp_path, {"security": ALL}, *options, components={"securitySchemes": SCHEMES})
+
+    assert manifest["apis"]["shop"]["auth"] == auth
+
+
+def test_the_other_credentials_are_named_once(tmp_path: Path) -> None:
+    get = {"responses": {}, "security": [*ALL, {"token": ["write"]}]}
+    other: dict[str, Any] = {"responses": {}, "security": [{"user": []}, {"key": []}]}
+    optional = {"operationId": "list_words", "security": [{"user": []}, {}, {"key": []}]}
+    paths = {
+        "/things": {"get": {**get, "operationId": "list_things"}, "post": {**get, "operationId": "add_thing"}},
+        "/parts": {"get": {**other, "operationId": "list_parts"}, "put": {"security": [{"key": []}], "responses": {}}},
+    }
+    paths["/words"] = {"get": optional}
+    source, manifest = tmp_path / "api.json", tmp_path / "shop.toml"
+    data = {"openapi": "3.0.0", "info": {"title": "Shop"}, "paths": paths, "components": {"securitySchemes": SCHEMES}}
+    servers = [{"url": "https://shop.example"}]
+    source.write_text(json.dumps({**data, "servers": servers}), encoding="utf-8")
+
+    result = CliRunner().invoke(toolmason, ["import", "openapi", str(source), "-o", str(manifest)])
+
+    assert result.exit_code == 0, result.output
+    key_and_user = "`key` (header X-Api-Key), which is used, or `user` (user and password)"
+    all_others = (
+        "`token` (bearer token), which is used, or `card` (mutualTLS, which tools cannot send) or"
+        " `key` (header X-Api-Key) with `session` (cookie sid) or `login` (OAuth token) or `user` (user and password)"
+    )
+    notes = [f"the API accepts {each}: to choose, pass --security NAME" for each in (all_others, key_and_user)]
+    comments = [line for line in manifest.read_text(encoding="utf-8").splitlines() if line.startswith("# the API")]
+    assert comments == [f"# {note}" for note in notes]
+    assert [line for line in result.stderr.splitlines() if line.startswith("the API")] == notes
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tokn", "--security `tokn` is not a security scheme of the document; did you mean `token`?"),
+        ("card", "--security `card` is a scheme of the type mutualTLS, which tools cannot send"),
+    ],
+)
+def test_an_unusable_choice_of_a_credential_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    source = tmp_path / "api.json"
+    data = {"openapi": "3.0.0", "info": {"title": "Shop"}, "paths": {"/a": {"get": {"security": ALL}}}}
+    source.write_text(json.dumps({**data, "components": {"securitySchemes": SCHEMES}}), encoding="utf-8")
+
+    result = CliRunner().invoke(toolmason, ["import", "openapi", str(source), "--security", name])
+
+    assert (result.exit_code, message in result.output) == (1, True), result.output
+
+
+def test_operations_without_and_with_a_credential_have_apis_of_their_own(tmp_path: Path) -> None:
+    token: dict[str, list[str]] = {"token": []}
+    accepted = {"order": [token], "thing": [token], "offer": [{}, token], "word": []}
+    paths = {
+        f"/{name}s": {"get": {"operationId": f"list_{name}s", "security": security}}
+        for name, security in accepted.items()
+    }
+    manifest = imported(tmp_path, {}, paths=paths, components={"securitySchemes": SCHEMES})
+
+    assert {name: tool["api"] for name, tool in manifest["tools"].items()} == {
+        "list_orders": "shop",
+        "list_things": "shop",
+        "list_offers": "shop_optional",
+        "list_words": "shop_public",
+    }
+    assert manifest["apis"]["shop_optional"]["auth"] == {"bearer": "$SHOP_TOKEN", "optional": True}
 
 
 def test_a_cookie_is_a_parameter_unless_it_is_the_credential(tmp_path: Path) -> None:
@@ -125,6 +241,37 @@ def test_variables_of_a_server_can_be_chosen(tmp_path: Path, options: list[str],
     assert manifest["apis"]["shop"]["base_url"] == url
     note = "the address has the variable `region`, which is `eu` (or us): to change it, pass --server-variable"
     assert any(each.startswith(note) for each in manifest["report"]["notes"]) is (not options)
+
+
+@pytest.mark.parametrize(
+    ("url", "variables", "missing"),
+    [
+        ("https://{shop}.example", {"shop": {"description": "Your shop"}}, "variable `shop`, which has"),
+        ("https://{shop}.example", {}, "variable `shop`, which has"),
+        ("https://{shop}.example", {"shop": {"default": ""}}, "variable `shop`, which has"),
+        ("https://shop.example/{version}", {"version": {"enum": ["v1"]}}, "variable `version`, which has"),
+        ("{scheme}://{host}/{base}", {"base": {"default": ""}}, "variable `scheme` and `host`, which have"),
+        ("https://shop.example/{base}", {"base": {"default": ""}}, ""),
+    ],
+)
+def test_a_variable_of_a_server_without_a_default_is_asked_for(
+    tmp_path: Path, url: str, variables: Any, missing: str
+) -> None:
+    servers = [{"url": url, "variables": variables}]
+    manifest = imported(tmp_path, {}, servers=servers)
+
+    assert manifest["apis"]["shop"]["base_url"] == ("$SHOP_URL" if missing else "https://shop.example")
+    notes = [note for note in manifest["report"]["notes"] if "no default: pass --server-variable" in note]
+    assert [missing in note for note in notes] == [True] * bool(missing)
+    assert all(note.endswith("=VALUE, or set SHOP_URL to the whole address") for note in notes)
+
+    get = {"operationId": "list_a", "servers": servers}
+    own = imported(tmp_path, {}, paths={"/a": {"get": get}, "/b": {"get": {"operationId": "list_b"}}})
+    assert list(own["tools"]) == (["list_b"] if missing else ["list_a", "list_b"])
+    if missing:
+        (loss,) = own["report"]["operations"]["GET /a"]["losses"]
+        assert loss["kind"] == "left_out"
+        assert missing in loss["detail"]
 
 
 @pytest.mark.parametrize("value", ["region", "region=", "=us", "region=a b", "region=$HOME", "region=a@b"])
@@ -205,7 +352,83 @@ PAGES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = 
         {"cursor": "next_cursor", "param": "after", "items": "data"},
     ),
     "numbers": (answer(THINGS), [query("page", type="integer")], {"page": "page"}),
-    "numbers from 0": (answer(THINGS), [query("page", type="integer", default=0)], {}),
+    "numbers from 0": (answer(THINGS), [query("page", type="integer", default=0)], {"page": "page", "first": 0}),
+    "Spring": (
+        answer(page_of(last={"type": "boolean"})),
+        [query("page", type="integer", minimum=0), query("size", type="integer")],
+        {"page": "page", "first": 0, "items": "data"},
+    ),
+    "numbers from 0 in words": (
+        answer(THINGS),
+        [query("page", type="integer", description="Zero-based number of the page")],
+        {"page": "page", "first": 0},
+    ),
+    "numbers from 1 with a minimum of 0": (
+        answer(THINGS),
+        [query("page", type="integer", minimum=0, default=1)],
+        {"page": "page"},
+    ),
+    "an index without a beginning": (answer(THINGS), [query("pageIndex", type="integer")], {}),
+    "an index": (answer(THINGS), [query("pageIndex", type="integer", default=0)], {"page": "pageIndex", "first": 0}),
+    "Jira": (
+        answer(page_of(isLast={"type": "boolean"}, total={"type": "integer"})),
+        [query("startAt", type="integer", default=0), query("maxResults", type="integer")],
+        {"offset": "startAt", "items": "data"},
+    ),
+    "OData": (
+        answer(page_of(count={"type": "integer"})),
+        [query("$top", type="integer"), query("$skip", type="integer")],
+        {"offset": "$skip", "items": "data"},
+    ),
+    "Spotify": (
+        answer(page_of(hasMore={"type": "boolean"})),
+        [query("limit", type="integer"), query("offset", type="number")],
+        {"offset": "offset", "more": "hasMore", "items": "data"},
+    ),
+    "SCIM": (
+        answer(page_of()),
+        [query("startIndex", type="integer", minimum=1), query("count", type="integer")],
+        {"offset": "startIndex", "first": 1, "items": "data"},
+    ),
+    "an index of items without a beginning": (
+        answer(page_of()),
+        [query("startIndex", type="integer"), query("count", type="integer")],
+        {},
+    ),
+    "an offset of time": (answer(THINGS), [query("offset")], {}),
+    "a start without a limit": (answer(THINGS), [query("start", type="integer", default=0)], {}),
+    "JSON:API with offsets": (
+        answer(page_of()),
+        [query("page[offset]", type="integer"), query("page[limit]", type="integer")],
+        {"offset": "page[offset]", "items": "data"},
+    ),
+    "Stripe": (
+        answer(page_of(has_more={"type": "boolean"}, url=TEXT)),
+        [query("ending_before"), query("limit", type="integer"), query("starting_after")],
+        {"last": "id", "param": "starting_after", "more": "has_more", "items": "data"},
+    ),
+    "Clever": (
+        answer(page_of()),
+        [query("starting_after")],
+        {"last": "id", "param": "starting_after", "items": "data"},
+    ),
+    "items in envelopes": (
+        answer(page_of(data={"type": "array", "items": {"type": "object", "properties": {"data": THING}}})),
+        [query("starting_after")],
+        {"last": "data.id", "param": "starting_after", "items": "data"},
+    ),
+    "an array with the last item": (answer(THINGS), [query("after_id")], {"last": "id", "param": "after_id"}),
+    "OpenAI": (
+        answer(page_of(first_id=TEXT, last_id=TEXT, has_more={"type": "boolean"})),
+        [query("after"), query("limit", type="integer")],
+        {"cursor": "last_id", "param": "after", "more": "has_more", "items": "data"},
+    ),
+    "after a time": (answer(page_of()), [query("after")], {}),
+    "items without an identity": (
+        answer({"type": "array", "items": {"type": "object", "properties": {"name": TEXT}}}),
+        [query("starting_after")],
+        {},
+    ),
     "a page of a book": (answer(THINGS), [query("page")], {}),
     "a next step": (answer(page_of(next=TEXT)), [], {}),
     "two lists": (answer(page_of(more=THINGS)), [query("page", type="integer")], {}),
@@ -236,7 +459,9 @@ def test_pages_are_read_where_the_document_shows_how(
         ({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, True),
         ({"*/*": {"schema": {"type": "string", "format": "binary"}}}, True),
         ({"application/zip; charset=binary": {}}, True),
-        ({"application/pdf": {}, "application/json": {"schema": THING}}, False),
+        ({"application/pdf": {}, "application/json": {"schema": THING}}, True),
+        ({"application/pdf": {"schema": THING}, "application/json": {"schema": THING}}, False),
+        ({"application/octet-stream": {}, "text/csv": {}}, True),
         ({"text/csv": {}}, False),
         ({"application/xml": {}}, False),
         ({"*/*": {}}, False),
@@ -250,7 +475,63 @@ def test_an_answer_that_is_no_text_can_be_saved(tmp_path: Path, content: Any, is
     tool = imported(tmp_path, {"responses": responses, "parameters": parameters})["tools"]["list_things"]
 
     assert tool.get("save") == ("save_as_2" if is_file else None)
-    assert list(tool["params"]) == (["save_as", "save_as_2"] if is_file else ["save_as"])
+    names = [name for name in tool["params"] if name != "accept"]
+    assert names == (["save_as", "save_as_2"] if is_file else ["save_as"])
+    assert not (is_file and "returns" in tool)
+
+
+@pytest.mark.parametrize(
+    ("content", "choices"),
+    [
+        ({"application/pdf": {}, "application/json": {"schema": THING}}, ["application/json", "application/pdf"]),
+        ({"text/csv": {}, "image/png": {}}, ["text/csv", "image/png"]),
+        ({"application/json": {"schema": THING}, "image/*": {}}, None),
+    ],
+)
+def test_an_answer_that_can_be_a_file_has_a_choice(tmp_path: Path, content: Any, choices: Any) -> None:
+    tool = imported(tmp_path, {"responses": {"default": {"content": content}}})["tools"]["list_things"]
+
+    assert tool["save"] == "save_as"
+    accept = {"type": "string", "description": "Media type of the answer", "required": False, "header": "Accept"}
+    assert tool["params"]["accept"] == accept | ({"enum": choices} if choices else {})
+
+
+def test_a_default_answer_beside_a_success_is_an_error(tmp_path: Path) -> None:
+    responses = {"200": answer(THING)["200"], "default": {"content": {"application/pdf": {}}}}
+
+    assert "save" not in imported(tmp_path, {"responses": responses})["tools"]["list_things"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "explode", "expected"),
+    [
+        ({"type": "array", "items": TEXT}, None, {"type": "string[]", "cookie": "c"}),
+        (
+            {"type": "array", "items": {"type": "integer"}},
+            False,
+            {"type": "integer[]", "style": "comma", "cookie": "c"},
+        ),
+        ({"type": "object", "properties": {"a": TEXT}}, None, {"type": "string", "cookie": "c"}),
+        ({"type": "array", "items": {"type": "array", "items": TEXT}}, None, {"type": "string", "cookie": "c"}),
+    ],
+)
+def test_a_cookie_can_be_a_list(tmp_path: Path, schema: Any, explode: Any, expected: dict[str, Any]) -> None:
+    parameter = {"name": "c", "in": "cookie", "schema": schema, **({} if explode is None else {"explode": explode})}
+    manifest = imported(tmp_path, {"parameters": [parameter]})
+
+    assert manifest["tools"]["list_things"]["params"]["c"] == {**expected, "required": False}
+    losses = manifest["report"]["operations"]["GET /things"]["losses"]
+    assert ({"kind": "any", "detail": "c: sent as text"} in losses) is (expected["type"] == "string")
+
+
+def test_json_in_the_query_has_its_type(tmp_path: Path) -> None:
+    filters = {"type": "object", "properties": {"state": TEXT, "labels": {"type": "array", "items": TEXT}}}
+    content = {"application/json": {"schema": filters}}
+    manifest = imported(tmp_path, {"parameters": [{"name": "filter", "in": "query", "content": content}]})
+
+    kind = manifest["tools"]["list_things"]["params"]["filter"]
+    assert (kind["style"], manifest["types"][kind["type"]]["fields"].keys()) == ("json", {"state", "labels"})
+    assert manifest["report"]["operations"]["GET /things"]["losses"] == []
 
 
 @pytest.mark.parametrize(

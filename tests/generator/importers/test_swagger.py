@@ -123,7 +123,9 @@ paths:
               properties:
                 words: {type: string, description: Words}
                 tags: {type: array, items: {type: string}}
-                ids: {type: string, description: Values separated by commas.}
+                ids: {type: array, items: {type: string}}
+            encoding:
+              ids: {style: form, explode: false}
       responses: {}
   /files:
     post:

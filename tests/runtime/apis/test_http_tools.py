@@ -184,6 +184,32 @@ async def test_pages_end_where_a_number_has_no_items_or_a_cursor_is_missing(trac
     ]
 
 
+async def test_pages_follow_the_last_item_and_the_number_of_items(tracker: Tracker, talking: Talk) -> None:
+    one, two, three = [{"number": number, "title": None} for number in (1, 2, 3)]
+    tracker.answer("/walk", {"data": [one, two], "has_more": True}, {"data": [three], "has_more": False})
+    tracker.answer("/skip", [one, two], [three], [])
+    async with talking() as client:
+        walked = await client.call_tool("walk_issues", {})
+        skipped = await client.call_tool("skip_issues", {})
+
+    assert walked.structured_content == {"data": [one, two, three]}
+    assert skipped.structured_content == {"items": [one, two, three], "has_more": False}
+    assert [seen.path for seen in tracker.seen] == [
+        *("/walk", "/walk?starting_after=2"),
+        *("/skip", "/skip?skip=2", "/skip?skip=3"),
+    ]
+
+
+async def test_a_repeated_page_is_the_last_one(tracker: Tracker, talking: Talk) -> None:
+    one = {"number": 1, "title": None}
+    tracker.answer("/skip", [one])
+
+    result = await call(talking, "skip_issues")
+
+    assert result.structured_content == {"items": [one], "has_more": False}
+    assert [seen.path for seen in tracker.seen] == ["/skip", "/skip?skip=1"]
+
+
 async def test_select_reduces_an_answer_in_a_child_process(tracker: Tracker, talking: Talk) -> None:
     tracker.answer("/issues", [{"number": number, "title": f"t{number}", "body": "long"} for number in (1, 2, 3)])
 

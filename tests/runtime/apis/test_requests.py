@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.apis.pagination import joined, next_link, next_request
+from toolmason_runtime.apis.pagination import joined, next_link, next_request, outline
 from toolmason_runtime.apis.request import Request, build_request, join_url, with_query
 from toolmason_runtime.apis.settings import load_settings
 from toolmason_runtime.shared.errors import ToolError
@@ -93,6 +93,9 @@ def test_a_path_value_is_one_segment_and_a_query_value_one_pair(segment: str, va
         ("pipe", ["a", "b"], "k=a%7Cb"),
         ("deepObject", {"a": 1, "b": {"c": True}, "d": None}, "k%5Ba%5D=1&k%5Bb%5D%5Bc%5D=true"),
         ("deepObject", ["x", {"a": [1]}], "k%5B0%5D=x&k%5B1%5D%5Ba%5D%5B0%5D=1"),
+        ("json", {"a": [1, "é"]}, "k=%7B%22a%22%3A%5B1%2C%22%C3%A9%22%5D%7D"),
+        ("json", ["a"], "k=%5B%22a%22%5D"),
+        ("json", "a", "k=%22a%22"),
         ("form", 2.0, "k=2"),
         ("form", False, "k=false"),
         ("form", "", "k="),
@@ -141,6 +144,45 @@ def test_a_form_repeats_arrays_and_writes_objects_with_brackets() -> None:
     assert request.content == b"a=x%20y&a=2&b%5Bc%5D%5B0%5D=true"
 
 
+@pytest.mark.parametrize(
+    ("style", "value", "content"),
+    [
+        ("comma", ["a", "b,c"], b"k=a,b%2Cc"),
+        ("space", ["a", "b"], b"k=a%20b"),
+        ("pipe", ["a", "b"], b"k=a%7Cb"),
+        ("json", {"a": [1]}, b"k=%7B%22a%22%3A%5B1%5D%7D"),
+    ],
+)
+def test_a_form_has_the_styles_of_a_query(style: Any, value: Any, content: bytes) -> None:
+    request_tool = tool("/x", placed("k", Place.BODY, style=style), method="POST", body="form")
+
+    assert build_request(request_tool, {"k": value}, BASE).content == content
+
+
+def test_a_part_of_a_multipart_body_can_be_json() -> None:
+    request_tool = tool("/x", placed("k", Place.BODY, style="json"), method="POST", body="multipart")
+
+    content = build_request(request_tool, {"k": [{"a": 1}, 2]}, BASE).content or b""
+
+    assert content.count(b"Content-Disposition") == 1
+    assert b'name="k"\r\nContent-Type: application/json\r\n\r\n[{"a":1},2]\r\n' in content
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "cookie"),
+    [
+        ("form", "a b", "k=a%20b"),
+        ("form", ["a", 2], "k=a; k=2"),
+        ("comma", ["a;", "b"], "k=a%3B,b"),
+        ("form", [], None),
+    ],
+)
+def test_a_cookie_is_repeated_or_joined(style: Any, value: Any, cookie: str | None) -> None:
+    request = build_request(tool("/x", placed("k", Place.COOKIE, style=style)), {"k": value}, BASE)
+
+    assert request.headers.get("cookie") == cookie
+
+
 @given(st.dictionaries(st.sampled_from("ab"), TEXTS), TEXTS)
 def test_one_query_parameter_is_replaced_and_the_others_stay(pairs: dict[str, str], value: str) -> None:
     url = "https://api.example.com/x"
@@ -172,6 +214,52 @@ def test_a_page_that_links_to_itself_is_the_last_one() -> None:
     assert next_request(by_cursor, request, {"c": 1}, url=request.url, headers={}) is None
     assert next_request(by_cursor, request, {"c": True}, url=request.url, headers={}) is None
     assert joined(Pagination(next="n", items="a.b"), [{"a": {"b": [1]}}, {"a": None}]) == {"a": {"b": [1]}}
+
+
+PAGES: dict[str, tuple[Pagination, str, Any, str]] = {
+    "an offset": (Pagination(offset="skip"), "", [1, 2], "skip=2"),
+    "a further offset": (Pagination(offset="skip"), "skip=40", [1, 2], "skip=42"),
+    "an offset from 1": (Pagination(offset="start", first=1), "", [1, 2], "start=3"),
+    "an offset after the last item": (Pagination(offset="skip"), "skip=40", [], ""),
+    "a page from 0": (Pagination(page="page", first=0), "", [1], "page=1"),
+    "a page from 1": (Pagination(page="page"), "", [1], "page=2"),
+    "the last item": (Pagination(last="id", param="after"), "", [{"id": "a"}, {"id": "b"}], "after=b"),
+    "a member inside of the last item": (Pagination(last="a.id", param="after"), "", [{"a": {"id": 7}}], "after=7"),
+    "no last item": (Pagination(last="id", param="after"), "after=b", [], ""),
+    "a last item without the member": (Pagination(last="id", param="after"), "", ["a"], ""),
+    "more": (Pagination(page="p", items="d", more="m.more"), "", {"d": [1], "m": {"more": True}}, "p=2"),
+    "nothing about more": (Pagination(page="p", items="d", more="m.more"), "", {"d": [1]}, "p=2"),
+    "no more": (Pagination(offset="o", items="d", more="m.more"), "", {"d": [1], "m": {"more": False}}, ""),
+    "a last item and no more": (
+        Pagination(last="id", param="after", items="data", more="has_more"),
+        "",
+        {"data": [{"id": "a"}], "has_more": False},
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pagination", "query", "page", "following"), PAGES.values(), ids=PAGES)
+def test_the_next_page_follows_from_the_items(pagination: Pagination, query: str, page: Any, following: str) -> None:
+    url = f"{BASE}items" + (f"?{query}" if query else "")
+    request = Request(method="GET", url=url)
+
+    for shown in (page, outline(pagination, page)):
+        found = next_request(pagination, request, shown, url=url, headers={})
+        assert (found.url.partition("?")[2] if found else "") == following
+
+
+@pytest.mark.parametrize("auth", [{"bearer": "$A"}, {"basic": "$A:$B"}, {"query": "k", "value": "$A"}])
+def test_an_optional_credential_is_sent_if_its_variables_are_set(auth: dict[str, str]) -> None:
+    api = Api(name="api", base_url=BASE, auth=Auth(**auth, optional=True))
+    request = Request(method="GET", url=f"{BASE}x")
+    plain = ["accept", "user-agent"]
+
+    without, with_it = load_settings(api, {"B": "b"}), load_settings(api, {"A": "a", "B": "b"})
+
+    assert ([*without.signed(request).headers], without.signed(request).url) == (plain, request.url)
+    signed = with_it.signed(request)
+    assert "authorization" in signed.headers or signed.url == f"{BASE}x?k=a"
 
 
 def test_credentials_come_from_the_environment_and_all_their_forms_are_masked() -> None:

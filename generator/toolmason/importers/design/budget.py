@@ -122,7 +122,7 @@ class Budget:
         words = f"{tool.get('summary', '')} {tool.get('description', '')}"
         use = usefulness(params, words, self.shared)
         for name in sorted(optional, key=lambda name: use[name]):
-            if not is_large():
+            if not is_large() or len(params) == 1:  # a tool without parameters would lack its request
                 break
             if name not in kept and name != tool.get("save"):
                 entry = params.pop(name)
@@ -190,6 +190,11 @@ class FittedSchema:
     schema: Entry
     dropped: list[str]
     tokens: int
+
+    @property
+    def has_properties(self) -> bool:
+        """Whether a property stays, if the schema has any. A tool without one would lack its request."""
+        return not self.dropped or len(self.dropped) < len(self.schema["properties"])
 
     def without_dropped(self) -> Entry:
         """Return the schema without the properties that do not fit."""

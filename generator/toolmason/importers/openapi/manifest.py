@@ -149,7 +149,10 @@ class _Importer:
     def __post_init__(self) -> None:
         api = snake(self.name, "api")
         variables = dict(pair.split("=", 1) for pair in self.options.server_variables)
-        self._apis = Apis(self.document, api, self.source, self.options.base_url, self.losses, variables)
+        self._apis = Apis(
+            self.document, api, self.source, self.options.base_url, self.losses, variables, self.options.security
+        )
+        self._apis.check_preferred()
         self._names = ToolNames(self.name)
         self._length = max_length(self.name)
         for name in self.known_names.values():
@@ -229,6 +232,7 @@ class _Importer:
         self._add_pages()
         used_apis = {entry["api"] for entry in self._tables.values()}
         self.warnings = [text for name, texts in self._apis.warnings.items() if name in used_apis for text in texts]
+        self.warnings += self._apis.choices()
         self.losses.notes.extend(self.warnings)
         expressions = [value["type"] for entry in self._tables.values() for value in entry.get("params", {}).values()]
         expressions += [entry["returns"] for entry in self._tables.values() if "returns" in entry]
@@ -284,7 +288,7 @@ class _Importer:
             kept = {*known.get("params", ()), *known.get("input_schema", {}).get("properties", ())}
             if "input_schema" in entry:
                 fitted = fitted_schema(entry["input_schema"], limit, kept)
-                if fitted.tokens <= limit:
+                if fitted.tokens <= limit and fitted.has_properties:
                     entry["input_schema"] = fitted.without_dropped()
                     for wire in fitted.dropped:
                         self.losses.add("rare", key, wire)
@@ -299,6 +303,8 @@ class _Importer:
         """Add the types of results, except to tools of an earlier import, whose callers know the whole answer."""
         answers = Answers(self.document, self.losses, {**self.types.tables, **dict.fromkeys(self.types.reserved)})
         for name, entry in self._tables.items():
+            if "save" in entry:  # an answer is saved or shown as it is
+                continue
             if name in self.known_tools and "returns" not in self.known_tools[name]:
                 continue
             if returns := answers.returns(self._operations[name], name):

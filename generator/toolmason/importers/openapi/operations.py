@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from toolmason.importers.openapi.document import Operation, UnresolvedError, tab
 from toolmason.importers.openapi.hollow import IGNORED_HEADERS
 from toolmason.importers.openapi.known_names import BODY_METHODS
 from toolmason.importers.openapi.losses import LeftOutError, Losses
-from toolmason.importers.openapi.media import answers_with_file, body_of, others
+from toolmason.importers.openapi.media import answers_of, body_of, choices_of, is_file_part, is_json, others
 from toolmason.importers.openapi.media import plain as plain_media
 from toolmason.importers.openapi.raw import RawSchema
 from toolmason.importers.openapi.shapes import Shape
@@ -36,11 +36,14 @@ _QUERY_PLACEHOLDER: Final = re.compile(r"([^={}]+)=\{([^{}]+)\}")
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SENT_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+_LISTS: Final = ("string[]", "integer[]", "number[]", "boolean[]")
 _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
 
 _PATH: Final = "Path of a file in the project"
 _PATHS: Final = "Paths of files in the project"
 _SAVE: Final = "Path of a new file in the project for the answer, which is not text"
+_SAVE_ANY: Final = "Path of a new file in the project for the answer"
+_ACCEPT: Final = "Media type of the answer"
 _NEEDED: Final = "Required if another member of the body is set."
 
 INEXACT: Final = ("any", "recursive")
@@ -101,9 +104,8 @@ class ToolBuilder:
             entry |= {"http": f"POST {operation.graphql['path']}", "graphql": operation.graphql["document"]}
         if self._body not in ("", "json"):
             entry["body"] = self._body
-        if answers_with_file(operation, self.types.document):
-            entry["save"] = unique("save_as", self.params)
-            self.params[entry["save"]] = {"type": "string", "description": _SAVE, "required": False}
+        if saved := self._add_save():
+            entry["save"] = saved
         elif schema := self._raw_schema():
             entry["input_schema"] = schema
             self.losses.discard(operation.key, INEXACT, "body")
@@ -111,6 +113,19 @@ class ToolBuilder:
         if self.params:
             entry["params"] = with_aliases(self.params, wires)
         return entry
+
+    def _add_save(self) -> str:
+        """Add the parameter with the path for an answer that is a file, and return its name; empty without one."""
+        files, shown = answers_of(self.operation, self.types.document)
+        if not files:
+            return ""
+        if shown and "accept" not in self.sent_headers:
+            choices = {"enum": [*shown, *files]} if "*" not in "".join([*shown, *files]) else {}
+            accept: Value = {"type": "string", "description": _ACCEPT, "required": False, **choices, "header": "Accept"}
+            self.params[unique("accept", self.params)] = accept
+        name = unique("save_as", self.params)
+        self.params[name] = {"type": "string", "description": _SAVE_ANY if shown else _SAVE, "required": False}
+        return name
 
     def _raw_schema(self) -> dict[str, Any] | None:
         """Return an `input_schema` if `params` cannot express a JSON body and default places suffice."""
@@ -179,20 +194,31 @@ class ToolBuilder:
             case "query":
                 self._add_query(parameter, shape, value, wire)
             case "cookie":
-                self._add("cookie", wire, self._entry(parameter, shape, _as_text(shape, value)), is_required)
+                self._add_cookie(parameter, shape, value, wire)
             case _:
                 if shape.type not in ("array", "object"):
                     value = _as_text(shape, value)
-                elif not value["type"].endswith("[]") or value["type"].count("[]") > 1 or "map" in value["type"]:
+                elif value["type"] not in _LISTS:
+                    self._lose("any", f"{wire}: sent as text")
                     value = {"type": "string"}
                 self._add("header", wire, self._entry(parameter, shape, value), is_required)
 
+    def _add_cookie(self, parameter: Mapping[str, Any], shape: Shape, value: Value, wire: str) -> None:
+        if not shape.is_scalar and value["type"] not in _LISTS:
+            self._lose("any", f"{wire}: sent as text")
+            value = {"type": "string"}
+        entry = self._entry(parameter, shape, value)
+        if entry["type"] in _LISTS and parameter.get("explode") is False:
+            entry["style"] = "comma"
+        self._add("cookie", wire, entry, parameter.get("required") is True)
+
     def _parameter_value(self, parameter: Mapping[str, Any], wire: str) -> tuple[Shape, Value]:
         content = table(parameter.get("content"))
-        if content:
+        if content and not _is_json_value(parameter):
             self._lose("any", f"{wire}: {next(iter(content))}, sent as text")
             return Shape("string"), {"type": "string"}
-        shape = self.types.shapes.reduce(parameter.get("schema", {"type": "string"}), self._lose, wire)
+        schema = table(next(iter(content.values()))).get("schema") if content else parameter.get("schema")
+        shape = self.types.shapes.reduce({"type": "string"} if schema is None else schema, self._lose, wire)
         if shape.type in ("", "string*"):
             shape = Shape("string", data={key: item for key, item in shape.data.items() if key == "description"})
         value = self.types.value(shape, self._lose, wire, name=f"{self.name}_{wire}")
@@ -239,11 +265,15 @@ class ToolBuilder:
         explode = parameter.get("explode", style == "form")
         kind = value["type"]
         entry = self._entry(parameter, shape, value)
+        if _is_json_value(parameter):
+            entry["style"] = "json"
+            self._add("query", wire, entry, is_required)
+            return
         if shape.type == "object" and style == "form":
             self._flatten(shape, wire, is_required=is_required)
             return
         if shape.type in ("array", "object"):
-            is_plain = kind in ("string[]", "integer[]", "number[]", "boolean[]")
+            is_plain = kind in _LISTS
             if style == "deepObject" or not is_plain:
                 entry["style"] = "deepObject"
                 if style != "deepObject":
@@ -314,23 +344,30 @@ class ToolBuilder:
                 raise LeftOutError(f"{self.operation.method} with a body")
             self._lose("parameter", "the body, which GET does not have")
             return
-        if not_sent := others(list(content), media):
-            self._lose("media", not_sent)
+        choices = choices_of(content, media, self._body)
+        if not_sent := others(list(content), choices):
+            self._lose("media", f"{not_sent}, besides {media}")
         if self._body in ("text", "file"):
-            self._add_content(media, shape, is_required=is_required)
+            self._add_content(choices, shape, is_required=is_required)
             return
         if self._body == "json" and media not in ("application/json", "*/*"):
-            self._add_content_type(media)
+            self._add_content_type([media])
         self._add_members(schema, shape, table(content[media].get("encoding")), is_required=is_required)
 
-    def _add_content_type(self, media: str) -> None:
+    def _add_content_type(self, choices: Sequence[str]) -> None:
         entry: Value = {"type": "string", "description": "Media type of the body"}
-        if media != "application/octet-stream":  # which says nothing about a file
-            entry["enum"] = [media]
-        self.params["content_type"] = {**entry, "default": media, "header": "Content-Type"}
+        # `application/octet-stream` says nothing about a file.
+        if "application/octet-stream" not in choices and "*" not in "".join(choices):
+            entry["enum"] = list(choices)
+        if self._body == "file" and len(choices) > 1:
+            entry["description"] = "Media type of the body, by default that of the name of the file"
+            self._optional["content_type"] = {**_optional(entry), "header": "Content-Type"}
+            return
+        self.params["content_type"] = {**entry, "default": choices[0], "header": "Content-Type"}
 
-    def _add_content(self, media: str, shape: Shape, *, is_required: bool) -> None:
-        """Add the parameter of a body that is one text or one file."""
+    def _add_content(self, choices: Sequence[str], shape: Shape, *, is_required: bool) -> None:
+        """Add the parameter of a body that is one text or one file; `choices` are its media types."""
+        media = " or ".join(choices)
         described = text(shape.data.get("description"))
         says = f"The body as {media}" if self._body == "text" else f"{_PATH} ({media})"
         entry: Value = {"type": "string", "description": f"{described}\n{says}".lstrip()}
@@ -338,8 +375,8 @@ class ToolBuilder:
             entry["file"] = True
         name = self._add("body", ".", entry, is_required)
         (self.params if name in self.params else self._optional)[name]["body"] = "."
-        if "*" not in media and media != "text/plain":
-            self._add_content_type(media)
+        if media != "text/plain" and ("*" not in media or len(choices) > 1):
+            self._add_content_type(choices)
 
     def _add_members(self, schema: Any, shape: Shape, encoding: Mapping[str, Any], *, is_required: bool) -> None:
         extra = shape.data.get("additionalProperties")
@@ -356,12 +393,16 @@ class ToolBuilder:
                 raise LeftOutError("the body is a form without declared members")
             reason = "which has only members that the API sets" if shape.properties else "a form without members"
             self._lose("parameter", f"the body, {reason}")
-        for key, (schema_, member) in members.items():
+        for key, (schema_, declared) in members.items():
+            is_file = self._body == "multipart" and self._is_file(key, declared, table(encoding.get(key)))
+            member = _of_paths(declared) if is_file else declared
+            if self._body == "multipart" and member.type == "" and "contentMediaType" in member.data:
+                member = Shape("string", data=member.data, nullable=member.nullable)
             value = self.types.value(member, self._lose, f"body.{key}", name=f"{self.name}_{key}")
             entry = self.types.field_value(schema_, member, value, required=True)
             if self._body != "json":
                 entry.pop("nullable", None)
-                self._encode(key, member, entry, table(encoding.get(key)))
+                self._encode(key, member, entry, table(encoding.get(key)), is_file=is_file)
             name = self._add("body", key, entry, is_required and key in shape.required)
             if key in shape.required and not is_required and len(members) > 1:
                 self._lose("required", f"body.{key}")
@@ -380,35 +421,34 @@ class ToolBuilder:
             if member.data.get("readOnly") is not True
         }
 
-    def _encode(self, key: str, member: Shape, entry: Value, encoding: Mapping[str, Any]) -> None:
-        """Add the style of a member of a form, or the format of a file."""
-        if self._body == "multipart":
-            self._encode_file(key, member, entry)
-            return
-        if self._body != "form" or member.type not in ("array", "object"):
-            return
-        is_plain = entry["type"] in ("string[]", "integer[]", "number[]", "boolean[]")
-        if encoding.get("style") == "deepObject" or not is_plain:
-            entry["style"] = "deepObject"
-            if encoding.get("style") != "deepObject":
-                self._lose("encoding", f"body.{key}")
+    def _is_file(self, key: str, member: Shape, encoding: Mapping[str, Any]) -> bool:
+        """Return whether a member of a multipart body is a file, or a list of files."""
+        is_new = not text(self.types.document.data.get("openapi")).startswith("3.0")
+        part = self.types.shapes.reduce(member.data.get("items", {}), self._lose, key) if _is_array(member) else member
+        return is_file_part(part, encoding, is_unknown_file=is_new)
 
-    def _encode_file(self, key: str, member: Shape, entry: Value) -> None:
-        is_list = member.type == "array"
-        schema = table(
-            self.types.shapes.reduce(member.data.get("items", {}), self._lose, key).data if is_list else member.data
-        )
-        media = text(schema.get("contentMediaType"))
-        is_unencoded = bool(media) and not media.startswith("text/") and not schema.get("contentEncoding")
-        if not (schema.get("format") == "binary" or is_unencoded):
+    def _encode(self, key: str, member: Shape, entry: Value, encoding: Mapping[str, Any], *, is_file: bool) -> None:
+        """Add the style of a member of a form, or mark a file."""
+        if is_file:
+            entry["file"] = True
+            words = _PATHS if _is_array(member) else _PATH
+            entry["description"] = f"{entry.get('description', '').rstrip()}\n{words}".lstrip()
             return
-        if entry["type"] not in ("string", "string[]"):
-            self._lose("binary", f"body.{key}")
+        if member.is_scalar or self._body not in ("form", "multipart"):
             return
-        for constraint in ("format", "min_length", "max_length", "pattern", "enum"):
-            entry.pop(constraint, None)
-        entry["file"] = True
-        entry["description"] = f"{entry.get('description', '').rstrip()}\n{_PATHS if is_list else _PATH}".lstrip()
+        style = text(encoding.get("style")) or "form"
+        if is_json(plain_media(text(encoding.get("contentType")))):
+            entry["style"] = "json"
+        elif self._body == "multipart":  # objects are parts with JSON, and lists are several parts
+            return
+        elif style == "deepObject" or entry["type"] not in _LISTS:
+            entry["style"] = "deepObject"
+            if style != "deepObject":
+                self._lose("encoding", f"body.{key}")
+        elif style in _STYLES:
+            entry["style"] = _STYLES[style]
+        elif encoding.get("explode") is False:
+            entry["style"] = "comma"
 
     def _add_whole_body(self, schema: Any, shape: Shape, *, is_required: bool) -> None:
         value = self.types.value(shape, self._lose, "body", name=f"{self.name}_body")
@@ -436,3 +476,21 @@ def _optional(entry: Value) -> Value:
 
 def _as_text(shape: Shape, value: Value) -> Value:
     return value if shape.is_scalar else {"type": "string"}
+
+
+def _is_array(shape: Shape) -> bool:
+    return shape.type == "array"
+
+
+def _of_paths(shape: Shape) -> Shape:
+    """Return the shape of the paths of files, without rules about their contents."""
+    data = {key: value for key, value in shape.data.items() if key in ("description", "minItems", "maxItems")}
+    if _is_array(shape):
+        return Shape("array", data={**data, "items": {"type": "string"}}, nullable=shape.nullable)
+    return Shape("string", data=data, nullable=shape.nullable)
+
+
+def _is_json_value(parameter: Mapping[str, Any]) -> bool:
+    """Return whether a parameter is JSON in the query, such as `filter={"state":"open"}`."""
+    content = [plain_media(name) for name in table(parameter.get("content"))]
+    return parameter.get("in") == "query" and len(content) == 1 and is_json(content[0])

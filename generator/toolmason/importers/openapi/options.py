@@ -17,6 +17,8 @@ class Options:
     """Path of the endpoint of a GraphQL API."""
     server_variables: tuple[str, ...] = ()
     """Values of the variables in URLs of servers, as `NAME=VALUE`."""
+    security: tuple[str, ...] = ()
+    """Security schemes that are preferred where several credentials are accepted."""
     tags: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     include: tuple[str, ...] = ()

@@ -142,19 +142,24 @@ def _body(parameter: Mapping[str, Any], consumed: Sequence[str]) -> dict[str, An
 
 def _form(parameters: Sequence[Mapping[str, Any]], consumed: Sequence[str]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
+    encoding: dict[str, Any] = {}
+    has_file = any(parameter.get("type") == "file" for parameter in parameters)
+    media = _MULTIPART if has_file or (_MULTIPART in consumed and _FORM not in consumed) else _FORM
     for parameter in parameters:
         schema = _schema_of(parameter)
         if "description" in parameter:
             schema["description"] = parameter["description"]
         separated = text(parameter.get("collectionFormat")) or "csv"
         if parameter.get("type") == "array" and separated != "multi":
-            schema = _joined(schema, separated)
+            if media == _FORM and separated in _STYLES:
+                encoding[text(parameter.get("name"))] = _STYLES[separated]
+            else:
+                schema = _joined(schema, separated)
         properties[text(parameter.get("name"))] = schema
     required = [text(parameter.get("name")) for parameter in parameters if parameter.get("required") is True]
-    has_file = any(parameter.get("type") == "file" for parameter in parameters)
-    media = _MULTIPART if has_file or (_MULTIPART in consumed and _FORM not in consumed) else _FORM
     schema = {"type": "object", "properties": properties, "required": required}
-    return {"required": bool(required), "content": {media: {"schema": schema}}}
+    content = {"schema": schema, **({"encoding": encoding} if encoding else {})}
+    return {"required": bool(required), "content": {media: content}}
 
 
 def _response(answer: Any, produced: Sequence[str]) -> Any:

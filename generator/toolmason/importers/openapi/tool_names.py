@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
@@ -41,6 +41,16 @@ _VERSION: Final = re.compile(r"v?\d+(?:[._-]\d+)*(?:(?:alpha|beta|rc)\d*)?", re.
 _VERSION_WORD: Final = re.compile(r"v\d++(?:(?:alpha|beta)\d*+)?")
 _FRAMEWORK: Final = re.compile(r"Using(?:GET|POST|PUT|PATCH|DELETE|HEAD)(?:_\d+)?$|_?[Cc]ontroller(?=[_.:/])")
 """What Springfox appends to the name of a method, and what other frameworks append to the name of a class."""
+_CONTROLLER: Final = re.compile(r"(\w*?)_?[Cc]ontroller(?:Impl)?(?:[_.:/]|(?=[A-Z]))([A-Za-z].*)", re.DOTALL)
+"""Class and method, such as `OrderController_findAll` (NestJS), `OrderController.find` or `orderControllerFind`."""
+_BATCH: Final = frozenset({"batch", "bulk", "multi"})
+_SAME: Final[Mapping[tuple[str, ...], str]] = {
+    ("find", "one"): "get",
+    ("get", "one"): "get",
+    ("find", "unique"): "get",
+    ("index",): "list",
+}
+"""The verb for names of methods that frameworks generate."""
 _NO_RESOURCES: Final = frozenset({"api", "apis", "rest", "rpc", "public", "json"})
 """Segments of paths that name no resource."""
 _EXTENSION: Final = re.compile(r"\.(?:\{[^{}]*\}|json|xml|html|php|aspx?|csv|svc|do)$", re.IGNORECASE)
@@ -130,6 +140,10 @@ def _version(operation: Operation) -> Words:
 
 def _name_words(operation: Operation, name: str, resources: Sequence[_Resource]) -> Words:
     """Return the words of an `operationId` as verb and object; none if the path tells as much."""
+    if (match := _CONTROLLER.fullmatch(name)) and (
+        words := _controller_words(operation, match[1], match[2], resources)
+    ):
+        return words
     name = _FRAMEWORK.sub("", name)
     words = _without_path(words_of(name), operation)
     words = without_repetitions([word for word in words if not _VERSION_WORD.fullmatch(word)])
@@ -145,6 +159,10 @@ def _name_words(operation: Operation, name: str, resources: Sequence[_Resource])
     is_last_part_verb = name.count(".") > 1 or name.count("/") == 1
     verb_at = len(words) - len(words_of(re.split(r"[./]", name)[-1])) if is_last_part_verb else 0
     words = without_repetitions(_verb_first(words, nouns, max(verb_at, 0), is_item=is_item))
+    if words[1:2] and words[1] in WHOLE and not is_item:
+        last = next((place for place, word in enumerate(words) if word in PREPOSITIONS), len(words)) - 1
+        if not any(map(is_plural, words[2:last])):
+            words[last] = _plural(words[last], resources)
     has_verb = not VERBS.isdisjoint(words) or words[0].startswith(tuple(PLAIN_VERBS))
     if not has_verb and operation.method in ("GET", "DELETE", "HEAD"):
         words = ["get" if operation.method == "GET" else _METHOD_VERBS[operation.method], *words]
@@ -152,6 +170,32 @@ def _name_words(operation: Operation, name: str, resources: Sequence[_Resource])
         rest = [word for resource in resources[-2:] for word in resource.words if word != words[0]]
         words += rest
     return words
+
+
+def _controller_words(operation: Operation, owner: str, method: str, resources: Sequence[_Resource]) -> Words:
+    """Return verb and object of a method of a class; none if its name begins with another word than a verb."""
+    nouns = [word for word in words_of(owner) if word not in ("app", "api", "rest")]
+    words = [word for word in words_of(method) if not _VERSION_WORD.fullmatch(word)]
+    for same, verb in _SAME.items():
+        if tuple(words[: len(same)]) == same:
+            words = [verb, *words[len(same) :]]
+    size = 2 if words[:1] and words[0] in _BATCH and not VERBS.isdisjoint(words[1:2]) else 1
+    if VERBS.isdisjoint(words[size - 1 : size]) or not nouns or nouns[0] in VERBS - ALSO_NOUNS:
+        return []
+    size += not WHOLE.isdisjoint(words[size : size + 1])
+    is_item = bool(resources) and resources[-1].is_item and _ends_with_key(operation.path)
+    is_many = not WHOLE.isdisjoint(words[:size]) or (operation.method in ("GET", "HEAD") and not is_item)
+    # `findAllLineItems` of orders has an object of its own, `findAllByUser` and `findAllPaginated` have none.
+    has_object = bool(words[size:]) and words[size] not in PREPOSITIONS and not words[size].endswith("ed")
+    last = _plural(nouns[-1], resources) if is_many and not has_object else singular(nouns[-1])
+    nouns = [*map(singular, nouns[:-1]), last]
+    return without_repetitions([*words[:size], *nouns, *words[size:]])
+
+
+def _plural(noun: str, resources: Sequence[_Resource]) -> str:
+    """Return the plural of a noun as the path has it, else the noun."""
+    plurals = {singular(word): word for resource in resources for word in resource.words if is_plural(word)}
+    return plurals.get(singular(noun), noun)
 
 
 def _is_short_of_words(words: Words) -> bool:

@@ -16,7 +16,7 @@ PARAM_KEYS: Final = (*REQUEST_LOCATIONS, "style", "file")
 """Keys of a parameter that only tools with `api` have."""
 
 _CREDENTIALS: Final = ("bearer", "basic", "header", "query")
-_PAGES: Final = ("next", "cursor", "page")
+_PAGES: Final = ("next", "cursor", "last", "page", "offset")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+(?::\d{1,5})?")
 """A host with an optional port: `uploads.example.com`, `localhost:8080`, `127.0.0.1:8080`."""
 
@@ -86,9 +86,13 @@ def check_paginate(context: TableContext) -> None:
     for extra in ways[1:]:
         message = f"`{extra}` cannot be combined with `{ways[0]}` in {where}"
         context.error("TM243", message, extra, hint="keep one of them", value=False)
-    if ways and (ways[0] == "cursor") != ("param" in context.data):
-        hint = "write `cursor` with the member of the answer, and `param` with the query parameter that receives it"
-        context.error("TM243", f"`cursor` and `param` in {where} require each other", ways[0], hint=hint, value=False)
+    if ways and (ways[0] in ("cursor", "last")) != ("param" in context.data):
+        name = "last" if ways[0] == "last" else "cursor"
+        hint = f"write `{name}` with the member of the answer, and `param` with the query parameter that receives it"
+        context.error("TM243", f"`{name}` and `param` in {where} require each other", ways[0], hint=hint, value=False)
+    if ways and "first" in context.data and ways[0] not in ("page", "offset"):
+        message = f"`first` cannot be combined with `{ways[0]}` in {where}"
+        context.error("TM243", message, "first", hint="remove it: only `page` and `offset` count", value=False)
 
 
 def check_api_tool(context: TableContext) -> None:

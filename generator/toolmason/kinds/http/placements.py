@@ -141,9 +141,15 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
     is_object = isinstance(ref, MapType | NamedType) or ref == PrimitiveType("object")
     is_text = (ref.item if isinstance(ref, ArrayType) else ref) == PrimitiveType("string")
     match placement.place:
-        case Place.PATH | Place.COOKIE if not is_scalar:
-            where = "the path" if placement.place is Place.PATH else "a cookie"
-            return f"{where} can contain only single values", "use a string, a number or a boolean"
+        case Place.QUERY | Place.BODY if placement.style == "json":
+            is_form = placement.place is Place.QUERY or table.own(HttpKeys).body in ("form", "multipart")
+            return None if is_form else ("the body is JSON already", "remove `style`")
+        case Place.PATH if not is_scalar:
+            return "the path can contain only single values", "use a string, a number or a boolean"
+        case Place.COOKIE if not (is_scalar or is_list):
+            return "a cookie can contain only a value or a list of values", "use a string, a number or an array of them"
+        case Place.COOKIE if placement.style == "comma" and is_list:
+            return None
         case Place.BODY if placement.format == "path" and not is_text:
             return "the path of a file is a text", 'write `type = "string"`, or `"string[]"` for several files'
         case Place.BODY if table.own(HttpKeys).body in ("text", "file") and isinstance(ref, ArrayType | MapType):
@@ -159,7 +165,7 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
             return None
         case Place.QUERY if is_object and placement.style != "deepObject":
             return "an object in the query needs a style", 'add `style = "deepObject"`, or put it into the `body`'
-        case Place.QUERY if placement.style in ("comma", "space", "pipe") and not is_list:
+        case Place.QUERY | Place.BODY if placement.style in ("comma", "space", "pipe") and not is_list:
             return f"`{placement.style}` requires an array", "remove `style`"
         case Place.QUERY if not (is_scalar or is_list or placement.style == "deepObject"):
             return "the query cannot contain it", "use an array of strings or numbers, or put it into the `body`"
@@ -168,8 +174,10 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
                 "a form can contain only values and lists of values",
                 'add `style = "deepObject"`, or use `body = "json"`',
             )
+        case Place.BODY if table.own(HttpKeys).body == "form":
+            return None
         case place if place is not Place.QUERY and placement.style != "form":
-            return f"`style` applies to the query, not to the {place.value}", "remove `style`"
+            return f"`{placement.style}` applies to the query and forms, not to the {place.value}", "remove `style`"
     return None
 
 

@@ -29,6 +29,8 @@ class AuthTable(Table):
     """Name of the query parameter with `value`. Prefer a header: servers log URLs."""
     value: str = ""
     """Value of `header` or `query`, such as `$API_KEY`."""
+    optional: bool = False
+    """Whether the API also answers without a credential: requests have none while a variable is not set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +69,27 @@ class ApiTable(PartialTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaginateTable(Table):
-    """`paginate` of a tool with `api`: how to get further pages, with exactly one of `next`, `cursor` and `page`."""
+    """`paginate` of a tool with `api`: how to get further pages.
+
+    It has exactly one of `next`, `cursor`, `last`, `page` and `offset`.
+    """
 
     next: str = key(MEMBER, default="")
     """`link` for the `Link` header with `rel="next"`, else the member of the answer with the URL of the next page."""
     cursor: str = key(MEMBER, default="")
     """Member of the answer with the cursor of the next page, sent as `param`."""
+    last: str = key(MEMBER, default="")
+    """Member of the last item, such as `id`, that is the cursor of the next page, sent as `param`."""
     param: str = key(WIRE_NAME, default="")
     """Query parameter that receives the cursor."""
     page: str = key(WIRE_NAME, default="")
-    """Query parameter with the number of the page, which starts at 1. A page without items is the last one."""
+    """Query parameter with the number of the page. A page without items is the last one."""
+    offset: str = key(WIRE_NAME, default="")
+    """Query parameter with the number of items before the page. A page without items is the last one."""
+    first: int | None = key({"minimum": 0}, default=None)
+    """Number of the first page, 1 by default, or offset of the first item, 0 by default."""
+    more: str = key(MEMBER, default="")
+    """Member of the answer that is false on the last page, such as `has_more`."""
     items: str = key(MEMBER, default="")
     """Member of the answer with the items, which are joined. Default: the answer is an array.
 

@@ -32,7 +32,8 @@ class Place(StrEnum):
 class Placement:
     """How one parameter reaches the request.
 
-    `key` is its name there; `.` is the whole body. `style` is the form of an array or object in the query or a form.
+    `key` is its name there; `.` is the whole body. `style` is the form of an array or object in the query, a cookie or
+    a form; `json` writes any value as JSON.
     `default` is the value of an absent argument (None: no value). Null counts as absent unless the parameter is
     `nullable`; then a JSON body contains it. `format` is `path` for a value that is the path of a file; its content is
     sent. In a multipart body, `binary` makes a file of a text, and `byte` a file of base64.
@@ -41,7 +42,7 @@ class Placement:
     name: str
     place: Place
     key: str
-    style: Literal["form", "comma", "space", "pipe", "deepObject"] = "form"
+    style: Literal["form", "comma", "space", "pipe", "deepObject", "json"] = "form"
     default: Any = None
     nullable: bool = False
     format: str = ""
@@ -51,7 +52,7 @@ class Placement:
 class Auth:
     """A credential, with one of `bearer`, `basic`, `header` and `query`. The last two are names of `value`.
 
-    The values contain `$VAR`, as in the manifest.
+    The values contain `$VAR`, as in the manifest. With `optional`, requests have none if a variable is not set.
     """
 
     bearer: str = ""
@@ -59,6 +60,7 @@ class Auth:
     header: str = ""
     query: str = ""
     value: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,17 +78,23 @@ class Api:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pagination:
-    """How to get further pages, with one of `next`, `cursor` and `page`.
+    """How to get further pages, with one of `next`, `cursor`, `last`, `page` and `offset`.
 
     `next` is `link` for the `Link` header, else the member with the URL of the next page. `cursor` is the member with
-    the value of the query parameter `param`. `page` is the query parameter with the number of the page. Members are
-    paths such as `meta.next`. `items` is the member with the items; empty if the page is an array.
+    the value of the query parameter `param`, and `last` is this member of the last item. `page` is the query parameter
+    with the number of the page, and `offset` that with the number of items before it; `first` is its first value (None:
+    1 for a page, 0 for an offset). `more` is the member that is false on the last page. Members are paths such as
+    `meta.next`. `items` is the member with the items; empty if the page is an array.
     """
 
     next: str = ""
     cursor: str = ""
+    last: str = ""
     param: str = ""
     page: str = ""
+    offset: str = ""
+    first: int | None = None
+    more: str = ""
     items: str = ""
     max_pages: int = 5
 

@@ -28,6 +28,10 @@ TRACKER_API: Final = Api(
 STATUS_API: Final = Api(
     name="status",
     base_url="https://status.example",
+    auth=Auth(
+        bearer="$STATUS_TOKEN",
+        optional=True,
+    ),
     timeout_s=30,
 )
 
@@ -82,11 +86,32 @@ UPLOAD_FILE: Final = HttpTool(
     risk=Risk.DESTRUCTIVE,
 )
 
+READ_OUTAGES: Final = HttpTool(
+    name="read_outages",
+    api=STATUS_API,
+    method="GET",
+    path="/v1/outages",
+    pagination=Pagination(
+        last="id",
+        param="starting_after",
+        max_pages=5,
+    ),
+    risk=Risk.READ,
+)
+
 READ_STATUS: Final = HttpTool(
     name="read_status",
     api=STATUS_API,
     method="GET",
     path="/v1/status",
+    placements=(Placement(name="filter", place=Place.QUERY, key="filter", style="json"),),
+    pagination=Pagination(
+        offset="skip",
+        first=1,
+        more="has_more",
+        items="services",
+        max_pages=5,
+    ),
     risk=Risk.READ,
 )
 
@@ -96,8 +121,9 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     ),
     "create_issue": http_tool(models.CreateIssueParams, CREATE_ISSUE, result="tracker_server.issues.models:Issue"),
     "upload_file": http_tool("tracker_server.issues.models:UploadFileParams", UPLOAD_FILE),
-    "read_status": http_tool("tracker_server.issues.models:ReadStatusParams", READ_STATUS),
+    "read_outages": http_tool("tracker_server.issues.models:ReadOutagesParams", READ_OUTAGES),
+    "read_status": http_tool(models.ReadStatusParams, READ_STATUS),
 }
 
 
-# toolmason: sha256 d04f255a6fdf6ea283b44bdbfd4891b4
+# toolmason: sha256 9ffd83b0b7e1ff3ed79abac612a8a35b

@@ -59,8 +59,15 @@ class UploadFileParams(Model):
     """Content in base64"""
 
 
+class ReadOutagesParams(Model):
+    """Arguments of `read_outages`."""
+
+
 class ReadStatusParams(Model):
     """Arguments of `read_status`."""
 
+    filter: Issue | None = None
+    """Issue of the outage"""
 
-# toolmason: sha256 aa383c42f175ad9db14e20e28a129fb2
+
+# toolmason: sha256 b77042c0017fa61f91e13213b954b23a
