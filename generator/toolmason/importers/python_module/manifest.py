@@ -178,6 +178,10 @@ class _Import:
             if tokens > self.max_tokens:
                 self.add("size", name, f"{tokens:,}")
 
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        """Return the parameters that were left out for the limit, by tool."""
+        return {name: list(map(one_line, details)) for name, details in self._lost.get("rare", {}).items()}
+
     def _note_lost(self) -> None:
         for kind, message in _LOST.items():
             if lost := self._lost.get(kind):
@@ -273,7 +277,9 @@ def import_module(
         f"handlers/{handlers}/py.typed": "",
         f"handlers/{handlers}/{HANDLERS_MODULE}.py": _formatted(handlers_text(module, models, tools)),
     }
-    return ImportedModule(name=names.server, text=_manifest_text(data, module), handlers=files, tools=len(tools))
+    return ImportedModule(
+        name=names.server, text=_manifest_text(data, module, run.left_out()), handlers=files, tools=len(tools)
+    )
 
 
 def _valid_tables(run: _Import, described: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
@@ -327,7 +333,8 @@ def _plain_schema(schema: Any) -> Any:
     return schema
 
 
-def _manifest_text(data: Mapping[str, Any], module: str) -> str:
+def _manifest_text(data: Mapping[str, Any], module: str, left_out: Mapping[str, Sequence[str]]) -> str:
+    """Return the manifest as TOML. `left_out` has the parameters that tools lack, for comments."""
     head = {key: value for key, value in data.items() if key not in ("types", "tools")}
     lines = []
     for name, table in data["types"].items():
@@ -336,7 +343,8 @@ def _manifest_text(data: Mapping[str, Any], module: str) -> str:
         fields = table.get("fields", {})
         lines += [f"fields.{inline_key(key)} = {inline_value(value)}" for key, value in fields.items()]
     for name, table in data["tools"].items():
-        lines += ["", f"[tools.{inline_key(name)}]"]
+        comment = [f"# left out, to need fewer tokens: {', '.join(left_out[name])}"] if name in left_out else []
+        lines += ["", *comment, f"[tools.{inline_key(name)}]"]
         lines += [f"{key} = {inline_value(value)}" for key, value in table.items() if key != "params"]
         params = table.get("params", {})
         lines += [f"params.{inline_key(key)} = {inline_value(value)}" for key, value in params.items()]
