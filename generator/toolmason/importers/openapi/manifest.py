@@ -17,11 +17,13 @@ from toolmason.importers.openapi.answers import Answers
 from toolmason.importers.openapi.budget import Budget, fitting_schema, shared_names
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.hollow import missing_parts
+from toolmason.importers.openapi.keywords import add_keywords
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.options import Options
 from toolmason.importers.openapi.pages import pagination_of
 from toolmason.importers.openapi.parameter_names import known_parameter_names
+from toolmason.importers.openapi.raw import MAX_CHARACTERS, MAX_UNLIMITED
 from toolmason.importers.openapi.reading import ApiDocument
 from toolmason.importers.openapi.references import MAX_SHOWN
 from toolmason.importers.openapi.selection import Extension, extension, select
@@ -185,7 +187,8 @@ class _Importer:
             api = self._apis.api_of(operation)
             headers, query = credentials(self._apis.tables[api])
             known = known_parameter_names(operation.path, self.known_tools.get(name, {}))
-            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query, known)
+            limit = MAX_CHARACTERS if self.options.max_tokens else MAX_UNLIMITED
+            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query, known, limit)
             entry = builder.table(api, self._category(group, operation))
         except LeftOutError as error:
             self.types.tables = known_types
@@ -259,6 +262,7 @@ class _Importer:
             **({"types": types} if types else {}),
             "tools": self._tables,
         }
+        add_keywords(self._tables)
         for part, message in remove_invalid(data):
             self._record_removal(part, message)
         if not data["tools"]:
