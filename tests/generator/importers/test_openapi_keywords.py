@@ -19,7 +19,7 @@ OTHER = {f"rotate_wheel_{number}": "Rotate a wheel" for number in range(9)}
 def keywords(**summaries: str) -> dict[str, list[str]]:
     """Return the keywords of tools by their names."""
     tools: dict[str, dict[str, Any]] = {name: {"summary": summary} for name, summary in summaries.items()}
-    add_keywords(tools)
+    add_keywords(tools, {name: name for name in tools})
     return {name: entry.get("keywords", []) for name, entry in tools.items()}
 
 
@@ -58,11 +58,11 @@ def test_words_of_a_field_need_others_of_the_field() -> None:
     assert {"record", "band"} <= set(music["list_albums"])
 
 
-def test_a_keyword_of_most_tools_is_left_out() -> None:
-    found = keywords(get_a="A", get_b="B", get_c="C", delete_d="D")
+def test_keywords_do_not_change_when_the_document_grows() -> None:
+    before = keywords(get_order="Get an order", delete_order="Delete an order")
+    after = keywords(get_order="Get an order", delete_order="Delete an order", **OTHER, get_item="Get an item")
 
-    assert found["get_a"] == found["get_b"] == found["get_c"] == []
-    assert "erase" in found["delete_d"]
+    assert {name: after[name] for name in before} == before
 
 
 def test_keywords_stand_after_the_texts() -> None:
@@ -71,7 +71,7 @@ def test_keywords_stand_after_the_texts() -> None:
         "get_wheel": {"summary": "Get a wheel"},
     }
 
-    add_keywords(tools)
+    add_keywords(tools, {name: name for name in tools})
 
     assert list(tools["create_order"]) == ["summary", "category", "keywords", "api", "params"]
 

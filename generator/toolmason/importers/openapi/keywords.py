@@ -5,7 +5,6 @@ They are indexed; a model reads them only in lists that it asks for.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -18,45 +17,35 @@ MAX_KEYWORDS: Final = 12
 """Maximum keywords of a tool."""
 MIN_HEADS: Final = 3
 """Words of a field that a document must have, so that it is about the field."""
-MAX_SHARE: Final = 0.5
-"""Maximum share of tools with a keyword: one of most tools distinguishes none."""
-
 _TEXTS: Final = ("summary", "title", "description", "deprecated", "category")
 """Keys before `keywords` in the table of a tool."""
 
 
-def add_keywords(tools: Mapping[str, dict[str, Any]]) -> None:
-    """Add `keywords` to the tables of tools."""
-    own = {name: [singular(word) for word in words(f"{name} {entry['summary']}")] for name, entry in tools.items()}
+def add_keywords(tools: Mapping[str, dict[str, Any]], names: Mapping[str, str]) -> None:
+    """Add `keywords` to the tables of tools. `names` are those that the document gives them, whatever authors chose."""
+    texts = {tool: (names[tool], entry["summary"]) for tool, entry in tools.items()}
+    own = {tool: [singular(word) for word in words(" ".join(pair))] for tool, pair in texts.items()}
     document = {word for each in own.values() for word in each}
-    tables = [VERBS, *(table for table in FIELDS if len(document & table.keys()) >= MIN_HEADS), NOUNS]
-    found = {name: _new_synonyms(name, entry, own[name], tables) for name, entry in tools.items()}
-    counts = Counter(term for synonyms in found.values() for term in synonyms)
-    for name, synonyms in found.items():
-        kept = [word for term, word in synonyms.items() if counts[term] <= MAX_SHARE * max(len(tools), 2)]
-        if kept:
-            entry = tools[name]
-            rest = {key: entry.pop(key) for key in list(entry) if key not in _TEXTS}
-            entry |= {"keywords": kept[:MAX_KEYWORDS]} | rest
-
-
-def _new_synonyms(
-    name: str, entry: Mapping[str, Any], own: Sequence[str], tables: Sequence[Mapping[str, Words]]
-) -> dict[str, str]:
-    """Return the synonyms by stem, without words of name, title and summary."""
-    known = set(terms(f"{name} {entry.get('title', '')} {entry['summary']}"))
-    found: dict[str, str] = {}
-    for word in _synonyms(name, own, tables):
-        if stem(word) not in known:
+    # A verb that is also an object of the document, such as a show, would lead to all tools that show something.
+    objects = {singular(word) for pair in texts.values() for text in pair for word in words(text)[1:]}
+    verbs = {head: tuple(word for word in found if word not in objects) for head, found in VERBS.items()}
+    nouns = [*(table for table in FIELDS if len(document & table.keys()) >= MIN_HEADS), NOUNS]
+    for tool, entry in tools.items():
+        found: dict[str, str] = {}
+        for word in _synonyms(own[tool], verbs, nouns, is_verb_first="_" in names[tool]):
             found.setdefault(stem(word), word)
-    return found
+        known = terms(f"{names[tool]} {entry.get('title', '')} {entry['summary']}")
+        if kept := [word for term, word in found.items() if term not in known][:MAX_KEYWORDS]:
+            rest = {key: entry.pop(key) for key in list(entry) if key not in _TEXTS}
+            entry.update({"keywords": kept}, **rest)
 
 
-def _synonyms(name: str, own: Sequence[str], tables: Sequence[Mapping[str, Words]]) -> Iterator[str]:
+def _synonyms(
+    own: Sequence[str], verbs: Mapping[str, Words], nouns: Sequence[Mapping[str, Words]], *, is_verb_first: bool
+) -> Iterator[str]:
     """Yield the synonyms of words. A verb such as `book` is a noun, unless it begins a name of several words."""
-    is_name_verb = "_" in name
     for position, word in enumerate(dict.fromkeys(own)):
-        is_noun = word in ALSO_NOUNS and (position > 0 or not is_name_verb)
-        for table in tables:
-            if not (is_noun and table is VERBS):
-                yield from table.get(word, ())
+        if word not in ALSO_NOUNS or (is_verb_first and position == 0):
+            yield from verbs.get(word, ())
+        for table in nouns:
+            yield from table.get(word, ())

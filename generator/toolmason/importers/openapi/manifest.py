@@ -217,6 +217,10 @@ class _Importer:
         self._names.add(name, group="")
         return name
 
+    def _own_name(self, tool: str) -> str:
+        """Return the name that the document gives a tool, whatever an earlier import or its author chose."""
+        return next(names_of(self._operations[tool], self.name, self._common, self._length))
+
     def _category(self, tag: str, operation: Operation) -> str:
         if tag not in self._categories:
             name = group_name(tag, operation.path, "other")
@@ -262,7 +266,7 @@ class _Importer:
             **({"types": types} if types else {}),
             "tools": self._tables,
         }
-        add_keywords(self._tables)
+        add_keywords(self._tables, {name: self._own_name(name) for name in self._tables})
         for part, message in remove_invalid(data):
             self._record_removal(part, message)
         if not data["tools"]:

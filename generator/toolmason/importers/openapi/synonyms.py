@@ -64,7 +64,7 @@ VERBS: Final = _table(
     enable: activate turn
     execute, invoke: run start
     extend: prolong longer
-    fetch, get, read, retrieve, view: show see look
+    fetch, get, read, retrieve, view: show see
     find, lookup, query, search: find search look
     follow, subscribe, watch: follow subscribe
     generate: make create
@@ -77,7 +77,7 @@ VERBS: Final = _table(
     join: enter
     kick: remove throw expel
     leave: exit quit
-    list: show all see available exist
+    list: show all
     locate: find where
     mark: set flag
     migrate, move, transfer: move transfer
