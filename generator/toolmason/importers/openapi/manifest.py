@@ -209,17 +209,17 @@ class _Importer:
         """Return the name of the tool of an operation."""
         if known := self.known_names.get(operation.key):
             return known
-        wanted = list(names_of(operation, self.name, self._common, self._length))
-        if chosen := self.extensions[operation.key].name:
-            wanted.insert(0, name_from(chosen, wanted[0], self._length))
+        wanted = self._wanted_names(operation)
         more = (numbered(wanted[0], number, self._length) for number in count(2))
         name = next(filter(self._names.is_free, chain(wanted, more)))
         self._names.add(name, group="")
         return name
 
-    def _own_name(self, tool: str) -> str:
-        """Return the name that the document gives a tool, whatever an earlier import or its author chose."""
-        return next(names_of(self._operations[tool], self.name, self._common, self._length))
+    def _wanted_names(self, operation: Operation) -> list[str]:
+        """Return the names that the document gives a tool, the best one first."""
+        wanted = list(names_of(operation, self.name, self._common, self._length))
+        chosen = self.extensions[operation.key].name
+        return [name_from(chosen, wanted[0], self._length), *wanted] if chosen else wanted
 
     def _category(self, tag: str, operation: Operation) -> str:
         if tag not in self._categories:
@@ -266,7 +266,7 @@ class _Importer:
             **({"types": types} if types else {}),
             "tools": self._tables,
         }
-        add_keywords(self._tables, {name: self._own_name(name) for name in self._tables})
+        add_keywords(self._tables, {name: self._wanted_names(self._operations[name])[0] for name in self._tables})
         for part, message in remove_invalid(data):
             self._record_removal(part, message)
         if not data["tools"]:
