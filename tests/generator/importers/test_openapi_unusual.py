@@ -152,7 +152,11 @@ def test_without_a_budget_a_long_schema_is_exact(tmp_path: Path) -> None:
 
 def test_parts_of_a_form_are_exact_unless_one_is_a_file(tmp_path: Path) -> None:
     chat = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
-    text = {"type": "object", "required": ["chat"], "properties": {"chat": chat, "game": {"type": "object"}}}
+    text: dict[str, Any] = {
+        "type": "object",
+        "required": ["chat"],
+        "properties": {"chat": chat, "game": {"type": "object"}},
+    }
     photo = {**text, "properties": {**text["properties"], "photo": {"type": "string", "format": "binary"}}}
     tables = imported(
         tmp_path,
