@@ -44,13 +44,25 @@ def main() -> int:
 
 def design(results: list[Result]) -> str:
     """Return tokens, names and searches as a Markdown table."""
-    heads = ("document", "tools", "hollow", "tokens: median", "95 %", "largest", "longest name", "recall@5")
+    heads = (
+        "document",
+        "tools",
+        "hollow",
+        "tokens: median",
+        "95 %",
+        "largest",
+        "longest name",
+        "typed answers",
+        "recall@5",
+    )
     lines = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
     for result in results:
         count = len(result.tokens)
         tokens = [result.tokens[min(count - 1, int(share * count))] for share in (0.5, 0.95, 1)]
         recall = "" if result.recall is None else f"{result.recall:.2f}"
-        cells = [result.title, f"{count:,}", len(result.hollow), *tokens, f"{len(result.longest)} characters", recall]
+        typed = f"{result.typed:,} of {result.answers:,}"
+        longest = f"{len(result.longest)} characters"
+        cells = [result.title, f"{count:,}", len(result.hollow), *tokens, longest, typed, recall]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 

@@ -11,16 +11,18 @@ import re
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from mcp import Client
 from mcp.types import Implementation
 from toolmason_runtime.programs import ProgramSettings
 from toolmason_runtime.shared.selection import Selection
 
-from bench.openapi.samples import NoSampleError, Sample, Sampler
+from bench.openapi.samples import NoSampleError, Sample, Sampler, read_document
 from bench.openapi.wire import Received, differences, text
 
 SAMPLES: Final = ((False, 0), (True, 1), (True, 2), (True, 3))
@@ -92,6 +94,16 @@ async def _listed(client: Client) -> set[str]:
             return names
 
 
+def without_credential(received: Received, auth: Mapping[str, str]) -> Received:
+    """Return a request without the query parameter that carries the credential."""
+    if "query" not in auth:
+        return received
+    path, _, query = received.target.partition("?")
+    own = f"{quote(auth['query'], safe='')}="
+    rest = "&".join(pair for pair in query.split("&") if not pair.startswith(own))
+    return replace(received, target=f"{path}?{rest}" if rest else path)
+
+
 class _Checker:
     """Calls one tool."""
 
@@ -101,13 +113,15 @@ class _Checker:
         self.table = manifest["tools"][name]
         self.types = manifest.get("types", {})
         self.entry = manifest["apis"][self.table["api"]]
-        self.target = self.entry["base_url"].removeprefix("$API_SERVER") + self.path
+        # A request has no fragment.
+        self.target = self.entry["base_url"].removeprefix("$API_SERVER") + self.path.partition("#")[0]
 
     async def check(self, sampler: Sampler, operation: Mapping[str, Any], parameters: list[Mapping[str, Any]]) -> str:
         """Return the first difference of all samples."""
         # The credential is not an argument.
-        credential = str(self.entry.get("auth", {}).get("header", "")).lower()
-        sendable = [item for item in parameters if item["in"] != "header" or item["name"].lower() != credential]
+        auth = self.entry.get("auth", {})
+        credentials = {("header", str(auth.get("header", "")).lower()), ("query", str(auth.get("query", "")).lower())}
+        sendable = [item for item in parameters if (item["in"], item["name"].lower()) not in credentials]
         for full, seed in SAMPLES:
             try:
                 sample = sampler.sample(operation, sendable, full=full, seed=seed)
@@ -121,19 +135,11 @@ class _Checker:
             if not self.api.received:
                 message = " ".join(getattr(block, "text", "") for block in answer.content)
                 return f"not sent: {message[:300]}"
-            difference = next(differences(sample, self.method, self.target, self._without_credential()), "")
+            received = without_credential(self.api.received[0], auth)
+            difference = next(differences(sample, self.method, self.target, received), "")
             if difference:
                 return difference
         return ""
-
-    def _without_credential(self) -> Received:
-        """Return the received request without the parameters that carry the credential."""
-        (received,) = self.api.received
-        auth = self.entry.get("auth", {})
-        if "query" in auth:
-            target = re.sub(rf"[?&]{re.escape(auth['query'])}=[^&]*", "", received.target)
-            return Received(method=received.method, target=target, headers=received.headers, body=received.body)
-        return received
 
     def _arguments(self, sample: Sample) -> dict[str, Any] | str:
         """Return the arguments of the tool for a sample, or the part that has no parameter."""
@@ -157,7 +163,7 @@ class _Checker:
             if (place, wire) not in places:
                 return f"no parameter for {wire} in the {place}"
             name = places[place, wire]
-            is_text = place != "body" or self.table.get("body") == "form"
+            is_text = place != "body" or self.table.get("body") in ("form", "multipart")
             expression = params.get(name, {}).get("type", "")
             table = params.get(name, {})
             if table.get("file"):
@@ -202,7 +208,7 @@ def main() -> None:
         entries = json.dumps(work["manifest"]["apis"])
         os.environ |= dict.fromkeys(re.findall(r"\$(\w+)", entries), _CREDENTIAL)
         os.environ["API_SERVER"] = f"http://127.0.0.1:{api.server_port}"
-        sampler = Sampler(json.loads(Path(work["document"]).read_text(encoding="utf-8")))
+        sampler = Sampler(read_document(Path(work["document"])))
         answers = asyncio.run(call_all(work, sampler, api))
         api.shutdown()
     path.with_name("answers.json").write_text(json.dumps(answers), encoding="utf-8")

@@ -28,6 +28,7 @@ MIN_SENT: Final = 0.99
 MAX_TOKENS: Final = 900
 MAX_NAME: Final = 40
 MIN_RECALL: Final = 0.8
+MIN_TYPED: Final = 0.8
 TOP: Final = 5
 _PLACES: Final = ("query", "path", "header", "cookie", "body")
 
@@ -56,6 +57,10 @@ class Result:
     """Names with the same word twice in a row."""
     prefixed: list[str] = field(default_factory=list)
     """Parameters whose names differ from another one of the tool by a place only: `id` and `query_id`."""
+    answers: int = 0
+    """Operations with a JSON schema of their answer."""
+    typed: int = 0
+    """Those whose tool has the type of the result."""
     recall: float | None = None
     """Share of everyday phrases with a right tool among the first five; None if there are no phrases."""
 
@@ -69,6 +74,7 @@ class Result:
             f"the name {self.longest}": len(self.longest) <= MAX_NAME,
             f"doubled words: {self.doubled}": not self.doubled,
             f"prefixes: {self.prefixed}": not self.prefixed,
+            f"{self.typed} of {self.answers} answers typed": self.typed >= MIN_TYPED * self.answers,
             f"recall {self.recall}": self.recall is None or self.recall >= MIN_RECALL,
         }
         return [text for text, is_met in checks.items() if not is_met]
@@ -125,7 +131,10 @@ def _measure_design(document: Document, path: Path, project: Path, result: Resul
         names = entry.get("params") or entry.get("input_schema", {}).get("properties", {})
         others = {f"{place}_{each}" for each in names for place in _PLACES}
         result.prefixed += [f"{name}.{each}" for each in names if each in others]
-    result.hollow = list(_hollow(json.loads(path.read_text(encoding="utf-8")), report, tables))
+    data = json.loads(path.read_text(encoding="utf-8"))
+    result.hollow = list(_hollow(data, report, tables))
+    answers = ["returns" in tables[tool] for tool in _answering(data, report)]
+    result.answers, result.typed = len(answers), sum(answers)
     result.recall = _recall(document.name, report, project)
 
 
@@ -139,6 +148,19 @@ def _hollow(data: Mapping[str, Any], report: Mapping[str, Any], tables: Mapping[
         sent = [each for each in parameters if each["in"] != "header"]
         if is_empty and (sent or operation.get("requestBody")) and not kinds & {"parameter", "header"}:
             yield entry["tool"]
+
+
+def _answering(data: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the tool of each operation with a JSON schema of a success."""
+    sampler = Sampler(data)
+    for method, path, operation, _ in sampler.operations():
+        tool = report.get(f"{method} {path}", {}).get("tool")
+        responses = operation.get("responses", {})
+        contents = [
+            sampler.resolve(response).get("content", {}) for status, response in responses.items() if status[:1] == "2"
+        ]
+        if tool and any(media.get("schema") for each in contents for kind, media in each.items() if "json" in kind):
+            yield tool
 
 
 def _recall(name: str, report: Mapping[str, Any], project: Path) -> float | None:

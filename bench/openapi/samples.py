@@ -5,13 +5,16 @@ This module shares no code with the importer, so that one cannot hide a mistake 
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from hypothesis.errors import HypothesisException
 from hypothesis.strategies import from_regex
@@ -67,6 +70,21 @@ class Sample:
     writable: frozenset[str] = frozenset()
 
 
+def read_document(path: Path) -> Any:
+    """Return a document without discriminators: those of bundled documents name files that are not there.
+
+    The alternatives themselves decide which of them a value is.
+    """
+    return json.loads(path.read_text(encoding="utf-8"), object_hook=_without_discriminator)
+
+
+def _without_discriminator(node: dict[str, Any]) -> dict[str, Any]:
+    discriminator = node.get("discriminator")
+    if isinstance(discriminator, dict) and "propertyName" in discriminator:
+        del node["discriminator"]
+    return node
+
+
 @dataclass(frozen=True)
 class Sampler:
     """Makes samples of one document."""
@@ -98,7 +116,8 @@ class Sampler:
         while isinstance(part, dict) and "$ref" in part:
             target: Any = self.document
             for name in part["$ref"].removeprefix("#/").split("/"):
-                target = target[name.replace("~1", "/").replace("~0", "~")]
+                name = unquote(name).replace("~1", "/").replace("~0", "~")  # noqa: PLW2901  decoded
+                target = target[int(name) if isinstance(target, list) else name]
             part = target
         return part
 
@@ -169,6 +188,9 @@ class _Chooser:
         raise NoSampleError(message)
 
     def _value(self, schema: Any, depth: int, trail: tuple[int, ...]) -> Any:
+        if isinstance(schema, dict) and "$ref" in schema and "required" in schema:
+            # Version 3.0 ignores what stands beside a reference, later ones do not; a request can satisfy both.
+            schema = {"allOf": [{"$ref": schema["$ref"]}], "required": schema["required"]}
         schema = self.sampler.resolve(schema)
         if not isinstance(schema, dict):
             return {"any": 1}
@@ -216,15 +238,24 @@ class _Chooser:
             if not isinstance(resolved, dict):
                 continue
             is_shallow = self.full and depth < _MAX_DEPTH and trail.count(id(resolved)) == 0
-            if resolved.get("readOnly") or not (name in required or is_shallow):
+            if self._is_read_only(resolved) or not (name in required or is_shallow):
                 continue
             if self.full and depth < 2 and name not in required and not self._has_sample(inner):
                 continue
             value[name] = self._value(inner, depth + 1, trail)
         extra = schema.get("additionalProperties")
+        undeclared = required - schema.get("properties", {}).keys() if extra is not False else ()
+        value |= dict.fromkeys(sorted(undeclared), "any")
         if isinstance(extra, dict) and extra and self.full and not schema.get("properties"):
             value["key"] = self._value(extra, depth + 1, trail)
         return value
+
+    def _is_read_only(self, schema: Any) -> bool:
+        """Return whether a member is one that only answers have, also by a part of it."""
+        schema = self.sampler.resolve(schema)
+        if not isinstance(schema, dict):
+            return False
+        return schema.get("readOnly") is True or any(map(self._is_read_only, schema.get("allOf", ())))
 
     def _has_sample(self, schema: Any) -> bool:
         """Return whether an optional member can have a valid value."""

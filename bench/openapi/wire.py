@@ -92,10 +92,14 @@ def _body_differences(sample: Sample, received: Received) -> Iterator[str]:
     if not fnmatchcase(media, sample.media):
         yield f"media type {media} instead of {sample.media}"
     elif media == "multipart/form-data":
-        sent = _multipart(received)
-        expected = {name: text(value) for name, value in sample.body.items()}
-        if sent != expected:
-            yield f"form {sent} instead of {expected}"
+        parts = sorted(_multipart(received))
+        expected = sorted(
+            (name, _normal(text(item)))
+            for name, value in sample.body.items()
+            for item in (value if isinstance(value, list) else [value])
+        )
+        if parts != expected:
+            yield f"form {_unlike(parts, expected)} instead of {_unlike(expected, parts)}"
     elif media == "application/x-www-form-urlencoded":
         pairs = sorted(parse_qsl(received.body.decode(), keep_blank_values=True))
         wanted = sorted(pair for name, value in sample.body.items() for pair in _pairs(_form_part(name, value, sample)))
@@ -122,14 +126,24 @@ def _unlike(first: list[Any], second: list[Any]) -> str:
     return str([item for item in first if item not in second][:4])
 
 
-def _multipart(received: Received) -> dict[str, str]:
+def _multipart(received: Received) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each part. A list has a part for each item."""
     head = f"Content-Type: {received.headers['content-type']}\r\n\r\n".encode()
     message = email.message_from_bytes(head + received.body)
-    return {
-        str(part.get_param("name", header="content-disposition")): part.get_payload(decode=True).decode()  # type: ignore[union-attr]
-        for part in message.walk()
-        if not part.is_multipart()
-    }
+    for part in message.walk():
+        if not part.is_multipart():
+            name = str(part.get_param("name", header="content-disposition"))
+            yield name, _normal(part.get_payload(decode=True).decode())  # type: ignore[union-attr]
+
+
+def _normal(text: str) -> str:
+    """Return a text; that of a JSON object with its members in order."""
+    if not text.startswith("{"):
+        return text
+    try:
+        return json.dumps(json.loads(text), sort_keys=True)
+    except ValueError:
+        return text
 
 
 def _difference(sent: Any, expected: Any, at: str = "") -> str:

@@ -95,10 +95,14 @@ def structured(
 ) -> BaseModel:
     """Return an answer as the model of the result. Several values, or none, are the results of `select`.
 
+    An empty answer, such as that of 204, is an object without fields, or an empty list.
+
     Raises:
         ToolError: the answer does not fit the model.
     """
     value = values[0] if len(values) == 1 else list(values)
+    if value is None:
+        value = [] if tool.returns_list else {}
     if tool.returns_list:
         value = {"items": value if isinstance(value, list) else [value], "has_more": has_more}
     try:

@@ -76,8 +76,10 @@ def fields(found: Answers, name: str) -> dict[str, str]:
         ({"schema": ref("Pet"), "kind": "*/*"}, "Pet"),
         ({"schema": ref("Pet"), "more": {"404": {"content": {"application/json": {"schema": {}}}}}}, "Pet"),
         ({"schema": ref("Pet"), "more": {"201": {"content": {"application/json": {"schema": ref("Pet")}}}}}, "Pet"),
+        ({"schema": ref("Pet"), "more": {"204": {"description": "deleted"}}}, "Pet"),
+        ({"schema": None, "more": {"201": {"content": {"application/json": {"schema": ref("Pet")}}}}}, "Pet"),
         # No result, or not always the same one.
-        ({"schema": ref("Pet"), "more": {"204": {"description": "deleted"}}}, ""),
+        ({"schema": ref("Pet"), "more": {"202": {"content": {"text/csv": {"schema": {"type": "string"}}}}}}, ""),
         ({"schema": ref("Pet"), "more": {"202": {"content": {"application/json": {"schema": ref("Owner")}}}}}, ""),
         ({"schema": ref("Pet"), "method": "head"}, ""),
         ({"schema": ref("Pet"), "kind": "text/csv"}, ""),

@@ -182,13 +182,24 @@ class Answers:
 
 
 def success_schema(operation: Operation, document: OpenApi) -> Any:
-    """Return the schema of the JSON answer; None if a success has none, or several different ones."""
+    """Return the schema of the JSON answer; None if no success has one, or several have different ones.
+
+    A success without content, such as 204, is an object without fields.
+    """
     responses = {str(status): response for status, response in table(operation.data.get("responses")).items()}
     statuses = [status for status in responses if status.startswith("2")] or ["default"]
-    schemas = [_json_schema(responses.get(status), document) for status in statuses]
+    filled = [status for status in statuses if _has_content(responses.get(status), document)]
+    schemas = [_json_schema(responses.get(status), document) for status in filled or statuses]
     if operation.method == "HEAD" or any(schema != schemas[0] for schema in schemas):
         return None
     return schemas[0]
+
+
+def _has_content(response: Any, document: OpenApi) -> bool:
+    try:
+        return bool(document.resolved(response).get("content"))
+    except UnresolvedError:
+        return True
 
 
 def _json_schema(response: Any, document: OpenApi) -> Any:

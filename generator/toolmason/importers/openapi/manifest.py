@@ -19,11 +19,13 @@ from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.answers import Answers
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
 from toolmason.importers.openapi.hollow import missing_parts
+from toolmason.importers.openapi.keywords import add_keywords
 from toolmason.importers.openapi.known_names import known_parameter_names
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.options import Options
 from toolmason.importers.openapi.pages import pagination_of
+from toolmason.importers.openapi.raw import MAX_CHARACTERS, MAX_UNLIMITED
 from toolmason.importers.openapi.reading import ApiDocument
 from toolmason.importers.openapi.references import MAX_SHOWN
 from toolmason.importers.openapi.selection import Extension, extension, select
@@ -180,7 +182,8 @@ class _Importer:
             api = self._apis.api_of(operation)
             headers, query = credentials(self._apis.tables[api])
             known = known_parameter_names(operation.path, self.known_tools.get(name, {}))
-            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query, known)
+            limit = MAX_CHARACTERS if self.options.max_tokens else MAX_UNLIMITED
+            builder = ToolBuilder(operation, self.types, self.losses, name, headers, query, known, limit)
             entry = builder.table(api, self._category(group, operation))
         except LeftOutError as error:
             self.types.tables = known_types
@@ -201,10 +204,13 @@ class _Importer:
         """Return the name of the tool of an operation."""
         if known := self.known_names.get(operation.key):
             return known
+        return choose(self._names, self._wanted_names(operation), self._length)
+
+    def _wanted_names(self, operation: Operation) -> list[str]:
+        """Return the names that the document gives a tool, the best one first."""
         wanted = list(names_of(operation, self.name, self._common, self._length))
-        if chosen := self.extensions[operation.key].name:
-            wanted.insert(0, name_from(chosen, wanted[0], self._length))
-        return choose(self._names, wanted, self._length)
+        chosen = self.extensions[operation.key].name
+        return [name_from(chosen, wanted[0], self._length), *wanted] if chosen else wanted
 
     def _category(self, tag: str, operation: Operation) -> str:
         if tag not in self._categories:
@@ -252,6 +258,7 @@ class _Importer:
             **({"types": types} if types else {}),
             "tools": self._tables,
         }
+        add_keywords(self._tables, {name: self._wanted_names(self._operations[name])[0] for name in self._tables})
         for part, message in remove_invalid(data):
             self._record_removal(part, message)
         if not data["tools"]:

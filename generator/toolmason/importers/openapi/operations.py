@@ -25,7 +25,7 @@ from toolmason.importers.openapi.known_names import BODY_METHODS
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.media import answers_of, body_of, choices_of, is_file_part, is_json, others
 from toolmason.importers.openapi.media import plain as plain_media
-from toolmason.importers.openapi.raw import RawSchema
+from toolmason.importers.openapi.raw import MAX_CHARACTERS, RawSchema
 from toolmason.importers.openapi.shapes import Shape
 from toolmason.importers.openapi.values import Types, Value
 from toolmason.resolve.types import PROPERTY_NAME
@@ -62,6 +62,8 @@ class ToolBuilder:
     sent_query: set[str]
     known_params: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Names of parameters in an earlier import, by place and name in the document; they are used again."""
+    max_characters: int = MAX_CHARACTERS
+    """Maximum length of an `input_schema` as JSON."""
     params: dict[str, Value] = field(default_factory=dict)
     _optional: dict[str, Value] = field(default_factory=dict)
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -85,7 +87,8 @@ class ToolBuilder:
             raise LeftOutError("the path contains characters that cannot be printed")
         if operation.method not in _SENT_METHODS:
             raise LeftOutError(f"tools do not send {operation.method}")
-        self._path, moved = _without_query_placeholders(operation.path)
+        # Clients send no fragment: some documents distinguish operations by it that have one path.
+        self._path, moved = _without_query_placeholders(operation.path.partition("#")[0])
         self._compared = compared_names(text(parameter.get("name")) for parameter in operation.parameters)
         for parameter in sorted(operation.parameters, key=lambda item: item.get("in") != "path"):
             if parameter.get("in") == "path" and (query := moved.pop(text(parameter.get("name")), "")):
@@ -128,12 +131,17 @@ class ToolBuilder:
         return name
 
     def _raw_schema(self) -> dict[str, Any] | None:
-        """Return an `input_schema` if `params` cannot express a JSON body and default places suffice."""
+        """Return an `input_schema` if `params` cannot express the body and default places suffice.
+
+        The body is JSON or has parts, none of them a file.
+        """
         own_names = {name: text(param.get("body")) or name for name, param in self.params.items()}
         is_placed = all(not {"query", "header", "cookie"} & param.keys() for param in self.params.values()) and (
             all(map(PROPERTY_NAME.fullmatch, own_names.values())) and len({*own_names.values()}) == len(own_names)
         )
-        if self._body != "json" or self.operation.method not in BODY_METHODS or not is_placed:
+        has_file = any(param.get("file") for param in self.params.values())
+        is_exact = self._body == "json" or (self._body == "multipart" and not has_file)
+        if not is_exact or self.operation.method not in BODY_METHODS or not is_placed:
             return None
         lost = [item for item in self.losses.of(self.operation.key) if item["detail"].startswith("body")]
         for name in self.types.reached([param["type"] for param in self.params.values()]):
@@ -142,7 +150,7 @@ class ToolBuilder:
             return None
         required = [own_names[name] for name, param in self.params.items() if param.get("required", True)]
         schemas = {own_names[name]: schema for name, schema in self._schemas.items()}
-        return RawSchema(self.types.document).convert(schemas, required)
+        return RawSchema(self.types.document, self.max_characters).convert(schemas, required)
 
     def _texts(self) -> dict[str, Any]:
         data = self.operation.data
@@ -256,8 +264,8 @@ class ToolBuilder:
             if plain_name not in self.params:
                 chosen = self._add("path", plain_name, {"type": "string"}, is_required=True)
                 self._path = self._path.replace(f"{{{name}}}", f"{{{chosen}}}")
-        if re.search(r"[\s#]", self._path):
-            raise LeftOutError("the path contains a fragment or a space")
+        if re.search(r"\s", self._path):
+            raise LeftOutError("the path contains a space")
 
     def _add_query(self, parameter: Mapping[str, Any], shape: Shape, value: Value, wire: str) -> None:
         is_required = parameter.get("required") is True
@@ -381,7 +389,7 @@ class ToolBuilder:
     def _add_members(self, schema: Any, shape: Shape, encoding: Mapping[str, Any], *, is_required: bool) -> None:
         extra = shape.data.get("additionalProperties")
         members = self._members(shape)
-        if (shape.type != "object" or not shape.properties) and self._body == "json":
+        if (shape.type != "object" or not shape.members) and self._body == "json":
             self._add_whole_body(schema, shape, is_required=is_required)
             return
         if shape.type != "object" and not (shape.type == "" and not shape.data):
@@ -391,12 +399,12 @@ class ToolBuilder:
         if not members:
             if is_required and self._body != "json":
                 raise LeftOutError("the body is a form without declared members")
-            reason = "which has only members that the API sets" if shape.properties else "a form without members"
+            reason = "which has only members that the API sets" if shape.members else "a form without members"
             self._lose("parameter", f"the body, {reason}")
         for key, (schema_, declared) in members.items():
             is_file = self._body == "multipart" and self._is_file(key, declared, table(encoding.get(key)))
             member = _of_paths(declared) if is_file else declared
-            if self._body == "multipart" and member.type == "" and "contentMediaType" in member.data:
+            if self._body != "json" and not member.type:  # forms contain text
                 member = Shape("string", data=member.data, nullable=member.nullable)
             value = self.types.value(member, self._lose, f"body.{key}", name=f"{self.name}_{key}")
             entry = self.types.field_value(schema_, member, value, required=True)
@@ -412,7 +420,7 @@ class ToolBuilder:
     def _members(self, shape: Shape) -> dict[str, tuple[Any, Shape]]:
         reduced = {
             key: (schema, self.types.shapes.reduce(schema, self._lose, f"body.{key}"))
-            for key, schema in shape.properties.items()
+            for key, schema in shape.members.items()
             if key.isprintable() and key.strip()
         }
         return {

@@ -16,6 +16,8 @@ from toolmason.resolve.raw_schema_error import RawSchemaError
 
 MAX_CHARACTERS: Final = 8_000
 """Maximum length of an `input_schema` as JSON; a longer one is imported as `params`."""
+MAX_UNLIMITED: Final = 100_000
+"""The same for an import without a budget."""
 
 _COPIED: Final = (
     *("type", "title", "format", "enum", "const", "minimum", "maximum", "multipleOf", "minLength", "maxLength"),
@@ -35,6 +37,7 @@ class RawSchema:
     """Converts schemas of a document to JSON Schema 2020-12, with its components in `$defs`."""
 
     document: OpenApi
+    max_characters: int = MAX_CHARACTERS
     _definitions: dict[str, Any] = field(default_factory=dict)
     _parts: int = 0
 
@@ -47,7 +50,7 @@ class RawSchema:
         schema: dict[str, Any] = {"type": "object", "properties": converted, "additionalProperties": False}
         schema |= {"required": required} if required else {}
         schema |= {"$defs": self._definitions} if self._definitions else {}
-        if len(json.dumps(schema, ensure_ascii=False)) > MAX_CHARACTERS:
+        if len(json.dumps(schema, ensure_ascii=False)) > self.max_characters:
             return None
         try:
             read_raw_schema(schema, Path())
@@ -59,7 +62,7 @@ class RawSchema:
         if isinstance(schema, bool) or not isinstance(schema, Mapping):
             return schema if isinstance(schema, bool) else {}
         self._parts += 1
-        if level > 24 or len(self._definitions) > 60 or self._parts > MAX_CHARACTERS:
+        if level > 24 or len(self._definitions) > 60 or self._parts > self.max_characters:
             raise _TooComplexError
         if "$ref" in schema:
             return self._reference(schema, level)

@@ -16,6 +16,8 @@ _UNIONS: Final = ("oneOf", "anyOf")
 _MAX_PARTS: Final = 400
 """Maximum number of parts of one composed schema."""
 
+_UNDECLARED: Final = {"type": "string", "description": "Required; the document does not describe it"}
+
 Record = Callable[[str, str], None]
 """Records a loss: its kind and the part."""
 
@@ -35,6 +37,13 @@ class Shape:
     def is_scalar(self) -> bool:
         """Whether values are strings, numbers or booleans."""
         return self.type in SCALARS
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The properties, and those that are required without being declared, which are texts."""
+        if self.data.get("additionalProperties") is False:
+            return self.properties
+        return self.properties | dict.fromkeys(sorted(self.required - self.properties.keys()), _UNDECLARED)
 
 
 @dataclass(slots=True)
@@ -137,7 +146,9 @@ class Shapes:
         record("any", where)
         if arrays:
             return self._joined(arrays, record, where)
-        return self._joined(objects, record, where) if objects else Shape()
+        # A branch without a type accepts what the others accept.
+        typed = objects or [branch for branch in branches if branch.is_scalar]
+        return self._joined(typed, record, where) if typed else Shape()
 
 
 def _is_null(schema: Any) -> bool:

@@ -62,7 +62,10 @@ class Types:
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.document)
-        self._names = component_names(list(table(self.document.components.get("schemas"))), self.reserved)
+        components = list(table(self.document.components.get("schemas")))
+        # A class cannot have a field with the name of the field's type.
+        fields = _same_named(self.document.data, frozenset(components))
+        self._names = component_names(components, {*self.reserved, *fields})
         self._fixed_names = dict.fromkeys((*self._names.values(), *self.reserved))
 
     def value(self, shape: Shape, record: Record, where: str, *, name: str) -> Value:
@@ -154,7 +157,7 @@ class Types:
 
         self._open.append(name)
         fields: dict[str, Any] = {}
-        for key, schema in shape.properties.items():
+        for key, schema in shape.members.items():
             where = f"{name}.{key}"
             if not PROPERTY_NAME.fullmatch(key):
                 record("name", where)
@@ -238,6 +241,24 @@ class _Sizes:
 
     def _inner(self, expression: str) -> tuple[int, int]:
         return next((self.known.get(name) or (1, 1) for name in names(parse(expression))), (0, 0))
+
+
+def _same_named(data: Any, components: AbstractSet[str]) -> set[str]:
+    """Return the components that are the types of properties or parameters with the same name."""
+    found: set[str] = set()
+    pending = [data]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, list):
+            pending += part
+        elif isinstance(part, Mapping):
+            pending += part.values()
+            found |= {
+                name
+                for name, schema in table(part.get("properties")).items()
+                if name in components and f'"#/components/schemas/{name}"' in json.dumps(schema, default=str)
+            }
+    return found
 
 
 def component_names(components: list[str], reserved: AbstractSet[str]) -> dict[str, str]:
