@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from toolmason.manifest.document import Document
     from toolmason.model.server import Server
+    from toolmason.render.compiled_templates import CompiledTemplates
     from toolmason.resolve import Stub
     from toolmason.schema.projections import Projections
 
@@ -207,7 +208,6 @@ def _render_files(
     only: str | None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
-    from toolmason.render.compiled_templates import CompiledTemplates
     from toolmason.render.overrides import has_overrides
     from toolmason.render.renderer import render
     from toolmason.render.self_check import self_check, unchanged
@@ -219,25 +219,42 @@ def _render_files(
 
         projections = manifest.projections.texts(tool.schema for tool in server.tools) if only is None else {}
         return confined_render(project, server, models=models, part=only, projections=projections)
-    # A restored cache of CI may come from a stranger's change, so no code of it is executed.
-    compiled = CompiledTemplates(store) if store and not cache.is_ci() else None
-    files = render(server, models=models, projections=manifest.projections, store=store, compiled=compiled, part=only)
+    files = render(
+        server,
+        models=models,
+        projections=manifest.projections,
+        store=store,
+        compiled=_compiled_templates(store),
+        part=only,
+    )
     self_check(server, files, previous=unchanged(files, project.generated), store=store)
     return files
 
 
+def _compiled_templates(store: ContentCache | None) -> CompiledTemplates | None:
+    from toolmason.render.compiled_templates import CompiledTemplates
+
+    # A restored cache of CI may come from a stranger's change, so no code of it is executed.
+    return CompiledTemplates(store) if store and not cache.is_ci() else None
+
+
 @contextmanager
 def _models(server: Server, store: ContentCache | None) -> Iterator[Mapping[str, str]]:
-    """Yield the models of each module by its key in `render`. Those that are not in `store` are generated and added."""
+    """Yield the models of each module by its key in `render`.
+
+    Those that the template cannot write are taken from `store`, or are generated and added there.
+    """
+    from toolmason.render.generated_models import cache_key
     from toolmason.render.model_process import MIN_TOOLS, start_models
-    from toolmason.render.pydantic_models import SHARED, cache_key, schemas, shared_schemas
+    from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas, templated_models
 
     sources = {category.name: schemas(category, server.package) for category in server.modules if category.tools}
     if server.shared_types:
         sources[SHARED] = shared_schemas(server)
-    keys = {name: f"models {cache_key(source)}" for name, source in sources.items()}
+    known = templated_models(sources, _compiled_templates(store))
+    keys = {name: f"models {cache_key(source)}" for name, source in sources.items() if name not in known}
     stored = {name: store.get(key) for name, key in keys.items()} if store else {}
-    known = {name: json.loads(text) for name, text in stored.items() if text is not None}
+    known |= {name: json.loads(text) for name, text in stored.items() if text is not None}
     missing = {name: source for name, source in sources.items() if name not in known}
     with start_models(missing, known, concurrent=len(server.tools) >= MIN_TOOLS) as models:
         yield models

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,24 +35,23 @@ def rank_use_cases(catalogue: Catalogue, data: SearchData | None = None) -> tupl
 
     Only words count, not a literal match with the use case in the index. `data` is the index, built if None.
     """
+    tools = catalogue["tools"]
     ranker = WordRanker(build_index(catalogue) if data is None else data)
-    order = {name: index for index, name in enumerate(catalogue["tools"])}
+    order = {name: place for place, name in enumerate(tools) if tools[name].get("enabled", True)}
     return tuple(
-        _rank_use_case(name, use_case, ranker, order, catalogue)
-        for name, entry in catalogue["tools"].items()
-        if entry.get("enabled", True)
-        for use_case in entry["use_cases"]
+        _rank_use_case(name, use_case, ranker, order) for name in order for use_case in tools[name]["use_cases"]
     )
 
 
-def _rank_use_case(
-    tool: str, use_case: str, ranker: WordRanker, order: dict[str, int], catalogue: Catalogue
-) -> UseCaseRank:
-    scores = {
-        name: score for name, score in ranker.rank(use_case).items() if catalogue["tools"][name].get("enabled", True)
-    }
-    hits = sorted(scores, key=lambda name: (-scores[name], order[name]))
-    if tool not in hits:
+def _rank_use_case(tool: str, use_case: str, ranker: WordRanker, order: Mapping[str, int]) -> UseCaseRank:
+    """Rank `tool` among the enabled tools; `order` has their places in the manifest."""
+    scores = ranker.scores(use_case)
+    own = scores[ranker.tools.index(tool)]
+    # Most tools are found first: sorting all that are found takes most of the time of a large catalogue.
+    found = [place for place, score in enumerate(scores) if score and score >= own]
+    score_of = {ranker.tools[place]: scores[place] for place in found if ranker.tools[place] in order}
+    hits = sorted(score_of, key=lambda name: (-score_of[name], order[name]))
+    if tool not in score_of:
         return UseCaseRank(tool=tool, use_case=use_case, rank=None, ranked_higher=tuple(hits[:MAX_RANK]))
     index = hits.index(tool)
     return UseCaseRank(tool=tool, use_case=use_case, rank=index + 1, ranked_higher=tuple(hits[:index]))

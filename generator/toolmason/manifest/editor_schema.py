@@ -8,6 +8,7 @@ import inspect
 import sys
 import types
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import combinations
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -168,7 +169,7 @@ def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, A
     properties = {
         key: {
             "description": field.metadata.get("text") or _field_docstring(owner, field.name, documentation),
-            **_property(field, get_type_hints(owner)[field.name]),
+            **_property(field, _type_hints(owner)[field.name]),  # type: ignore[arg-type]  # a class is hashable
             **_key_rules(owner, field.name),
         }
         for key, (owner, field) in keys.items()
@@ -249,11 +250,17 @@ def _type(hint: Any) -> dict[str, Any]:
     return {}  # any JSON value
 
 
+@cache
+def _type_hints(table: type) -> dict[str, Any]:
+    """Return the types of the keys of `table`. Python evaluates each of them anew in every call of `get_type_hints`."""
+    return get_type_hints(table)
+
+
 def _inner_tables(hint: Any, seen: set[type[Table]]) -> Iterator[type[Table]]:
     """Yield each table class nested in `hint` once."""
     if isinstance(hint, type) and issubclass(hint, Table):
         for owner, field in all_keys_of(hint, extensions().get(hint, ())).values():
-            yield from _inner_tables(get_type_hints(owner)[field.name], seen)
+            yield from _inner_tables(_type_hints(owner)[field.name], seen)  # type: ignore[arg-type]  # a class is hashable
         if hint is not ManifestTables and hint not in seen:
             seen.add(hint)
             yield hint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 from toolmason_runtime.shared.catalogue import Catalogue
@@ -46,6 +47,8 @@ def names_in(server: Server) -> Placeholders:
 
 
 def _filled(value: T, placeholders: Placeholders, done: dict[int, Any]) -> T:
+    if value is None or isinstance(value, str | int | float):
+        return value
     if id(value) not in done:
         done[id(value)] = _fill(value, placeholders, done)
     return cast("T", done[id(value)])
@@ -61,14 +64,18 @@ def _fill(value: Any, placeholders: Placeholders, done: dict[int, Any]) -> Any:
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     changes = {}
-    for field in dataclasses.fields(value):
-        if field.name in _SKIPPED or not field.init:
-            continue
-        part = getattr(value, field.name)
-        new = _filled_field(field.name, part, placeholders, done)
+    for name in _names(type(value)):
+        part = getattr(value, name)
+        new = _filled_field(name, part, placeholders, done)
         if new is not part:
-            changes[field.name] = new
+            changes[name] = new
     return dataclasses.replace(value, **changes) if changes else value
+
+
+@cache
+def _names(owner: type) -> tuple[str, ...]:
+    """Return the fields of a class that may have text."""
+    return tuple(field.name for field in dataclasses.fields(owner) if field.init and field.name not in _SKIPPED)
 
 
 def _filled_field(name: str, value: Any, placeholders: Placeholders, done: dict[int, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Generate many Pydantic models in a child process while the other files are rendered.
+"""Generate Pydantic models in a child process while the other files are rendered.
 
 The child only saves time: if it cannot start, or fails for lack of memory or disk space, the models are generated here.
 """
@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 
 from toolmason.garbage_collection import reduce_garbage_collection
 from toolmason.render.child_process import child_command
-from toolmason.render.pydantic_models import models_of_modules
+from toolmason.render.generated_models import generated_models
 
 MIN_TOOLS: Final = 100
 """Minimum number of tools for a child process; with fewer, its start takes longer than it saves."""
@@ -95,10 +95,10 @@ class _PendingModels(Mapping[str, str]):
     def _generated(self) -> dict[str, str]:
         models = self._child.result() if self._child else None
         # An error in the sources is raised again here.
-        return models_of_modules(self._sources) if models is None else models
+        return generated_models(self._sources) if models is None else models
 
 
 def main() -> None:
     """Generate the models of the schemas on stdin and print them as JSON."""
     reduce_garbage_collection()
-    json.dump(models_of_modules(json.load(sys.stdin.buffer)), sys.stdout)
+    json.dump(generated_models(json.load(sys.stdin.buffer)), sys.stdout)

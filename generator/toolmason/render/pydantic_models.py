@@ -1,61 +1,40 @@
-"""Pydantic models of a category, or of the types that several categories share, from datamodel-code-generator.
+"""Pydantic models of a category, or of the types that several categories share.
 
-Importing it takes about a second, so models of an earlier run are used again if no schema has changed
-(`toolmason.write.content_cache`).
+A template writes them (`model_classes`). datamodel-code-generator generates the modules for which it has no form
+(`generated_models`).
 """
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
+
+from jinja2 import BytecodeCache
 
 from toolmason.model import json_schema
 from toolmason.model.identifiers import member_names
 from toolmason.model.prompt import SurfaceModule
-from toolmason.model.python_text import docstring
 from toolmason.model.server import Category, Server
 from toolmason.model.types import DeclaredType, EnumType, UnionType
+from toolmason.render.environment import make_environment
 from toolmason.render.format_python import format_python
-
-OPTIONS: Final = {
-    "base_class": "toolmason_runtime.serving.Model",
-    "custom_file_header": " ",
-    "disable_timestamp": True,
-    "enum_field_as_literal": "all",
-    "field_constraints": True,
-    "formatters": (),
-    "input_file_type": "jsonschema",
-    "output_model_type": "pydantic_v2.BaseModel",
-    "set_default_enum_member": True,
-    "skip_root_model": True,
-    "strict_nullable": True,
-    "target_python_version": "3.11",
-    "use_annotated": True,
-    "use_double_quotes": True,
-    "use_field_description": True,
-    "use_schema_description": True,
-    "use_single_line_docstring": True,
-    "use_standard_collections": True,
-    "use_type_alias": True,
-    "use_union_operator": True,
-}
-"""Options of datamodel-code-generator. They are part of the hash, since they change the models."""
+from toolmason.render.generated_models import generated_models
+from toolmason.render.model_classes import DOCSTRINGS, IMPORTED, describe
 
 SHARED: Final = "types"
 """Key of the shared types among the models by category. No category may have this name."""
-_IMPORTED: Final = "x-imported"
-"""Key in the source of a module: the classes that it imports and re-exports, with the module that defines them."""
-_DOCSTRINGS: Final = "x-docstrings"
-"""Key in the source of a module: the docstrings of enumerations, which versions of the library format differently."""
+_TEMPLATE: Final = "python/_model_classes.jinja"
 
 
 def shared_schemas(server: Server) -> dict[str, Any]:
     """Return the schemas of the types that several categories use."""
-    return _with_docstrings(server.shared_types, {"$defs": _definitions(server.shared_types)})
+    return type_schemas(server.shared_types)
+
+
+def type_schemas(types: Sequence[DeclaredType]) -> dict[str, Any]:
+    """Return the schemas for the models of `types`."""
+    return _with_docstrings(types, {"$defs": _definitions(types)})
 
 
 def _definitions(types: Sequence[DeclaredType]) -> dict[str, Any]:
@@ -80,7 +59,7 @@ def _definition(declared: DeclaredType) -> dict[str, Any]:
 
 def _with_docstrings(types: Sequence[DeclaredType], source: dict[str, Any]) -> dict[str, Any]:
     texts = {item.name: item.description for item in types if isinstance(item, EnumType) and item.description}
-    return source | ({_DOCSTRINGS: texts} if texts else {})
+    return source | ({DOCSTRINGS: texts} if texts else {})
 
 
 def schemas(category: Category | SurfaceModule, package: str) -> dict[str, Any]:
@@ -93,147 +72,25 @@ def schemas(category: Category | SurfaceModule, package: str) -> dict[str, Any]:
         if tool.params_class:
             description = f"Arguments of `{tool.name}`."
             definitions[tool.params_class] = json_schema.object_schema(tool.fields, description, formats=False)
-    imported = {_IMPORTED: dict.fromkeys(category.shared_types, f"{package}.types")} if category.shared_types else {}
+    imported = {IMPORTED: dict.fromkeys(category.shared_types, f"{package}.types")} if category.shared_types else {}
     return _with_docstrings(category.types, {"$defs": definitions, **imported})
 
 
-def cache_key(source: dict[str, Any]) -> str:
-    """Return the hash of `source` and the options, which determine the models.
-
-    The version of datamodel-code-generator does not: all supported versions generate the same models
-    (`nox -s versions`).
-    """
-    return hashlib.sha256(json.dumps([source, OPTIONS]).encode()).hexdigest()
-
-
 def models(source: dict[str, Any]) -> str:
-    """Return the models of `source` (`schemas`, `shared_schemas`) as Python source.
+    """Return the models of `source` (`schemas`, `shared_schemas`) as formatted Python source.
 
     It is for the space below a module's docstring: imports and classes.
     """
-    return models_of_modules({"": source})[""]
+    path = PurePosixPath("models.py")
+    text = templated_models({"": source}).get("") or generated_models({"": source})[""]
+    return format_python({path: text})[path]
 
 
-def models_of_modules(sources: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """Return the models of several modules by their keys in `sources`, formatted in one go."""
-    paths = {key: PurePosixPath(f"{number}.py") for number, key in enumerate(sources)}
-    texts = format_python({paths[key]: _sort_imports(_generate(source), source) for key, source in sources.items()})
-    return {key: texts[path] for key, path in paths.items()}
+def templated_models(sources: Mapping[str, dict[str, Any]], compiled: BytecodeCache | None = None) -> dict[str, str]:
+    """Return the models of `sources` that the template can write, by their keys; they are not formatted.
 
-
-_Import = ast.Import | ast.ImportFrom
-_LIBRARIES: Final = frozenset({"pydantic", "toolmason_runtime.serving", "typing_extensions"})
-_GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "enum", "typing"}), _LIBRARIES)
-"""Modules that models import, in the order of their groups. `builtins` is for names that a field hides."""
-
-
-def _sort_imports(text: str, source: dict[str, Any]) -> str:
-    """Return `text` with its imports grouped and sorted; datamodel-code-generator leaves that to a formatter.
-
-    Raises:
-        AssertionError: it has an unexpected import or lacks a class.
+    `compiled` has the packaged templates of earlier runs.
     """
-    body = ast.parse(text).body
-    imports: list[_Import] = [node for node in body if isinstance(node, _Import)]
-    subjects = _subjects(body)
-    if absent := source["$defs"].keys() - set(subjects):
-        raise AssertionError(f"datamodel-code-generator generated no class for {sorted(absent)}")
-    if unexpected := {module for node in imports for module in _modules(node)} - frozenset().union(*_GROUPS):
-        raise AssertionError(f"datamodel-code-generator generated unexpected imports: {sorted(unexpected)}")
-    imported = source.get(_IMPORTED, {})
-    dropped = [*imports, *(node for node, subject in zip(body, subjects, strict=True) if subject in imported)]
-    if imported:
-        imports = _used(imports, [node for node in body if node not in dropped])
-    groups = [sorted(ast.unparse(node) for node in imports if _modules(node) <= group) for group in _GROUPS]
-    groups.append([f"from {module} import {', '.join(imported)}" for module in dict.fromkeys(imported.values())])
-    head = "\n\n".join("\n".join(group) for group in groups if group)
-    if imported:
-        head += f"\n\n__all__ = {sorted(source['$defs'])}"
-    dropped_lines = {line for node in dropped for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    docstrings = {
-        node.lineno: f"\n    {docstring(source[_DOCSTRINGS][node.name])}\n"
-        for node in body
-        if isinstance(node, ast.ClassDef) and node.name in source.get(_DOCSTRINGS, {})
-    }
-    lines = [line + docstrings.get(number, "") for number, line in enumerate(text.split("\n"), 1)]
-    classes = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped_lines)
-    return f"{head}\n\n\n{classes.strip()}\n"
-
-
-def _subjects(body: Sequence[ast.stmt]) -> list[str]:
-    """Return the type that each statement is about; empty for others.
-
-    It defines a class or an alias, calls a method, as in `Note.model_rebuild()`, or is the docstring of an alias.
-    """
-    subjects: list[str] = []
-    for previous, node in zip([None, *body], body, strict=False):
-        match node:
-            case ast.ClassDef(name=name) | ast.Expr(ast.Call(ast.Attribute(ast.Name(name)))):
-                subjects.append(name)
-            case ast.Assign([ast.Name(name)]):
-                subjects.append(name)
-            case ast.Expr(ast.Constant(str())) if isinstance(previous, ast.Assign):
-                subjects.append(subjects[-1])
-            case _:
-                subjects.append("")
-    return subjects
-
-
-def _used(imports: Iterable[_Import], body: Iterable[ast.stmt]) -> list[_Import]:
-    """Return `imports` without the names that `body` does not use. Those of `__future__` stay."""
-    names = {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    used = []
-    for node in imports:
-        if _modules(node) != {"__future__"}:
-            node.names = [alias for alias in node.names if (alias.asname or alias.name) in names]
-        if node.names:
-            used.append(node)
-    return used
-
-
-def _modules(node: _Import) -> frozenset[str]:
-    if isinstance(node, ast.ImportFrom):
-        return frozenset({node.module or ""})
-    return frozenset(alias.name for alias in node.names)
-
-
-_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
-"""Keywords with values instead of schemas. A `$ref` in a value is not a reference."""
-
-
-def _require_local(schema: object, *, is_table: bool = False) -> None:
-    """Check that no `$ref` leads to another document, which datamodel-code-generator would read or download.
-
-    A table of schemas has names where a schema has keywords.
-
-    Raises:
-        ValueError: a `$ref` does.
-    """
-    if isinstance(schema, dict):
-        target = schema.get("$ref", "#/")
-        if isinstance(target, str) and not target.startswith("#/"):
-            raise ValueError(f"`$ref` leads to another document: {target}")
-        for keyword, inner in schema.items():
-            if is_table or keyword not in _VALUES:
-                _require_local(inner, is_table=not is_table and keyword in {"$defs", "properties"})
-    if isinstance(schema, list):
-        for inner in schema:
-            _require_local(inner)
-
-
-def _generate(source: dict[str, Any]) -> str:
-    _require_local(source)
-    if not source["$defs"]:
-        return "from __future__ import annotations\n"
-    from datamodel_code_generator import InputFileType, LiteralType, PythonVersion, generate
-    from datamodel_code_generator.enums import DataModelType
-
-    options: dict[str, Any] = {
-        **OPTIONS,
-        "enum_field_as_literal": LiteralType(OPTIONS["enum_field_as_literal"]),
-        "formatters": [],
-        "input_file_type": InputFileType(OPTIONS["input_file_type"]),
-        "output_model_type": DataModelType(OPTIONS["output_model_type"]),
-        "target_python_version": PythonVersion(OPTIONS["target_python_version"]),
-    }
-    return str(generate(json.dumps(source), **options))
+    template = make_environment(compiled=compiled).get_template(_TEMPLATE)
+    modules = {key: describe(source) for key, source in sources.items()}
+    return {key: template.render(module=module) for key, module in modules.items() if module}

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from toolmason.render.generated_models import generated_models
 from toolmason.render.model_process import _PendingModels, start_models
-from toolmason.render.pydantic_models import models
 
 SOURCES: dict[str, dict[str, Any]] = {
     "books": {"$defs": {"Book": {"type": "object", "properties": {"title": {"type": "string", "pattern": "ß"}}}}},
@@ -25,6 +25,7 @@ SOURCES: dict[str, dict[str, Any]] = {
     },
     "none": {"$defs": {}},
 }
+MODELS = {key: generated_models({key: source})[key] for key, source in SOURCES.items()}
 
 
 def process_of(made: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -36,7 +37,7 @@ def process_of(made: Mapping[str, str]) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("concurrent", [True, False])
 def test_models_equal_those_of_one_module_after_another(concurrent: bool) -> None:
     with start_models(SOURCES, {"kept": "class Kept: ...\n"}, concurrent=concurrent) as made:
-        assert dict(made) == {"kept": "class Kept: ...\n", **{key: models(source) for key, source in SOURCES.items()}}
+        assert dict(made) == {"kept": "class Kept: ...\n", **MODELS}
         assert made.get("absent") is None
         assert isinstance(made, _PendingModels)
         assert bool(made._child) == concurrent
@@ -63,13 +64,13 @@ def test_an_error_in_a_source_is_raised_in_this_process() -> None:
 def test_models_of_a_killed_process_are_generated_here() -> None:
     with start_models(SOURCES, {}, concurrent=True) as made:
         process_of(made).kill()
-        assert made["books"] == models(SOURCES["books"])
+        assert made["books"] == MODELS["books"]
 
 
 def test_models_of_a_process_that_cannot_start_are_generated_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with start_models(SOURCES, {}, concurrent=True) as made:
-        assert made["books"] == models(SOURCES["books"])
+        assert made["books"] == MODELS["books"]
 
 
 FULL_DISK = """

@@ -25,11 +25,9 @@ from toolmason.model.types import (
     PrimitiveType,
     Property,
 )
-from toolmason.render import pydantic_models
-from toolmason.render.pydantic_models import OPTIONS, cache_key, models, models_of_modules, schemas
+from toolmason.render.pydantic_models import models, schemas
 
 VALUES = ("1", "a b", "a-b", "name", "title", "None", "Ä", "%", "in", "__x__", "A", "a")
-SOURCE: dict[str, Any] = {"$defs": {"Note": {"type": "object"}}}
 
 
 def category(*fields: Property) -> Category:
@@ -51,21 +49,6 @@ def source_of(*fields: Property) -> dict[str, Any]:
     return schemas(category(*fields), "notes_server")
 
 
-def test_models_of_several_modules_equal_those_of_each_alone() -> None:
-    note, text = source_of(), source_of(Property(name="text", type=PrimitiveType("string")))
-    assert models_of_modules({"b": note, "a": text}) == {"b": models(note), "a": models(text)}
-    assert models_of_modules({}) == {}
-
-
-@pytest.mark.parametrize("target", ["file:///etc/passwd", "http://127.0.0.1:1/a.json", "other.json#/A", "#anchor"])
-def test_no_reference_to_another_document_reaches_the_model_generator(target: str) -> None:
-    source: dict[str, Any] = {
-        "$defs": {"Note": {"type": "object", "properties": {"default": {"items": {"$ref": target}}}}}
-    }
-    with pytest.raises(ValueError, match="leads to another document"):
-        pydantic_models._generate(source)
-
-
 def test_members_of_enumerations_have_names_that_python_and_strings_allow() -> None:
     names = ["value_1", "a_b", "a_b_2", "name_", "title_", "None_", "value_", "value__2", "in_", "x", "A", "a"]
     assert list(member_names(VALUES)) == names
@@ -83,13 +66,6 @@ def test_members_of_enumerations_have_names_that_python_and_strings_allow() -> N
 def test_any_texts_are_an_enumeration(values: list[str]) -> None:
     members = StrEnum("Members", list(zip(member_names(values), values, strict=True)))  # type: ignore[misc]
     assert [str(member) for member in members] == values
-
-
-def test_the_key_of_models_depends_on_the_options_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = cache_key(SOURCE)
-    assert before == cache_key(dict(SOURCE)) != cache_key({"$defs": {}})
-    monkeypatch.setitem(OPTIONS, "use_annotated", False)
-    assert cache_key(SOURCE) != before
 
 
 @pytest.mark.parametrize("name", ["list", "bool", "int", "str", "float", "dict"])
@@ -114,8 +90,3 @@ def test_field_may_have_the_name_of_a_builtin_that_another_field_uses(
 def test_description_that_reads_like_an_import_stays_where_it_is() -> None:
     note = Property(name="a", type=PrimitiveType("string"), description="One\nfrom os import path\nimport re")
     assert "from os import path" in models(source_of(note)).partition("class Note")[2]
-
-
-def test_missing_model_class_raises_an_assertion_error() -> None:
-    with pytest.raises(AssertionError, match="Note"):
-        pydantic_models._sort_imports("class Other:\n    pass\n", SOURCE)

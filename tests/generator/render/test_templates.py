@@ -27,6 +27,16 @@ CHECKED = {
     "completion.handler.function",
     "completion.handler.module",
     "constant",
+    "declared.base",
+    "declared.docstring",  # Python source, as the next ones, of `model_classes`
+    "declared.name",
+    "declared.value",
+    "field.annotation",
+    "field.default",
+    "field.docstring",
+    "field.name",
+    "group",
+    "module.exports",
     "statement.risk.name",  # a name of `Risk`
     "tool.implementation.database_constant",
     "names",
