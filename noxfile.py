@@ -291,8 +291,9 @@ def schema_npm(session: nox.Session) -> None:
     session.run("python", "packages/schema-npm/build.py", str(directory / "package"))
     with session.chdir(directory):
         session.run("npm", "pack", "./package", external=True)
+    (tarball,) = directory.glob("*.tgz")
     amount = "short" if session.posargs == ["short"] else "all"
-    session.run("pytest", "tests/npm", env={"TOOLMASON_NPM": amount})
+    session.run("pytest", "tests/npm", env={"TOOLMASON_NPM": amount, "TOOLMASON_NPM_TARBALL": str(tarball)})
 
 
 @nox.session

@@ -7,7 +7,6 @@ npm pack ./build/schema-npm
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import shutil
@@ -39,7 +38,7 @@ ATTRIBUTES: Final = (
 """The attributes of results that `src/index.js` reads."""
 _UNREAD_KEYS: Final = {"source", "file", "max_name", "max_tools", "max_description", "name_pattern"}
 """Keys of tables that no function of the library reads."""
-_MINIFY: Final = ("--module", "--ecma", "2020", "--compress", "passes=3", "--mangle", "--mangle-props", "regex=/^_/")
+_MINIFY: Final = ("--module", "--ecma", "2020", "--compress", "passes=2", "--mangle", "--mangle-props", "regex=/^_/")
 
 
 def main() -> None:
@@ -115,8 +114,8 @@ def npm_version(version: str) -> str:
 
 def _typed_targets(declarations: str) -> str:
     """Return the declarations with the names of all targets."""
-    hosts = importlib.import_module("toolmason.schema.hosts").hosts()
-    target = importlib.import_module("toolmason.targets").Target
+    modules = Program(module_paths()).modules
+    target, hosts = modules["toolmason.targets"].live.Target, modules["toolmason.schema.hosts"].live.hosts()
     names = " | ".join(json.dumps(str(name)) for name in (*target, *hosts))
     return declarations.replace("export type Target = string;", f"export type Target = {names};")
 

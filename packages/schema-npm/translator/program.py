@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import Any, Final
 
 ENUMS: Final = frozenset({"Enum", "IntEnum", "StrEnum"})
+_STATEMENTS: Final = (ast.AnnAssign, ast.Assign, ast.ClassDef, ast.Expr, ast.FunctionDef, ast.Import, ast.ImportFrom)
+"""The statements of a module."""
 ERRORS: Final = frozenset({"Exception", "LookupError", "ValueError"})
 _PRIMITIVES: Final = {"str": "str", "bool": "bool", "int": "int", "float": "number"}
 _GENERICS: Final = {
@@ -151,6 +153,8 @@ class Program:
         tree = ast.parse(self._paths[name].read_text(encoding="utf-8"))
         module = Module(name=name, tree=tree, live=importlib.import_module(name))
         for node in tree.body:
+            if not isinstance(node, _STATEMENTS):
+                raise UnsupportedError(name, node, f"`{type(node).__name__}` is not translated")
             if isinstance(node, ast.ImportFrom):
                 self._bind(module, node)
         self.modules[name] = module

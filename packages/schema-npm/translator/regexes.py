@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_PIECE: Final = re.compile(r"\\.|\[|\]|\(\?P<|\(\?P=(\w+)\)|[*+?}]\+|\s|#[^\n]*|.", re.DOTALL)
+_PIECE: Final = re.compile(r"(\[(?:\\.|[^\]\\])*\])|\\.|\(\?P<|\(\?P=(\w+)\)|[*+?}]\+|\s|#[^\n]*|.", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 _WORD: Final = r"\p{L}\p{N}_"
 _UNICODE: Final = {r"\w": _WORD, r"\d": r"\p{Nd}"}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
@@ -21,18 +22,15 @@ def to_js_pattern(pattern: str, flags: int = 0) -> str:
         ValueError: a construct that this function does not translate.
     """
     is_ascii, is_verbose = bool(flags & re.ASCII), bool(flags & re.VERBOSE)
-    translated, in_class = "", False
+    translated = ""
     for token in _PIECE.finditer(pattern):
         text = token[0]
-        if text in {"[", "]"}:
-            in_class = text == "["
-            translated += text
+        if token[1]:
+            translated += _ESCAPE.sub(lambda escape: _escape(escape[0], in_class=True, is_ascii=is_ascii), text)
         elif text.startswith("\\"):
-            translated += _escape(text, in_class=in_class, is_ascii=is_ascii)
-        elif in_class:
-            translated += text
-        elif token[1]:
-            translated += rf"\k<{token[1]}>"
+            translated += _escape(text, in_class=False, is_ascii=is_ascii)
+        elif token[2]:
+            translated += rf"\k<{token[2]}>"
         elif text == "(?P<":
             translated += "(?<"
         elif len(text) == 2 and text[1] == "+" and text[0] in "*+?}":
