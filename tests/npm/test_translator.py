@@ -58,8 +58,21 @@ UNSUPPORTED = {
 }
 
 
+PLAIN = """\
+const plain = (value) => {
+  if (value instanceof Set || value instanceof $Tuple) return [...value];
+  return typeof value === "bigint" ? String(value) : value;
+};
+console.log(JSON.stringify(results().map(plain)));
+"""
+
+
+def module_name(source: str) -> str:
+    return f"translated_{zlib.crc32(source.encode())}"
+
+
 def javascript(directory: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    name = f"translated_{zlib.crc32(source.encode())}"
+    name = module_name(source)
     (directory / f"{name}.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(str(directory))
     roots = [(name, "results" if "def results" in source else "f")]
@@ -68,13 +81,9 @@ def javascript(directory: Path, source: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_values_have_the_meaning_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = javascript(tmp_path, SEMANTICS, monkeypatch)
-    module = sys.modules[next(name for name in sys.modules if name.startswith("translated_"))]
+    module = sys.modules[module_name(SEMANTICS)]
     runtime = (SOURCE / "src" / "runtime.js").read_text(encoding="utf-8")
-    tail = "const plain = (value) => typeof value === 'bigint' ? String(value) : value instanceof Set ? [...value] : value;\n"
-    tail += (
-        "console.log(JSON.stringify(results().map((value) => value instanceof $Tuple ? [...value] : plain(value))));"
-    )
-    (tmp_path / "run.mjs").write_text(f"{runtime}\n{code}\n{tail}", encoding="utf-8")
+    (tmp_path / "run.mjs").write_text(f"{runtime}\n{code}\n{PLAIN}", encoding="utf-8")
     ran = subprocess.run(["node", str(tmp_path / "run.mjs")], check=True, capture_output=True, encoding="utf-8")
     wanted = [list(value) if isinstance(value, set) else value for value in module.results()]
     wanted = [str(value) if type(value) is int and abs(value) > 2**53 else value for value in wanted]

@@ -13,9 +13,9 @@ const $is_overflow = (error) => error instanceof RangeError;
 class $Record {
   constructor(...values) {
     const { fields, defaults } = this.constructor;
-    fields.forEach((name, index) => {
-      this[name] = values[index] === undefined ? defaults[index] : values[index];
-    });
+    for (let index = 0; index < fields.length; index++) {
+      this[fields[index]] = values[index] === undefined ? defaults[index] : values[index];
+    }
   }
   static order(members) {
     return this.fields.map((name) => members[name]);
@@ -331,7 +331,11 @@ const $list_of = (items, element, condition) => {
   return list;
 };
 const $where = (items, condition) => $gen(items, (item) => item, condition);
-const $list_where = (items, condition) => [...$where(items, condition)];
+const $list_where = (items, condition) => {
+  const list = [];
+  for (const item of $it(items)) if (condition(item)) list.push(item);
+  return list;
+};
 const $any_of = (items, test, condition) => {
   for (const item of $it(items)) if ((!condition || condition(item)) && test(item)) return true;
   return false;
@@ -391,7 +395,7 @@ const $min = (first, ...others) => $extreme($arguments(first, others), (left, ri
 const $sorted = (items, key, is_reversed) => {
   const value = key ?? ((item) => item);
   const sign = is_reversed ? -1 : 1;
-  return [...items].sort((left, right) => {
+  return $list(items).sort((left, right) => {
     const [a, b] = [value(left), value(right)];
     return a < b ? -sign : a > b ? sign : 0;
   });
@@ -492,8 +496,10 @@ const $isprintable = (text) => !/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.test(text);
 const $isascii = (text) => !/[^\0-\x7f]/.test(text);
 const $isalnum = (text) => /^[\p{L}\p{N}]+$/u.test(text);
 const $isupper = (text) => text !== text.toLowerCase() && text === text.toUpperCase();
-// An unpaired surrogate has three bytes, with `surrogatepass` and as the replacement of TextEncoder.
+// An unpaired surrogate has three bytes, with `surrogatepass` and as the replacement of TextEncoder. A text of ASCII has
+// the length of its bytes.
 const $encode_text = (text, _, errors) => {
+  if ($isascii(text)) return text;
   if (!errors && /\p{Cs}/u.test(text)) throw new $ValueError("surrogates not allowed");
   return new TextEncoder().encode(text);
 };
@@ -613,7 +619,7 @@ const $dumps = (value, options) => {
     active.add(part);
     const items = Array.isArray(part)
       ? part.map(text)
-      : (options.sort_keys ? $sorted(part, (pair) => pair[0]) : [...part]).map(([key, item]) => `${text(key)}${colon}${text(item)}`);
+      : (options.sort_keys ? $sorted(part.entries(), (pair) => pair[0]) : [...part]).map(([key, item]) => `${text(key)}${colon}${text(item)}`);
     active.delete(part);
     return Array.isArray(part) ? `[${items.join(comma)}]` : `{${items.join(comma)}}`;
   };

@@ -66,6 +66,8 @@ _METHODS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("finditer", "findall", "sub"), ""),
 }
 """Methods of builtin types that `runtime.js` has as functions, and the types of their results."""
+_CONSUMERS: Final = frozenset({"reversed", "sum"})
+"""Functions that consume all of a generator, beside those with a translation of their own."""
 _FUNCTIONS: Final = {"add": "$append", "encode": "$encode_text", "format": "$format_text", "sub": "$resub"}
 """Methods whose functions in `runtime.js` have another name."""
 _MAX_ARGUMENTS: Final = 2
@@ -427,17 +429,17 @@ class Expressions:
     def _generatorexp(self, node: ast.GeneratorExp) -> str:
         return self._comprehension(node.elt, node.generators, "$gen")
 
-    def _listcomp(self, node: ast.ListComp | ast.GeneratorExp) -> str:
+    def _listcomp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> str:
         if len(node.generators) > 1:
             return f"[...{self._comprehension(node.elt, node.generators, '$gen')}]"
         return self._comprehension(node.elt, node.generators, "$list_of")
 
     def _setcomp(self, node: ast.SetComp) -> str:
-        return f"$set({self._comprehension(node.elt, node.generators, '$gen')})"
+        return f"$set({self._listcomp(node)})"
 
     def _dictcomp(self, node: ast.DictComp) -> str:
         pair = ast.copy_location(ast.Tuple(elts=[node.key, node.value], ctx=ast.Load()), node)
-        return f"$dict({self._comprehension(pair, node.generators, '$gen')})"
+        return f"$dict({self._listcomp(ast.ListComp(elt=pair, generators=node.generators))})"
 
     def _comprehension(
         self, element: ast.expr, generators: Sequence[ast.comprehension], function: str, *, as_condition: bool = False
@@ -490,7 +492,7 @@ class Expressions:
                 assert isinstance(value, ast.Name)  # noqa: S101  checked by `_is_library`
                 return self._call_of_library(node, value.id, attr)
             case ast.Attribute(value=ast.Name(id="dict"), attr="fromkeys"):
-                return f"$fromkeys({self._positional(node)})"
+                return f"$fromkeys({', '.join(map(self._argument, node.args))})"
             case ast.Attribute() if (symbol := self._module_symbol(node.func)) is not None:
                 return self._call_of_symbol(node, symbol)
             case ast.Attribute():
@@ -528,7 +530,7 @@ class Expressions:
             function = "$set" if name == "frozenset" else f"${name}"
             if name == "frozenset" and len(node.args) == 1 and self.type_of(node.args[0]) == "set":
                 return self.expression(node.args[0])
-            return f"{function}({', '.join(map(self.expression, node.args))})"
+            return f"{function}({', '.join(map(self._argument, node.args))})"
         if name == "bool":
             return f"!!{self.condition(node.args[0])}"
         if name == "len" and self.type_of(node.args[0]) == "seq":
@@ -539,20 +541,19 @@ class Expressions:
             return self._replaced(node, self.expression(node.args[0]))
         options = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg != "strict"}
         if name in {"sorted", "min", "max"}:
-            parts = [self.iterable(node.args[0]) if len(node.args) == 1 else self._positional(node)]
+            parts = [self._argument(node.args[0]) if len(node.args) == 1 else ", ".join(map(self._element, node.args))]
             if name == "sorted":
                 parts += [self.expression(options["key"]) if "key" in options else "null"]
                 parts += [self.expression(options["reverse"])] if "reverse" in options else []
             return f"${name}({', '.join(parts)})"
         if options:
             raise self.fail(node, "keyword arguments are not translated here")
-        return f"{self.global_name(node, name)}({', '.join(map(self._argument, node.args))})"
+        argument = self._argument if name in _CONSUMERS else self._element
+        return f"{self.global_name(node, name)}({', '.join(map(argument, node.args))})"
 
     def _argument(self, node: ast.expr) -> str:
-        """Return an argument of a builtin function, in which a dict stands for its keys."""
-        if isinstance(node, ast.Starred):
-            return self._element(node)
-        return self.expression(node)
+        """Return an argument of a builtin function that consumes all of a generator."""
+        return self._listcomp(node) if isinstance(node, ast.GeneratorExp) else self._element(node)
 
     def _call_of_symbol(self, node: ast.Call, symbol: Symbol) -> str:
         function = self.use(symbol)
@@ -658,7 +659,7 @@ class Expressions:
             return f"{owner}.entries()"
         if attr == "join":
             (argument,) = node.args
-            return f"$join({owner}, {self.expression(argument)})"
+            return f"$join({owner}, {self._argument(argument)})"
         if attr in {"items", "values", "keys"}:
             return f"${attr}({owner})"
         return f"{_FUNCTIONS.get(attr, f'${attr}')}({', '.join(filter(None, [owner, arguments]))})"
