@@ -16,12 +16,15 @@ ODD_VALUES = """\
 import { advertise, check } from "toolmason-schema";
 const cycle = { type: "object", properties: {} };
 cycle.properties.self = cycle;
+let deep = {};
+for (let level = 0; level < 100_000; level++) deep = { type: "object", properties: { a: deep }, default: deep };
 class Zod { _def = {}; parse() {} }
 const frozen = Object.freeze({ type: "object", properties: Object.freeze({ a: { type: ["string", "null"] } }) });
 const own = JSON.parse('{"type": "object", "properties": {"__proto__": {"type": "string"}, "b": {"type": "string"}}}');
 const limit = (maximum) => ({ type: "object", properties: { a: { type: "integer", maximum } } });
 console.log(JSON.stringify({
   cycle: advertise(cycle).schema.type,
+  deep: [advertise(deep).schema.type, check(deep, "openai")[0].pattern],
   zod: check(new Zod(), "mcp")[0].pattern,
   function: check({ type: "object", properties: { a: () => 1 } }, "openai").map((finding) => finding.message)[0],
   undefined: advertise({ type: "object", properties: { a: { type: "string", description: undefined } } }).findings,
@@ -54,6 +57,7 @@ def test_values_that_only_javascript_has_become_findings(package: Path, tmp_path
 
     assert json.loads(ran.stdout) == {
         "cycle": "object",
+        "deep": ["object", "too-deep"],
         "zod": "foreign-object",
         "function": "a JavaScript `function`: a schema belongs here; write an object",
         "undefined": [],

@@ -630,9 +630,12 @@ const $quoted = (text) =>
   JSON.stringify(text).replace(/(?<!\\)((?:\\\\)*)\\u(d[89a-f]..)/g, (_, before, code) => before + String.fromCharCode(parseInt(code, 16)));
 const $ascii = (text) => text.replace(/[\x7f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const $loads = (text) => $from(JSON.parse(text));
-const $deepcopy = (value) => {
-  if (Array.isArray(value)) return value.map($deepcopy);
-  return value instanceof Map ? $dict($gen(value.entries(), ([key, part]) => [key, $deepcopy(part)])) : value;
+// Python's copy is limited by its stack, at about this level.
+const $deepcopy = (value, level = 0) => {
+  if (level > 300) throw new RangeError("nested too deep");
+  if (Array.isArray(value)) return value.map((part) => $deepcopy(part, level + 1));
+  if (!(value instanceof Map)) return value;
+  return $dict($list_of(value.entries(), ([key, part]) => [key, $deepcopy(part, level + 1)]));
 };
 
 // Values of JavaScript
@@ -643,25 +646,27 @@ class $Foreign {
   }
 }
 const $typename = (value) => (value instanceof $Foreign ? typeof value.value : typeof value);
-const $from = (value, known = new Map()) => {
+// Deeper values are too deep for the stack of some engines.
+const $MAX_LEVELS = 2_000;
+const $from = (value, known = new Map(), level = 0) => {
   if (typeof value === "number") {
     if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21) return BigInt(value);
     return value === 0 ? 0 : value;
   }
   if (typeof value === "bigint") return $whole(value);
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value !== "object") return new $Foreign(value);
+  if (typeof value !== "object" || level > $MAX_LEVELS) return new $Foreign(value);
   if (known.has(value)) return known.get(value);
   if (Array.isArray(value)) {
     const list = [];
     known.set(value, list);
-    for (const item of value) list.push($from(item === undefined ? null : item, known));
+    for (const item of value) list.push($from(item === undefined ? null : item, known, level + 1));
     return list;
   }
   const map = new Map();
   known.set(value, map);
   const entries = value instanceof Map ? value : Object.entries(value);
-  for (const [name, item] of entries) if (item !== undefined) map.set(name, $from(item, known));
+  for (const [name, item] of entries) if (item !== undefined) map.set(name, $from(item, known, level + 1));
   return map;
 };
 const $to = (value) => {
