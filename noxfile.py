@@ -21,7 +21,7 @@ TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", 
 PARALLEL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
 """One worker more than cores: many tests wait for a process."""
 OTHER_SESSIONS = tuple(
-    f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "frameworks", "local_model", "site")
+    f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "frameworks", "local_model", "npm", "site")
 )
 """Tests of other sessions, which need the package registries, the built wheel, other libraries or the site."""
 GOLDEN = "tests/test_golden.py"
@@ -275,6 +275,25 @@ def schema_package(session: nox.Session) -> None:
     arguments = ("--no-isolation", "--wheel", "--outdir", str(directory), "packages/schema")
     session.run("python", "-m", "build", *arguments, env=EPOCH)
     session.run("twine", "check", "--strict", *map(str, sorted(directory.iterdir())))
+
+
+@nox.session
+def schema_npm(session: nox.Session) -> None:
+    """Build the npm package of `toolmason-schema` into build/schema-npm/; prove that it returns what the wheel does.
+
+    Every schema of the corpus for every target; `-- short` takes one target for each, in half a minute. Then the size,
+    the types, and a server with the TypeScript SDK from npm.
+    """
+    directory = ROOT / "build" / "schema-npm"
+    shutil.rmtree(directory, ignore_errors=True)
+    session.install(EVERYTHING, *_group("tests"))
+    _install_npm_packages(session, ROOT / "packages" / "schema-npm")
+    session.run("python", "packages/schema-npm/build.py", str(directory / "package"))
+    with session.chdir(directory):
+        session.run("npm", "pack", "./package", external=True)
+    (tarball,) = directory.glob("*.tgz")
+    amount = "short" if session.posargs == ["short"] else "all"
+    session.run("pytest", "tests/npm", env={"TOOLMASON_NPM": amount, "TOOLMASON_NPM_TARBALL": str(tarball)})
 
 
 @nox.session

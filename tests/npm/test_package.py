@@ -1,0 +1,111 @@
+"""The npm package as its users have it: its size, its types, its errors, and a server with the TypeScript SDK."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from npm_package import SOURCE, TARGETS, NodeLibrary
+
+CONSUMER = Path(__file__).with_name("consumer")
+MAX_SIZE = 55_000
+"""Maximum bytes of the packed package; docs/dependencies.md says what they are made of."""
+ODD_VALUES = """\
+import { advertise, check } from "toolmason-schema";
+const cycle = { type: "object", properties: {} };
+cycle.properties.self = cycle;
+let deep = {};
+for (let level = 0; level < 100_000; level++) deep = { type: "object", properties: { a: deep }, default: deep };
+class Zod { _def = {}; parse() {} }
+const frozen = Object.freeze({ type: "object", properties: Object.freeze({ a: { type: ["string", "null"] } }) });
+const own = JSON.parse('{"type": "object", "properties": {"__proto__": {"type": "string"}, "b": {"type": "string"}}}');
+const limit = (maximum) => ({ type: "object", properties: { a: { type: "integer", maximum } } });
+console.log(JSON.stringify({
+  cycle: advertise(cycle).schema.type,
+  deep: [advertise(deep).schema.type, check(deep, "openai")[0].pattern],
+  zod: check(new Zod(), "mcp")[0].pattern,
+  function: check({ type: "object", properties: { a: () => 1 } }, "openai").map((finding) => finding.message)[0],
+  undefined: advertise({ type: "object", properties: { a: { type: "string", description: undefined } } }).findings,
+  frozen: advertise(frozen).schema,
+  own: Object.keys(advertise(own).schema.properties),
+  bigint: check(limit(2n ** 64n), "mcp").find((finding) => finding.pattern === "int64-bound").message.slice(0, 56),
+  number: advertise(limit(1e300)).findings.map((finding) => finding.pattern),
+}));
+"""
+
+
+def test_the_package_is_small_and_has_no_dependencies(tarball: Path, package: Path) -> None:
+    manifest = json.loads((package / "package.json").read_text(encoding="utf-8"))
+    files = ["LICENSE", "README.md", "index.d.ts", "index.js", "mcp.d.ts", "mcp.js", "package.json"]
+
+    assert sorted(path.name for path in package.iterdir()) == files
+    assert not [key for key in manifest if "ependencies" in key or key == "scripts"]
+    assert tarball.stat().st_size <= MAX_SIZE
+
+
+def test_an_unknown_target_is_an_error(library: NodeLibrary) -> None:
+    with pytest.raises(RuntimeError, match="'nonsense' is not a valid Target"):
+        library.call("project", {"type": "object"}, "nonsense")
+
+
+def test_values_that_only_javascript_has_become_findings(package: Path, tmp_path: Path) -> None:
+    install(tmp_path, package)
+    (tmp_path / "values.mjs").write_text(ODD_VALUES, encoding="utf-8")
+    ran = subprocess.run(["node", "values.mjs"], cwd=tmp_path, check=True, capture_output=True, encoding="utf-8")
+
+    assert json.loads(ran.stdout) == {
+        "cycle": "object",
+        "deep": ["object", "too-deep"],
+        "zod": "foreign-object",
+        "function": "a JavaScript `function`: a schema belongs here; write an object",
+        "undefined": [],
+        "frozen": {"type": "object", "properties": {"a": {"type": "string"}}},
+        "own": ["__proto__", "b"],
+        "bigint": "`18446744073709551616` as `maximum`: beyond 64 bits, whe",
+        "number": ["maximum"],
+    }
+
+
+def test_types_fit_the_strict_compiler_and_the_sdk(package: Path, tmp_path: Path) -> None:
+    install(tmp_path, package)
+    for path in CONSUMER.glob("*.ts*"):
+        (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "tsconfig.json").write_text((CONSUMER / "tsconfig.json").read_text(encoding="utf-8"), encoding="utf-8")
+    for name in ("@modelcontextprotocol", "@types", "zod"):
+        (tmp_path / "node_modules" / name).symlink_to(SOURCE / "node_modules" / name)
+    compiler = SOURCE / "node_modules" / ".bin" / "tsc"
+    ran = subprocess.run([compiler, "--project", "."], cwd=tmp_path, check=False, capture_output=True, encoding="utf-8")
+
+    assert ran.stdout == ""
+    assert ran.returncode == 0
+    names = (package / "index.d.ts").read_text(encoding="utf-8")
+    assert f"export type Target = {' | '.join(json.dumps(name) for name in TARGETS)};" in names
+
+
+def test_one_import_makes_the_tools_of_a_server_portable(tarball: Path, tmp_path: Path) -> None:
+    """Install the tarball and the SDK into an empty directory, and list a server with the SDK's own client."""
+    versions = json.loads((SOURCE / "package.json").read_text(encoding="utf-8"))["devDependencies"]
+    sdk = [f"{name}@{versions[name]}" for name in ("@modelcontextprotocol/sdk", "zod")]
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline", str(tarball), *sdk]
+    (tmp_path / "package.json").write_text('{"type": "module", "private": true}', encoding="utf-8")
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    for name in ("server.js", "client.js"):
+        (tmp_path / name).write_text((CONSUMER / name).read_text(encoding="utf-8"), encoding="utf-8")
+    ran = subprocess.run(["node", "client.js"], cwd=tmp_path, check=True, capture_output=True, encoding="utf-8")
+    answer = json.loads(ran.stdout)
+
+    page = answer["plain"]["find"]["properties"]["page"]
+    assert page["anyOf"][1] == {"type": "null"}
+    limits = {"minimum": 1, "maximum": 2**53 - 1}
+    properties = {"query": {"type": "string"}, "page": {"type": "integer", "description": "At least 1.", **limits}}
+    assert answer["portable"]["find"] == {"type": "object", "properties": properties, "required": ["query"]}
+    assert answer["portable"]["shape"]["properties"]["shape"].keys() & {"oneOf", "const", "$ref"} == set()
+    assert answer["called"] == answer["plainCalled"] == [{"type": "text", "text": "cats 2"}]
+
+
+def install(directory: Path, package: Path) -> None:
+    (directory / "node_modules").mkdir()
+    (directory / "node_modules" / "toolmason-schema").symlink_to(package)
+    (directory / "package.json").write_text('{"type": "module", "private": true}', encoding="utf-8")

@@ -1,0 +1,94 @@
+"""The npm package returns what the Python package returns: schemas, findings, texts and order."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from bench.schemas.corpus import CORPUS
+from bench.schemas.semantics import nodes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from npm_package import TARGETS, NodeLibrary, as_json_parse, expected
+
+from toolmason.schema import report
+
+IS_SHORT = os.environ.get("TOOLMASON_NPM") == "short"
+FILES = sorted(path.name for path in CORPUS.glob("*.jsonl"))
+KEYWORDS = (
+    *("type", "properties", "items", "required", "enum", "anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "if"),
+    *("minimum", "maxLength", "pattern", "format", "default", "const", "additionalProperties", "description", "a", "7"),
+)
+TEXT = st.text(
+    st.characters(max_codepoint=0x24F) | st.sampled_from("\u0661\u2028\u3000\u4e2d\ud800\U0001f600"), max_size=4
+)
+"""Without characters that the version of Unicode of one of both languages lacks."""
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 2**54)
+    | st.floats(-9, 9)
+    | TEXT
+    | st.sampled_from(["object", "array", "string", "integer", "null", "#", "#/properties/a", "^a{2}$", "(?i)b", "1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYWORDS) | TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def schemas_of(name: str) -> list[Any]:
+    lines = (CORPUS / name).read_text(encoding="utf-8").splitlines()
+    return [as_json_parse(json.loads(line)["schema"]) for line in lines]
+
+
+def mixed_schemas(count: int) -> Iterator[Any]:
+    """Yield schemas whose parts come from the whole corpus, combined at random, the same ones in each run."""
+    choose = random.Random(7)
+    parts = [node for name in FILES for schema in schemas_of(name) for node in nodes(schema) if isinstance(node, dict)]
+    for _ in range(count):
+        one, two, three = choose.sample(parts, 3)
+        keyword = choose.choice(("anyOf", "oneOf", "allOf"))
+        shapes: list[dict[str, Any]] = [{keyword: [two, three]}, {"not": two}, {"if": two, "then": three}]
+        shapes += [{"items": two}, {"prefixItems": [two]}, {"additionalProperties": two}]
+        shapes += [{"patternProperties": {"^x-": two}}, {"dependentSchemas": {"a": two}}]
+        schema = {"type": "object", "properties": {"a": one, "b": choose.choice(shapes)}, **choose.choice(shapes)}
+        yield json.loads(json.dumps(schema))  # copies of parts that occur twice, as in any document
+
+
+def assert_equal(library: NodeLibrary, schema: Any, target: str) -> None:
+    wanted, answer = expected(schema, target), library.call("pair", schema, target)
+    assert json.dumps(as_json_parse(answer)) == json.dumps(wanted), (target, json.dumps(schema))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_schema_of_the_corpus_gives_the_same_bytes_for_every_target(name: str, library: NodeLibrary) -> None:
+    """With TOOLMASON_NPM=short, each schema is for one target, in turn."""
+    for number, schema in enumerate(schemas_of(name)):
+        index = number % len(TARGETS)
+        for target in TARGETS[index : index + 1] if IS_SHORT else TARGETS:
+            assert_equal(library, schema, target)
+
+
+def test_combinations_of_parts_of_the_corpus_give_the_same_bytes(library: NodeLibrary) -> None:
+    for number, schema in enumerate(mixed_schemas(100 if IS_SHORT else 400)):
+        assert_equal(library, schema, TARGETS[number % len(TARGETS)])
+
+
+@settings(deadline=None, max_examples=100 if IS_SHORT else 300)
+@given(schema=VALUES, target=st.sampled_from(TARGETS))
+def test_any_json_gives_the_same_bytes(library: NodeLibrary, schema: Any, target: str) -> None:
+    assert_equal(library, as_json_parse(schema), target)
+
+
+def test_reports_are_the_same_text(library: NodeLibrary) -> None:
+    tools = {f"tool_{index}": schema for index, schema in enumerate(schemas_of("zod.jsonl"))}
+    for target in TARGETS:
+        assert library.call("report", tools, target) == report(tools, target)
+    assert library.call("report", tools) == report(tools)
+
+
+def test_the_targets_are_the_same(library: NodeLibrary) -> None:
+    assert library.call("targets") == list(TARGETS)
