@@ -46,7 +46,9 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
     is_counted = "minProperties" in branch.limits and not context.dialect.strict_objects
     pointer = "" if conjunction else property_pointer(branch, name)
     position = Position.REQUIRED if is_required or is_counted else Position.OPTIONAL
+    context.path.append(name)
     value = context.emit(conjunction, pointer, position)
+    context.path.pop()
     if value is not None:
         return value
     if is_required:
