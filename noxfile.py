@@ -204,7 +204,7 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def converters(session: nox.Session) -> None:
-    """Run our schemas through the converters of real clients, in Python and JavaScript; import a server of FastMCP."""
+    """Run our schemas through converters of real clients and a grammar engine; import a server of FastMCP."""
     session.install(EVERYTHING, *_group("converters"))
     _install_npm_packages(session, ROOT / "tests" / "converters")
     session.run("pytest", "tests/converters", *session.posargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from bench.schemas.corpus import load_corpus
 
 from toolmason.schema import Severity, Target, check, project, report
 from toolmason.schema.check import rules_for
-from toolmason.schema.hosts import hosts
+from toolmason.schema.hosts import Host, hosts
 from toolmason.schema.keywords import NO_EFFECT, VALUE_CHECKS
+from toolmason.schema.providers import providers
 
 TEXT: dict[str, Any] = {"type": "string"}
 ARRAY: dict[str, Any] = {"type": "array", "items": TEXT}
@@ -100,7 +102,13 @@ def test_each_provider_has_sources_and_known_keywords(key: str) -> None:
     assert host.checked.year >= 2026
     assert key not in list(Target)
     assert host.dialect.keywords is None or host.dialect.keywords <= VALUE_CHECKS.keys() | NO_EFFECT
-    assert host.rules or host.max_tools
+    assert host.rules or host.max_tools or _differs(host)
+
+
+def _differs(host: Host) -> bool:
+    """Return whether the dialect has another form than the target's, apart from its source."""
+    base = providers().dialects[host.target]
+    return replace(host.dialect, sources=base.sources, checked=base.checked) != base
 
 
 def test_rules_of_the_target_apply_where_a_provider_has_none() -> None:
@@ -115,6 +123,21 @@ def test_rules_of_the_target_apply_where_a_provider_has_none() -> None:
 
 def test_there_are_fifteen_providers_with_rules_of_their_own() -> None:
     assert len(hosts()) >= 15
+
+
+def test_langchain_gets_optional_members_and_open_objects() -> None:
+    inner = tool(b=TEXT, c={"type": "integer", "default": 5}, d=tool(e=TEXT)) | {"required": ["d"]}
+    listed = {"type": "array", "items": tool(b=TEXT)}
+    schema = tool(a=inner, open={"type": "object"}, listed=listed)
+    sent = project(schema, "langchain").schema
+
+    assert sent["properties"]["a"]["properties"] == {
+        "b": {**TEXT, "default": None},
+        "c": {"type": "integer", "default": 5},
+        "d": tool(e=TEXT),
+    }
+    assert sent["properties"]["open"] == {"type": "object", "additionalProperties": True}
+    assert sent["properties"]["listed"] == project(schema, "mcp").schema["properties"]["listed"]
 
 
 def test_an_unknown_provider_is_an_error() -> None:

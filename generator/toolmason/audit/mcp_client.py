@@ -26,6 +26,7 @@ from toolmason_runtime.toolkit import Confinement, LimitedTransport, sandbox_adv
 from toolmason.audit.server_failures import DisconnectedError, cause_of, describe_failure
 from toolmason.audit.server_lists import ServerDescription, ServerError, describe, list_all_tools
 from toolmason.audit.server_process import AuditedProcess
+from toolmason.audit.start_advice import start_advice
 
 MAX_INVALID_LINES: Final = 200
 """Lines on stdout that are not MCP messages, after which the audit gives up."""
@@ -33,8 +34,8 @@ _STDERR_LINES: Final = 20
 _NO_MESSAGE: Final = "Server returned an error response"
 """The SDK's text for an HTTP error without a message."""
 _HINTS: Final = {
-    401: '; pass a token: --header "Authorization: Bearer ..."',
-    403: '; pass the credentials with --header "Name: value"',
+    401: "; pass a token: --header 'Authorization: Bearer $TOKEN'",
+    403: "; pass the credentials with --header 'Name: $VARIABLE'",
     404: "; check the path: most servers answer at /mcp",
     405: "; check the path: most servers answer at /mcp",
 }
@@ -120,6 +121,7 @@ def _ask(
                 error.stderr_tail = "\n".join(stderr.decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:])
                 if launch.confinement is not None:
                     error.advice = sandbox_advice(launch.confinement.upstream, error.stderr_tail)
+                error.advice = error.advice or start_advice(error.stderr_tail)
                 raise
 
         try:

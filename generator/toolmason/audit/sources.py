@@ -160,7 +160,8 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
     except ServerError as error:
         output = "".join(f"\n  | {line}" for line in error.stderr_tail.splitlines())
         stderr = f"; its stderr:{output}" if output else ""
-        raise SourceError(f"server {quoted(name)}: {' '.join(str(error).split())}{stderr}") from error
+        advice = f"\n{error.advice}" if error.advice else ""
+        raise SourceError(f"server {quoted(name)}: {' '.join(str(error).split())}{stderr}{advice}") from error
     except ToolListError as error:
         raise SourceError(f"server {quoted(name)}: invalid `tools/list` result: {error}") from None
     return Source(name=name, tools=parsed.tools, notes=parsed.notes)

@@ -132,6 +132,8 @@ def server(
         if options["trust_hints"]
         else "set `hints` of those that only read, since calls of tools without `hints` need approval."
     )
+    if imported.missing:
+        print_lines([f"Not imported, see above: {', '.join(imported.missing)}."])
     click.echo(f"{imported.tools} of {len(described.tools)} tools imported; {next_step}", err=True)
     click.echo(unasked_text(imported.unasked), err=True)
     if not output:

@@ -198,6 +198,20 @@ def parse_headers(headers: Iterable[str]) -> dict[str, str]:
     return parsed
 
 
+def expand_headers(headers: Iterable[str]) -> dict[str, str]:
+    """Return the same with the values of environment variables for `$NAME` and `${NAME}`, or exit."""
+    from toolmason_runtime.shared.errors import ToolError
+    from toolmason_runtime.toolkit import expand_variables
+
+    try:
+        return {
+            name: expand_variables(value, os.environ, where=f"--header {name}")
+            for name, value in parse_headers(headers).items()
+        }
+    except ToolError as error:
+        raise click.UsageError(error.message.partition(": ")[2]) from None
+
+
 def working_directory() -> Path:
     """Return the working directory, or exit if it has been deleted."""
     try:

@@ -14,9 +14,9 @@ from toolmason.commands.options import (
     CommandLineError,
     ExitCode,
     exit_with,
+    expand_headers,
     find_current_project,
     manifest_option,
-    parse_headers,
     print_findings,
 )
 from toolmason.targets import Target
@@ -75,7 +75,7 @@ class Request:
             for server in self.servers:
                 with progress() as show:
                     show("listing the server's tools")
-                    yield load_server(server, headers=parse_headers(self.headers), timeout_s=self.timeout)
+                    yield load_server(server, headers=expand_headers(self.headers), timeout_s=self.timeout)
         elif self.sources:
             from toolmason.audit.sources import load_file
 
@@ -124,7 +124,7 @@ def source_options(command: Command) -> Command:
             "headers",
             metavar="'NAME: VALUE'",
             multiple=True,
-            help="Send this header to a URL. Repeatable.",
+            help="Send this header to a URL; `$VAR` is an environment variable. Repeatable.",
         ),
         click.option(
             "--timeout",

@@ -32,7 +32,7 @@ def intersect_branches(left: Sequence[Branch], right: Sequence[Branch]) -> tuple
         return tuple(right)
     if right is ALL_TYPES or exceeds_pair_limit(left, right):
         return tuple(left)
-    pairs = (_intersect_pair(one, other) for one in left for other in right)
+    pairs = [_intersect_pair(one, other) for one in left for other in right if share_type(one, other)]
     return tuple(branch for branch in pairs if branch is not None)
 
 
@@ -48,8 +48,7 @@ def share_type(left: Branch, right: Branch) -> bool:
 
 
 def _intersect_pair(left: Branch, right: Branch) -> Branch | None:
-    if not share_type(left, right):
-        return None
+    """Return the intersection of two branches that share a type."""
     description = _join_descriptions(left.description, right.description)
     if left.is_unconstrained and left.type != "integer":
         return right._replace(description=description)
@@ -69,7 +68,7 @@ def _intersect_pair(left: Branch, right: Branch) -> Branch | None:
             limits=limits,
             enum=_intersect_enums(left.enum, right.enum),
             enum_descriptions=left.enum_descriptions or right.enum_descriptions,
-            opaque_rules=without_duplicates(left.opaque_rules, right.opaque_rules) + opaque_rules,
+            opaque_rules=join_rules(left.opaque_rules + opaque_rules, right.opaque_rules),
             description=description,
             **fields,
         )
@@ -79,6 +78,14 @@ def _intersect_pair(left: Branch, right: Branch) -> Branch | None:
 def without_duplicates(left: tuple[T, ...], right: tuple[T, ...]) -> tuple[T, ...]:
     """Return `left` and the members of `right` that it lacks."""
     return left + tuple(member for member in right if member not in left)
+
+
+def join_rules(left: tuple[OpaqueRule, ...], right: tuple[OpaqueRule, ...]) -> tuple[OpaqueRule, ...]:
+    """Return `without_duplicates` for rules, which compares only those at the same place."""
+    if not left or not right:
+        return left or right
+    pointers = {rule.pointer for rule in left}
+    return left + tuple([rule for rule in right if rule.pointer not in pointers or rule not in left])
 
 
 def prune_enum(branch: Branch) -> Branch | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from itertools import islice
 from typing import Any, Final, Literal
 
 JsonType = Literal["string", "integer", "number", "boolean", "object", "array", "null"]
@@ -280,15 +279,17 @@ _MAX_SMALL_VALUE_PARTS: Final = 2_000
 
 def is_small(value: Any) -> bool:
     """Return whether a value has few parts, each counted as often as it occurs, and at most 200 levels."""
-    pending, remaining, level = [value], _MAX_SMALL_VALUE_PARTS, 0
-    while pending and remaining > 0 and level < 200:
-        remaining -= len(pending)
-        containers = [part for part in pending if isinstance(part, dict | list)]
-        parts = (
-            part
-            for container in containers
-            for part in (container.values() if isinstance(container, dict) else container)
-        )
-        pending = list(islice(parts, remaining + 1))
-        level += 1
-    return not pending and remaining >= 0
+    containers = [value] if isinstance(value, dict | list) else []
+    remaining = _MAX_SMALL_VALUE_PARTS - 1
+    for _ in range(200):
+        if not containers:
+            return True
+        inner: list[Any] = []
+        for container in containers:
+            remaining -= len(container)
+            if remaining < 0:
+                return False
+            parts = container.values() if isinstance(container, dict) else container
+            inner += [part for part in parts if isinstance(part, dict | list)]
+        containers = inner
+    return False

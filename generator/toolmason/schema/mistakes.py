@@ -34,12 +34,13 @@ def root_mistake(schema: Any) -> str:
     """Return the pattern of the mistake behind a root that declares no arguments; empty if none is known."""
     if not isinstance(schema, Mapping):
         return ""
-    values = list(schema.values())
-    has_foreign = any(isinstance(value, Mapping) and is_foreign_object(value) for value in values)
-    if is_foreign_object(schema) or (has_foreign and "type" not in schema):
+    if is_foreign_object(schema):
         return "foreign-object"
     if schema.get("type") not in (None, "string"):
         return ""
+    values = list(schema.values())
+    if "type" not in schema and any(isinstance(value, Mapping) and is_foreign_object(value) for value in values):
+        return "foreign-object"
     if isinstance(schema.get("$schema"), str) and schema.keys() <= _ANNOTATIONS | {"type"}:
         return "only-$schema"
     if schema.get("type") is None and schema.keys() <= _ANNOTATIONS:

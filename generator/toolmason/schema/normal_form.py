@@ -59,7 +59,7 @@ class OpaqueRule(NamedTuple):
         return self.pointer.rpartition("/")[0]
 
 
-_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
+SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -142,7 +142,7 @@ class Node(NamedTuple):
     def is_plain_scalar(self) -> bool:
         """Whether the schema is only a scalar type with a description and a default, as most real ones are."""
         branch = self.branches[0]
-        is_scalar = len(self.branches) == 1 and branch.type in _SCALARS and branch.is_unconstrained
+        is_scalar = len(self.branches) == 1 and branch.type in SCALARS and branch.is_unconstrained
         return is_scalar and not (self.opaque_rules or self.annotations)
 
     @property

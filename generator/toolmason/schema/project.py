@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from toolmason.schema.check import check
 from toolmason.schema.emit import (
     MAX_BYTES,
-    MAX_BYTES_IF_RECURSIVE,
-    MAX_DEPTH,
     MAX_RECURSION_UNROLLS,
     Emitter,
+    Form,
     SizeLimitError,
+    select_objects,
 )
 from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.hosts import destination, dialect_of
-from toolmason.schema.keywords import is_small, json_size
+from toolmason.schema.keywords import json_size
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normalize import Normalizer
 from toolmason.targets import Target
@@ -69,6 +68,8 @@ def projected(normalizer: Normalizer, target: str, *, rename: bool | None = None
     return _Attempts(normalizer, target, rename).best()
 
 
+_MIN_SELECTED_BYTES: Final = MAX_BYTES // 3
+"""Bytes of a selection of objects below which the descriptions of arguments are shortened."""
 _SMALL_NODES: Final = 20
 _SMALL_TEXT: Final = 4_000
 """Schemas and characters of text below which a result is surely small."""
@@ -98,44 +99,44 @@ class _Attempts:
         return projection
 
     def _fit(self) -> Projection:
-        """Unroll recursion less often, then keep fewer levels of objects, until the result is small enough."""
-        for unrolls in range(MAX_RECURSION_UNROLLS, -1, -1):
-            projection, emitter = self._emit(unrolls)
-            max_bytes = self._max_bytes_if_recursive if unrolls and emitter.is_recursive else MAX_BYTES
+        """Unroll recursion less often until the result is small enough, then omit the least important parts."""
+        unrolls = MAX_RECURSION_UNROLLS
+        while True:
+            projection, emitter = self._emit(Form(unrolls=unrolls))
             may_be_large = emitter.is_recursive or emitter.node_count > _SMALL_NODES or emitter.char_count > _SMALL_TEXT
-            if projection is not None and (not may_be_large or json_size(projection.schema) <= max_bytes):
+            if projection is not None and (not may_be_large or json_size(projection.schema) <= emitter.max_bytes):
                 return projection
-            if not emitter.is_recursive:
-                break
-        return self._cut()
+            if not (emitter.is_recursive and unrolls and emitter.max_bytes):
+                return self._shorten()
+            unrolls -= 1
 
-    def _cut(self) -> Projection:
-        """Return the projection with as many levels of objects as fit, at least one."""
-        fitting, _ = self._emit(0, 1)
-        assert fitting is not None  # noqa: S101  one level has no limit
-        for max_object_level in range(2, MAX_DEPTH):
-            if json_size(fitting.schema) > MAX_BYTES:
+    def _shorten(self) -> Projection:
+        """Return the result without the least important parts; never without the arguments."""
+        self._keeps_references = False
+        max_bytes = MAX_BYTES
+        while True:
+            form = select_objects(self._normalizer, max_bytes)
+            projection = self._emit_selection(form)
+            if (too_many := json_size(projection.schema) - MAX_BYTES) <= 0:
+                return projection
+            if max_bytes < _MIN_SELECTED_BYTES or not form.has_inner_objects:
                 break
-            larger, _ = self._emit(0, max_object_level)
-            if larger is None or json_size(larger.schema) > MAX_BYTES:
-                break
-            fitting = larger
-        return fitting
+            max_bytes -= too_many + max_bytes // 50
+        if any("description" in value for value in projection.schema["properties"].values()):
+            return self._emit_selection(replace(form, description_levels=0, is_lean=True))
+        return projection
 
-    def _emit(self, unrolls: int, max_object_level: int = MAX_DEPTH) -> tuple[Projection | None, Emitter]:
+    def _emit_selection(self, form: Form) -> Projection:
+        projection, _ = self._emit(form)
+        assert projection is not None  # noqa: S101  a selection has no limit
+        return projection
+
+    def _emit(self, form: Form) -> tuple[Projection | None, Emitter]:
         """Return the projection, None if it is surely too large, and its emitter."""
         names = PropertyNames(self._dialect, rename=self._renames, reserved=self._normalizer.references.property_names)
-        emitter = Emitter(
-            self._normalizer, self._target, names, unrolls, max_object_level, keeps_references=self._keeps_references
-        )
+        emitter = Emitter(self._normalizer, self._target, names, form, keeps_references=self._keeps_references)
         try:
             schema = emitter.root()
         except SizeLimitError:
             return None, emitter
         return Projection(schema=schema, findings=emitter.findings, renamed=names.renamed), emitter
-
-    @cached_property
-    def _max_bytes_if_recursive(self) -> int:
-        original = self._normalizer.root[0].schema
-        size = json_size(original) if is_small(original) else MAX_BYTES
-        return min(MAX_BYTES, max(MAX_BYTES_IF_RECURSIVE, size * 3 // 2))

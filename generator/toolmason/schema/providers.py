@@ -74,6 +74,10 @@ class Dialect:
     property_names: re.Pattern[str] | None = None
     """Pattern of accepted property names; None for any."""
     renames_properties: bool = False
+    adds_null_defaults: bool = False
+    """Whether optional properties of an argument get `default: null`, without which they become required."""
+    opens_empty_objects: bool = False
+    """Whether an object without properties gets `additionalProperties: true`, without which it becomes a string."""
     requires_properties: bool = False
     """Whether every object must have `properties`."""
     kept_annotations: frozenset[str] = frozenset()

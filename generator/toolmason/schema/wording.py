@@ -12,6 +12,8 @@ MAX_QUOTE_LENGTH: Final = 1_000
 """Maximum characters of a schema quoted in a sentence."""
 
 
+MAX_SHORT_DESCRIPTION: Final = 100
+"""Maximum characters of a description in a schema with too many arguments."""
 EXACTLY_ONE: Final = "Exactly one of the alternatives must fit"
 """The sentence for `oneOf` beside its alternatives."""
 _ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
@@ -22,6 +24,16 @@ MAX_STATED_PATTERN: Final = 60
 def end_sentence(text: str) -> str:
     """Append a full stop if `text` does not end with punctuation."""
     return text if not text or text[-1] in _ENDS else f"{text}."
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence or line of a description, at most `MAX_SHORT_DESCRIPTION` characters."""
+    line = text.lstrip().partition("\n")[0]
+    position = line.find(". ")
+    sentence = line if position < 0 else line[: position + 1]
+    if len(sentence) <= MAX_SHORT_DESCRIPTION:
+        return sentence
+    return f"{sentence[:MAX_SHORT_DESCRIPTION].rpartition(' ')[0] or sentence[:MAX_SHORT_DESCRIPTION]}..."
 
 
 def join_descriptions(first: str, second: str) -> str:

@@ -18,13 +18,13 @@ from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.styles import STYLES
 
-from toolmason.schema import advertise
+from toolmason.schema import advertise, project
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import load_index
 
 HERE = Path(__file__).parents[1]
 TIMEOUT_S = 300
-SENT, WRITTEN, CORPUS = "sent", "written", "corpus"
+SENT, WRITTEN, CORPUS, LANGCHAIN = "sent", "written", "corpus", "for langchain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class Conversions:
         found: dict[str, Any] = self.results[converter][f"{WRITTEN} {name}"]
         return found
 
+    def of_langchain(self, converter: str, name: str) -> dict[str, Any]:
+        """Return the result for a schema in the form for langchain."""
+        found: dict[str, Any] = self.results[converter][f"{LANGCHAIN} {name}"]
+        return found
+
     def of_corpus(self, converter: str) -> dict[str, dict[str, Any]]:
         """Return the results for the schemas of the corpus, by name."""
         results = self.results[converter].items()
@@ -56,6 +61,7 @@ def convert_all() -> Conversions:
     written = {**written_by_pydantic(), **HARD}
     asked = {f"{SENT} {name}": schema for name, schema in sent.items()}
     asked |= {f"{WRITTEN} {name}": schema for name, schema in written.items()}
+    asked |= {f"{LANGCHAIN} {name}": project(schema, "langchain").schema for name, schema in HARD.items()}
     asked |= {f"{CORPUS} {row.style} {row.name}": advertise(row.schema, rename=True).schema for row in load_corpus()}
     node = shutil.which("node")
     assert node is not None, "node is missing: install Node.js 20 or later"

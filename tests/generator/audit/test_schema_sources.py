@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 from toolmason.audit.json_parser import MAX_BYTES, MAX_DEPTH, JsonError, JsonPositions, decode, parse
 from toolmason.audit.server_address import redact_address
+from toolmason.audit.start_advice import start_advice
 from toolmason.audit.tool_lists import ToolListError, parse_tools
 from toolmason.commands import toolmason
 from toolmason.project import Project
@@ -587,8 +588,8 @@ NO_SEATS = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "mes
 @pytest.mark.parametrize(
     ("status", "body", "kind", "message"),
     [
-        (401, b"", "", 'it answered 401 Unauthorized; pass a token: --header "Authorization: Bearer ..."'),
-        (403, b"", "", 'it answered 403 Forbidden; pass the credentials with --header "Name: value"'),
+        (401, b"", "", "it answered 401 Unauthorized; pass a token: --header 'Authorization: Bearer $TOKEN'"),
+        (403, b"", "", "it answered 403 Forbidden; pass the credentials with --header 'Name: $VARIABLE'"),
         (405, b"", "", "it answered 405 Method Not Allowed; check the path: most servers answer at /mcp"),
         (500, b"", "", "it answered 500 Internal Server Error\n"),
         (599, b"", "", "it answered 599\n"),
@@ -615,6 +616,45 @@ def test_headers_are_sent_and_secrets_of_an_address_are_hidden() -> None:
     assert set(keys) == {"sesame"}
     assert address in result.stderr
     assert not {"secret", "pass@", "sesame"} & set(re.split(r"[/?=: ]", result.output))
+
+
+def test_a_header_can_have_the_value_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN", "sesame")
+    with http_server(401) as (address, keys):
+        schema("check", "--server", address, "--header", "X-Key: $A_TOKEN")
+        result = schema("check", "--server", address, "--header", "X-Key: $NO_TOKEN")
+
+    assert set(keys) == {"sesame"}
+    assert result.exit_code == 2
+    assert "environment variable NO_TOKEN, used by --header X-Key, is not set" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("stderr", "advice"),
+    [
+        ("Error: BRAVE_API_KEY environment variable is required", "it needs `BRAVE_API_KEY`"),
+        ("Missing required environment variables: A_URL and A_TOKEN", "it needs `A_URL`, `A_TOKEN`"),
+        ("Error: NOTION_TOKEN is not set\n    at main (index.js:3)", "it needs `NOTION_TOKEN`"),
+        ("Please provide an API key with --key", "it needs a key or a token"),
+        ("TypeError: fetch failed\n  cause: Error: getaddrinfo ENOTFOUND api.example.com", "it needs the network"),
+        ("httpx.ConnectError: [Errno -2] Name or service not known", "it needs the network"),
+        ("connect ECONNREFUSED 127.0.0.1:5432", "it needs the network"),
+        ("Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'x' is required", ""),
+        ("Segmentation fault", ""),
+        ("", ""),
+    ],
+)
+def test_a_server_that_does_not_start_says_what_it_needs(stderr: str, advice: str) -> None:
+    assert start_advice(stderr).startswith(advice)
+    assert bool(advice) == bool(start_advice(stderr))
+
+
+def test_the_error_of_a_server_without_its_key_names_the_variable() -> None:
+    code = "import sys; sys.exit('Error: MY_API_KEY is required')"
+    result = schema("check", "--server", f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}")
+
+    assert result.exit_code == 2
+    assert "it needs `MY_API_KEY`: set the environment variable" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -459,6 +459,7 @@ def test_everything_that_is_lost_is_listed(listing: Listing) -> None:
         "listing: descriptions shortened to 1,000 characters; --all-params keeps up to 4,096: add\n",
         "listing: broken: left out, since it is invalid in a manifest: a `$ref` of `input_schema` has no target",
         "listing: instructions: quoted as a comment: copy those that you have reviewed to `instructions`\n",
+        "Not imported, see above: wait, broken.\n",
         "1 of 3 tools imported; set `hints` of those that only read, since calls of tools without `hints` need ",
         "runs without approval: none\n",
     ):

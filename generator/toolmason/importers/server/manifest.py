@@ -52,13 +52,14 @@ class ImportOptions:
 class ImportedServer:
     """A manifest as TOML, the schema files that it names by their paths in the project, and the number of its tools.
 
-    `unasked` are the tools that run without approval.
+    `unasked` are the tools that run without approval, `missing` those that cannot be imported.
     """
 
     text: str
     schemas: Mapping[str, str]
     tools: int
     unasked: list[str]
+    missing: list[str]
 
 
 def import_server(
@@ -108,6 +109,7 @@ def import_server(
         schemas={path: schemas[path] for path in schemas if path in used},
         tools=len(imported),
         unasked=[tool for tool, table in imported.items() if is_unasked(table.get("hints"))],
+        missing=[tool["name"] for tool in selected if tool["name"] not in originals],
     )
 
 

@@ -11,6 +11,7 @@ from toolmason.schema.emit.context import (
 )
 from toolmason.schema.emit.emitter import Emitter
 from toolmason.schema.emit.scalars import MAX_RANGES
+from toolmason.schema.emit.selection import Form, select_objects
 
 __all__ = [
     "MAX_BYTES",
@@ -21,5 +22,7 @@ __all__ = [
     "MAX_RECURSION_UNROLLS",
     "MAX_TEXT",
     "Emitter",
+    "Form",
     "SizeLimitError",
+    "select_objects",
 ]

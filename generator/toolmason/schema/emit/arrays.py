@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from toolmason.schema.emit.any_value import any_value, excluded_values
-from toolmason.schema.emit.context import EmitterContext, JsonSchema, Part
+from toolmason.schema.emit.context import ITEMS, EmitterContext, JsonSchema, Part
 from toolmason.schema.emit.limits import with_limits
 from toolmason.schema.emit.rules import with_rules
 from toolmason.schema.emit.summary import summarize
@@ -52,7 +52,9 @@ def _emit_items(context: EmitterContext, item: Conjunction, branch: Branch) -> J
             message = f"items of any type are written as a union; {excluded_values(context)}"
             context.find(branch.pointer, "items", Severity.NARROWED, message)
         return any_value(context, 1)
+    context.path.append(ITEMS)
     schema = context.emit(item, branch.pointer)
+    context.path.pop()
     return any_value(context, 1) if schema is None else schema
 
 

@@ -22,9 +22,13 @@ MAX_TEXT: Final = 1_000_000
 MAX_RECURSION_UNROLLS: Final = 2
 """Maximum copies of a recursive object inside itself."""
 MAX_BYTES: Final = 24_000
-"""Maximum bytes of the result as JSON; in larger results, the most deeply nested objects accept any property."""
+"""Maximum bytes of the result as JSON. Of larger results, these parts are omitted in this order: descriptions of nested
+values, repeated limits, properties of repeated models, properties of the most deeply nested objects."""
 MAX_BYTES_IF_RECURSIVE: Final = 700
 """Bytes up to which a recursive schema is unrolled even if the result has more than 1.5 times the original size."""
+
+ITEMS: Final = "[]"
+"""The part of a path for the items of an array."""
 
 JsonSchema: TypeAlias = dict[str, Any]
 Part: TypeAlias = tuple[JsonSchema, str]
@@ -32,7 +36,11 @@ Part: TypeAlias = tuple[JsonSchema, str]
 
 CLOSED: Final = "strict mode allows only declared properties, so values of other properties cannot be sent"
 TOO_MANY_PARTS: Final = f"the schema has more than {MAX_NODES} parts; further ones accept any value"
-TOO_MANY_BYTES: Final = f"the schema has more than {MAX_BYTES:,} bytes; deeper objects accept any property"
+_TOO_LARGE: Final = f"the schema has more than {MAX_BYTES:,} bytes"
+TOO_MANY_BYTES: Final = f"{_TOO_LARGE}; deeper objects accept any property"
+NO_DESCRIPTIONS: Final = f"{_TOO_LARGE}; descriptions of nested values are omitted"
+SHORT_DESCRIPTIONS: Final = f"{_TOO_LARGE}; descriptions of arguments are shortened"
+NO_REPEATED_LIMITS: Final = f"{_TOO_LARGE}; limits of nested values are not repeated in descriptions"
 
 
 class Position(Enum):
@@ -60,6 +68,8 @@ class EmitterContext(ABC):
         self.node_count = 0
         self.char_count = 0
         """Characters of descriptions and enum values."""
+        self.path: list[str] = []
+        """The names of the properties around the current schema, and `ITEMS` for each array."""
         self.accepted_rules: dict[str, bool] = {}
         """Whether the target accepts an opaque rule, by its JSON."""
         self._findings: dict[tuple[str, str, str], Finding] = {}
@@ -79,6 +89,11 @@ class EmitterContext(ABC):
         key = (pointer, pattern, message)
         if key not in self._findings:
             self._findings[key] = finding(pointer, pattern, severity, message, opens_object=opens_object)
+
+    @property
+    def repeats_limits(self) -> bool:
+        """Whether descriptions repeat the limits of the current schema."""
+        return self.dialect.repeats_limits
 
     def type_name(self, json_type: str) -> str:
         """Return the type in the spelling of the dialect."""

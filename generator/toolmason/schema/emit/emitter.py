@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from toolmason.schema.emit.any_value import any_value_parts, excluded_values
 from toolmason.schema.emit.arrays import emit_array
 from toolmason.schema.emit.context import (
     CLOSED,
     MAX_BYTES,
+    MAX_BYTES_IF_RECURSIVE,
     MAX_DEPTH,
     MAX_NODES,
     MAX_TEXT,
+    NO_DESCRIPTIONS,
+    NO_REPEATED_LIMITS,
+    SHORT_DESCRIPTIONS,
     TOO_MANY_BYTES,
     TOO_MANY_PARTS,
     EmitterContext,
@@ -26,23 +30,23 @@ from toolmason.schema.emit.object_unions import merge_required_alternatives, mer
 from toolmason.schema.emit.objects import emit_object
 from toolmason.schema.emit.rules import sort_rules, with_rules
 from toolmason.schema.emit.scalars import emit_boolean, emit_number, emit_string
+from toolmason.schema.emit.selection import Form, has_properties
 from toolmason.schema.emit.unions import emit_union, with_default
 from toolmason.schema.emit.values import copy_value
 from toolmason.schema.findings import Finding, Severity
-from toolmason.schema.keywords import JSON_TYPES
+from toolmason.schema.keywords import JSON_TYPES, is_small, json_size
 from toolmason.schema.mistakes import MISTAKES, root_mistake
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
 from toolmason.schema.normalize import Normalizer
-from toolmason.schema.wording import append_sentences, join_descriptions, join_words
+from toolmason.schema.wording import append_sentences, first_sentence, join_descriptions, join_words
 
 _MIN_NODE_BYTES: Final = len('{"type":"null"},')
 
 
 class Emitter(EmitterContext):
-    """Emits one schema for one dialect.
+    """Emits one schema for one dialect, with the parts that `form` keeps.
 
-    A recursive object is copied into itself `unrolls` times. Objects below `max_object_level` accept any property.
     With `keeps_references`, the author's definitions become definitions of the result.
     """
 
@@ -51,15 +55,15 @@ class Emitter(EmitterContext):
         normalizer: Normalizer,
         target: str,
         names: PropertyNames,
-        unrolls: int,
-        max_object_level: int = MAX_DEPTH,
+        form: Form,
         *,
         keeps_references: bool = False,
     ) -> None:
         super().__init__(normalizer, target, names)
         self.is_recursive = False
-        self._unrolls = unrolls
-        self._max_object_level = max_object_level
+        self.max_bytes = MAX_BYTES
+        """Bytes above which the result is of no use; 0 if no copy of a recursive object is worth its bytes."""
+        self.form = form
         self._keeps_references = keeps_references
         self._definitions = Definitions()
         self._active: dict[Hashable, int] = {}
@@ -100,6 +104,14 @@ class Emitter(EmitterContext):
             findings = [item for item in findings if item.pattern != "$ref" or item.severity is not Severity.NOTE]
         super().report(findings)
 
+    @property
+    def repeats_limits(self) -> bool:
+        """Whether descriptions repeat the limits of the current schema."""
+        if not self.dialect.repeats_limits or not (self.form.is_lean and self.level > 1):
+            return self.dialect.repeats_limits
+        self.find("", "size", Severity.LOSSY, NO_REPEATED_LIMITS)
+        return False
+
     def describe_reference(self, reference: JsonSchema, text: str) -> JsonSchema:
         """Return a reference to the same definition with a description."""
         return self._definitions.describe(reference, text)
@@ -133,10 +145,12 @@ class Emitter(EmitterContext):
         if not node.branches:
             return None
         self.node_count += 1
+        if self.level >= self.form.description_levels:
+            node = self._without_text(node)
         if node.is_plain_scalar and not self.dialect.strict_objects and self._exceeded_limit() is None:
             return self._emit_plain(node)
         keys = self._recursion_keys(node, conjunction)
-        limit = self._exceeded_object_limit(keys, has_object=node.has_object) or self._exceeded_limit()
+        limit = self._exceeded_object_limit(node, keys) or self._exceeded_limit()
         if limit is not None:
             return self._fallback_schema(node, *limit, position)
         for key in keys:
@@ -148,6 +162,21 @@ class Emitter(EmitterContext):
             self._active[key] -= 1
         return schema
 
+    def _without_text(self, node: Node) -> Node:
+        """Return the node without the author's descriptions; an argument keeps the beginning of its own."""
+        branches = tuple(
+            [
+                branch._replace(description="", enum_descriptions=())
+                if branch.description or branch.enum_descriptions
+                else branch
+                for branch in node.branches
+            ]
+        )
+        description = "" if self.level else first_sentence(node.description)
+        if description != node.description or node.sentences or branches != node.branches:
+            self.find("", "size", Severity.LOSSY, NO_DESCRIPTIONS if self.level else SHORT_DESCRIPTIONS)
+        return node._replace(branches=branches, description=description, sentences=())
+
     def _recursion_keys(self, node: Node, conjunction: Conjunction) -> Sequence[Hashable]:
         """Return what identifies a recursive node: its objects, however they are wrapped, or else its schemas."""
         objects = node.objects
@@ -155,14 +184,20 @@ class Emitter(EmitterContext):
             return [identity_key(conjunction)]
         return [(branch.pointer or node.pointer,) for branch in objects]
 
-    def _exceeded_object_limit(self, keys: Sequence[Hashable], *, has_object: bool) -> tuple[str, str] | None:
+    def _exceeded_object_limit(self, node: Node, keys: Sequence[Hashable]) -> tuple[str, str] | None:
         """Return the pattern and message of an exceeded limit of objects."""
         # A cycle may begin at a list of objects, which must not be cut before the objects.
-        depth = max(self._active.get(key, 0) for key in keys) - (not has_object)
-        if depth > self._unrolls and any(keys):
+        depth = max(self._active.get(key, 0) for key in keys) - (not node.has_object)
+        if depth > 0 and any(keys):
+            if not self.is_recursive and self.form.unrolls:
+                self.max_bytes = _max_bytes_if_recursive(self.normalizer.root[0].schema)
             self.is_recursive = True
-            return "recursion", "recursive schema; deeper levels accept any value"
-        return ("size", TOO_MANY_BYTES) if has_object and self.level >= self._max_object_level else None
+            if depth > self.form.unrolls:
+                return "recursion", "recursive schema; deeper levels accept any value"
+        selection = self.form.selection
+        if selection is None or not node.has_object or tuple(self.path) in selection.objects:
+            return None
+        return ("size", TOO_MANY_BYTES) if has_properties(node.objects) else None
 
     def _exceeded_limit(self) -> tuple[str, str] | None:
         """Return the pattern and message of an exceeded limit of all values.
@@ -176,7 +211,7 @@ class Emitter(EmitterContext):
             return "depth", f"more than {MAX_DEPTH} levels; deeper ones accept any value"
         # References to one definition share its description.
         min_bytes = _MIN_NODE_BYTES * self.node_count + (0 if self._keeps_references else self.char_count)
-        if min_bytes > MAX_BYTES and self._max_object_level > 1:
+        if min_bytes > self.max_bytes and self.form.selection is None:
             raise SizeLimitError
         return ("size", TOO_MANY_PARTS) if self.node_count > MAX_NODES or self.char_count > MAX_TEXT else None
 
@@ -185,7 +220,11 @@ class Emitter(EmitterContext):
         types = list(dict.fromkeys(branch.type for branch in node.branches))
         self.find(node.pointer, pattern, Severity.NARROWED if "array" in types else Severity.LOSSY, message)
         branches = tuple(Branch(type=json_type, pointer=node.pointer) for json_type in types)
-        bare = Node(branches=branches, pointer=node.pointer, description=node.description if pattern == "size" else "")
+        description = node.description if pattern == "size" else ""
+        selection = self.form.selection
+        like = selection.like(node.objects) if selection is not None and pattern == "size" else ""
+        sentences = (f"Like `{like}`",) if like else ()
+        bare = Node(branches=branches, pointer=node.pointer, description=description, sentences=sentences)
         if bare.accepts_any_value:
             return self._emit_any_value(bare, position)
         parts = [part for branch in branches if branch.type != "null" for part in self._emit_branch(branch)]
@@ -251,3 +290,8 @@ class Emitter(EmitterContext):
                 yield {"type": self.type_name("null")}, branch.description
             case _:
                 yield from emit_number(self, branch)
+
+
+def _max_bytes_if_recursive(original: Any) -> int:
+    size = json_size(original) if is_small(original) else MAX_BYTES
+    return max(MAX_BYTES_IF_RECURSIVE, size * 3 // 2) if size <= MAX_BYTES // 2 else 0

@@ -50,7 +50,7 @@ def with_limits(
     schema |= {keyword: supported[keyword] for keyword in LIMIT_KEYWORDS[branch.type] if keyword in supported}
     if unsupported:
         text = append_sentences(text, limit_sentences(_not_in_text(unsupported, text)))
-    if context.dialect.repeats_limits:
+    if context.repeats_limits:
         repeated = without_sentinel_bounds(
             {
                 name: value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolmason.schema.emit.any_value import any_value
-from toolmason.schema.emit.context import CLOSED, EmitterContext, JsonSchema, Part, Position
+from toolmason.schema.emit.context import CLOSED, ITEMS, EmitterContext, JsonSchema, Part, Position
 from toolmason.schema.emit.declared import declared_properties, property_pointer
 from toolmason.schema.emit.limits import with_limits
 from toolmason.schema.emit.summary import matching_names, summarize
@@ -23,6 +23,8 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
         if value is None:
             forbidden.append(f"Do not give `{name}`")
             continue
+        if context.dialect.adds_null_defaults and name not in branch.required and _is_inside_argument(context):
+            value.setdefault("default", None)
         properties[_accepted_name(context, branch, name)] = value
         if name in branch.required and name not in branch.properties and not conjunction:
             message = f"the required property `{name}` had no declaration"
@@ -35,6 +37,8 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
         schema["properties"] = properties
     if required or context.dialect.strict_objects:
         schema["required"] = required
+    if not properties and context.dialect.opens_empty_objects:
+        schema["additionalProperties"] = True
     text = _with_other_properties(context, schema, branch, append_sentences(text, forbidden))
     return schema, with_limits(context, schema, branch, text)
 
@@ -46,7 +50,9 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
     is_counted = "minProperties" in branch.limits and not context.dialect.strict_objects
     pointer = "" if conjunction else property_pointer(branch, name)
     position = Position.REQUIRED if is_required or is_counted else Position.OPTIONAL
+    context.path.append(name)
     value = context.emit(conjunction, pointer, position)
+    context.path.pop()
     if value is not None:
         return value
     if is_required:
@@ -57,6 +63,11 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
     context.find(branch.pointer, "false-schema", Severity.LOSSY, message)
     has_false_schema = context.dialect.accepts("not") and context.dialect.allows_empty_schema
     return {"not": {}} if has_false_schema else None
+
+
+def _is_inside_argument(context: EmitterContext) -> bool:
+    """Return whether the properties are those of an argument, not of an item of a list or of a deeper object."""
+    return context.level == 1 and ITEMS not in context.path
 
 
 def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:

@@ -72,7 +72,7 @@ def emit_number(context: EmitterContext, branch: Branch) -> Iterator[Part]:
     if len(ranges) == 1 or (context.dialect.splits_integer_enums and len(ranges) <= MAX_RANGES):
         context.find(branch.pointer, "number-enum", Severity.NOTE, "the enum is written as limits")
         for index, (low, high) in enumerate(ranges):
-            sentences = [range_text(low, high, "")] if context.dialect.repeats_limits else []
+            sentences = [range_text(low, high, "")] if context.repeats_limits else []
             yield _emit_range(context, branch, low, high, append_sentences("" if index else text, sentences))
         return
     context.find(branch.pointer, "number-enum", Severity.LOSSY, "the enum is moved to the description")

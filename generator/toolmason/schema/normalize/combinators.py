@@ -9,6 +9,7 @@ from toolmason.schema.findings import Severity, finding
 from toolmason.schema.intersection import (
     exceeds_pair_limit,
     intersect_branches,
+    join_rules,
     merge_branches,
     without_duplicates,
 )
@@ -22,15 +23,28 @@ from toolmason.schema.wording import EXACTLY_ONE, append_sentences
 
 def with_combinators(context: NormalizerContext, node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
     """Intersect `node` with the schemas of the combinators."""
-    for index, schema in enumerate(keywords.get("allOf", ())):
-        part = context.normalize(Subschema(schema, collector.pointer_to("allOf", index)))
-        node = intersect_nodes(node, part)
     if "allOf" in keywords:
+        schemas = enumerate(keywords["allOf"])
+        parts = [
+            context.normalize(Subschema(schema, collector.pointer_to("allOf", index))) for index, schema in schemas
+        ]
+        node = _intersect_all([node, *parts])
         collector.note("allOf", "the schemas of `allOf` are merged")
     for keyword in ("anyOf", "oneOf"):
         if keyword in keywords:
             node = _with_alternatives(context, node, keywords[keyword], keyword, collector)
     return node
+
+
+def _intersect_all(nodes: Sequence[Node]) -> Node:
+    """Return the intersection of one or more nodes.
+
+    The halves come first: the first node grows with each one, so that one after the other takes quadratic time.
+    """
+    if len(nodes) == 1:
+        return nodes[0]
+    middle = len(nodes) // 2
+    return intersect_nodes(_intersect_all(nodes[:middle]), _intersect_all(nodes[middle:]))
 
 
 def intersect_nodes(left: Node, right: Node) -> Node:
@@ -44,7 +58,7 @@ def intersect_nodes(left: Node, right: Node) -> Node:
         sentences=without_duplicates(left.sentences, right.sentences),
         default=left.default if left.has_default else right.default,
         has_default=left.has_default or right.has_default,
-        opaque_rules=without_duplicates(left.opaque_rules, right.opaque_rules),
+        opaque_rules=join_rules(left.opaque_rules, right.opaque_rules),
         annotations={**right.annotations, **left.annotations},
         findings=tuple(dict.fromkeys((*restricted.findings, *right.findings))),
     )

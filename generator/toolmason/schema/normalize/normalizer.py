@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity, finding
 from toolmason.schema.intersection import merge_branches
+from toolmason.schema.keywords import JSON_TYPES, JsonType
 from toolmason.schema.mistakes import enum_of_items
-from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, Subschema, identity_key
+from toolmason.schema.normal_form import ALL_TYPES, SCALARS, Branch, Conjunction, Node, Subschema, identity_key
 from toolmason.schema.normalize.annotations import with_annotations
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.combinators import intersect_nodes, with_combinators
@@ -30,6 +31,8 @@ from toolmason.schema.normalize.type_branches import type_branches
 from toolmason.schema.normalize.valid_keywords import valid_keywords
 from toolmason.schema.references import References, UnresolvedReferenceError
 
+_PLAIN_KEYWORDS: Final = frozenset({"type", "description", "title"})
+_SCALARS: Final[Mapping[str, JsonType]] = {name: name for name in JSON_TYPES if name in SCALARS}
 _NOT_TYPE_KEYWORDS: Final = frozenset(
     {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable"}
     | CONDITION_KEYWORDS
@@ -133,6 +136,8 @@ class Normalizer(NormalizerContext):
         return node
 
     def _normalize_object(self, schema: dict[str, Any], pointer: str) -> Node:
+        if schema.keys() <= _PLAIN_KEYWORDS and (plain := _plain_node(schema, pointer)):
+            return plain
         is_synthetic = self.registry.is_synthetic(schema)
         collector = FindingCollector(pointer, is_synthetic=is_synthetic)
         keywords: Keywords = schema if is_synthetic else valid_keywords(schema, collector)
@@ -180,6 +185,16 @@ class Normalizer(NormalizerContext):
         self._active_targets.pop()
         collector.note(keyword, f"`{ref}` is inlined", pattern="$ref")
         return intersect_nodes(node._replace(description="", title=""), target)
+
+
+def _plain_node(schema: dict[str, Any], pointer: str) -> Node | None:
+    """Return the node of a scalar with texts, as most real ones are; None for any other schema."""
+    name, description, title = schema.get("type"), schema.get("description", ""), schema.get("title", "")
+    json_type = _SCALARS.get(name) if isinstance(name, str) else None
+    if json_type is None or not isinstance(description, str) or not isinstance(title, str):
+        return None
+    branches = (Branch(type=json_type, pointer=pointer),)
+    return Node(branches=branches, pointer=pointer, description=description.strip(), title=title)
 
 
 def _unconstrained(pointer: str, pattern: str, message: str) -> Node:

@@ -41,7 +41,11 @@ _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "o
 def _needs_null(node: Schema, location: Location) -> bool:
     """Return whether null cannot be expressed by omission: the value is required or an item, or has another default."""
     alternatives = [item for name in ("anyOf", "oneOf", "type") for item in _list(node.get(name))]
-    allows_null = node.get("nullable") is True or any(item in ("null", {"type": "null"}) for item in alternatives)
+    allows_null = (
+        node.get("nullable") is True
+        or node.get("type") == "null"
+        or any(item in ("null", {"type": "null"}) for item in alternatives)
+    )
     is_kept = location.is_required or location.within == "items" or node.get("default") is not None
     return allows_null and is_kept
 
