@@ -26,6 +26,7 @@ from toolmason_runtime.discovery.meta_tools import (
     rest_note,
 )
 from toolmason_runtime.discovery.parameters import Parameter
+from toolmason_runtime.discovery.per_tool import PerTool
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
 from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.shared.catalogue import ToolEntry
@@ -120,6 +121,7 @@ class _Search:
         self._name = name
         self._shown_name = context.shown(name)
         self._call_tools = call_tools
+        self._signature = PerTool(signature)
 
     def meta(self) -> MetaTool:
         description = f"Search, or look up a name. {overview(self._index)}"
@@ -187,7 +189,7 @@ class _Search:
 
     def _result(self, hit: Hit, *, is_full: bool) -> dict[str, Any]:
         entry = self._context.with_names(hit.entry)
-        shown = signature(entry)
+        shown = self._signature(entry)
         tool = entry["tool"]
         is_named = hit.reason == "name"
         result: dict[str, Any] = {

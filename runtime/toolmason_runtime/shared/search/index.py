@@ -38,6 +38,8 @@ MAX_NAME_LENGTH = 200
 """Characters of a name that are compared with the names of all tools; the rest is ignored."""
 MIN_LITERAL_LENGTH = 3
 """Minimum characters of a query that is searched literally."""
+MAX_QUERY_LENGTH = 2000
+"""Characters of a query that are searched, about 300 words; the rest is ignored: a search blocks other calls."""
 
 Reason = Literal["name", "literal", "words", "spelling", "meaning", "rest", "browse"]
 _BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
@@ -134,6 +136,7 @@ class ToolIndex:
         Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
         """
         candidates = self._candidates(category, cli)
+        query = query[:MAX_QUERY_LENGTH]
         if not query.strip():
             return [Hit(name, entry, "browse") for name, entry in candidates.items()]
         hits = self._rank(query, candidates)
@@ -212,6 +215,7 @@ class ToolIndex:
 
     def nearest_words(self, query: str) -> list[str]:
         """Return words of the visible tools that are spelled most like those of a query without a match."""
+        query = query[:MAX_QUERY_LENGTH]
         own_words = self._words_by_stem
         terms = (term for term in self._words.nearest_terms(query) if term in own_words)
         return [own_words[term] for term in islice(terms, MAX_NEAREST_WORDS)]
@@ -229,7 +233,7 @@ class ToolIndex:
 
     def others(self, query: str, *, category: str = "", cli: str = "") -> dict[str, int]:
         """Return the matches of `query` that `category` and `cli` leave out: their number in each category."""
-        candidates = self._candidates(category, cli)
+        query, candidates = query[:MAX_QUERY_LENGTH], self._candidates(category, cli)
         if candidates is self._tools or not query.strip():
             return {}
         left_out = (hit for hit in self._rank(query, self._tools) if hit.name not in candidates)

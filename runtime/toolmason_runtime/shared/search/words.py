@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import TypedDict
 
 from toolmason_runtime.shared.search.postings import SemanticPostings
@@ -22,6 +23,8 @@ FULL_WEIGHT_TERMS = 3
 """Terms of a query up to which similar words have their whole weight, which then declines with the square."""
 MAX_SIMILAR_TERMS = 6
 """Maximum terms of a query whose unknown words are compared with all terms; in longer ones they have little weight."""
+MAX_UNKNOWN_WORDS = 12
+"""Maximum words of a query that are compared with all terms, the first ones: each costs as much as a whole search."""
 NGRAM_SIZES = (3, 4, 5)
 """Lengths of the n-grams that find words with a common part."""
 MAX_EXCHANGED = 12
@@ -103,10 +106,12 @@ class WordRanker:
     def scores_by_typing_errors(self, query: str) -> list[float]:
         """Return scores by the terms that the words of the query mean, if each is one of them with a typing error.
 
-        All scores are 0 if one word is too different from every term: the query is about something else.
+        All scores are 0 if one word is too different from every term, because the query is about something else, and
+        for a query of more than `MAX_UNKNOWN_WORDS` words.
         """
         meant: list[tuple[str, float]] = []
-        for word in _searched(query):
+        searched = _searched(query)
+        for word in searched if len(searched) <= MAX_UNKNOWN_WORDS else ():
             similar = self._similar.find(word).items()
             close = {term: similarity for term, similarity in similar if is_typing_error(stem(word), term)}
             if len(word) >= MIN_WORD:
@@ -119,7 +124,7 @@ class WordRanker:
     def nearest_terms(self, query: str) -> list[str]:
         """Return the terms that are spelled most like a word of the query, or share a part with it, best first."""
         shares: dict[str, float] = {}
-        for word in _searched(query):
+        for word in _searched(query)[:MAX_UNKNOWN_WORDS]:
             for similarity in (self._similar.find(word), self._sharing_ngrams.find(word), self._exchanged(word)):
                 for term, share in similarity.items():
                     shares[term] = max(share, shares.get(term, 0.0))
@@ -147,8 +152,9 @@ class WordRanker:
     def _similar_to_unknown(self, query: str) -> list[tuple[str, float]]:
         """Return the terms that are spelled like an unknown word of the query, except numbers, with the similarity."""
         known = self._data["terms"]
-        unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
-        return [pair for word in unknown if not word.isdigit() for pair in self._similar.find(word).items()]
+        unknown = (word for word in _searched(query) if not word.isdigit() and stem(word) not in known)
+        compared = islice(unknown, MAX_UNKNOWN_WORDS)
+        return [pair for word in compared for pair in self._similar.find(word).items()]
 
     def _sum_scores(self, weights: Iterable[tuple[str, float]]) -> list[float]:
         """Return the sum of the scores of each tool, by its index, from pairs of a term and its weight."""
