@@ -184,14 +184,16 @@ class MetaTool:
     answer: Callable[[dict[str, Any], Run], Awaitable[WireResult]]
 
     def to_wire(self, name: str) -> WireTool:
-        """Return the MCP wire form under a name."""
-        return {
-            "name": name,
-            "description": self.description,
-            "inputSchema": input_schema(self.parameters),
-            "annotations": dict(self.annotations),
-            "_meta": {ALWAYS_LOAD: True},
-        }
+        """Return the MCP wire form under a name, without hints that follow from the others."""
+        return listed_tool(
+            {
+                "name": name,
+                "description": self.description,
+                "inputSchema": input_schema(self.parameters),
+                "annotations": dict(self.annotations),
+                "_meta": {ALWAYS_LOAD: True},
+            }
+        )
 
 
 class MetaStyle:

@@ -2,7 +2,7 @@
 
 Hits are ranked by kind of match: a tool with that name, a few tools whose text contains the query literally, tools with
 words of the query (BM25F), then, if these are few, tools with similarly spelled words. A better kind ranks first and
-never hides the others. A query about something else has no hits, or few by their meaning, but the nearest words.
+never hides the others. A query about something else has no hits, but the nearest words.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ class ToolIndex:
         """Return the matching candidates, best first, each with its kind of match."""
         if not normalize_name(query):
             return []
-        by_words = self._sort(self._scores(query), candidates)
+        scores = self._scores(query)
+        by_words = self._sort(scores, candidates)
         reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
         if literal := self._literal_hits(query):
             for name in (*(name for name in by_words if name in literal), *literal):
@@ -197,8 +198,11 @@ class ToolIndex:
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         by_meaning: list[str] = []
-        if not reasons and self._ranker is None and not self._words.has_term(query):
-            names, by_meaning = [], names[:MAX_MEANING_HITS]
+        if names and not reasons and self._ranker is None:
+            if not self._words.fits(query, scores[self._position_of[names[0]]]):
+                names = []
+            elif not self._words.has_term(query):
+                names, by_meaning = [], names[:MAX_MEANING_HITS]
         has_match = bool(names)
         if not has_match:
             meant = self._sort(self._words.scores_by_typing_errors(query), candidates)
@@ -252,6 +256,10 @@ class ToolIndex:
         names = self._words.tools
         ranked = [names[position] for position in sorted(matching, key=scores.__getitem__, reverse=True)]
         return ranked if candidates is self._tools else [name for name in ranked if name in candidates]
+
+    @cached_property
+    def _position_of(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self._words.tools)}
 
     @cached_property
     def _positions(self) -> list[int]:

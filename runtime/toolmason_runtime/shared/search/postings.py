@@ -41,6 +41,11 @@ class SemanticPostings:
                 sums[tool] = sums.get(tool, 0) + score
         return sums
 
+    def best(self, word: str) -> int | None:
+        """Return the score of the tool that is most similar to `word`; None for a word that was not embedded."""
+        numbers = self._line(word.encode() + b" ").split()
+        return int(numbers[2]) if numbers else None
+
     def _line(self, start: bytes) -> bytes:
         """Return the line that begins with `start`, a word and a space; empty if there is none."""
         initial = start[:1]
