@@ -7,6 +7,7 @@ never hides the others. A query about something else has no hits, but the neares
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ MAX_QUERY_LENGTH = 2000
 """Characters of a query that are searched, about 300 words; the rest is ignored: a search blocks other calls."""
 
 Reason = Literal["name", "literal", "words", "spelling", "meaning", "rest", "browse"]
+_log: Final = logging.getLogger(__name__)
 _BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
 
 
@@ -269,8 +271,19 @@ class ToolIndex:
 
     @cached_property
     def _words(self) -> WordRanker:
-        postings = SemanticPostings(self._load_postings()) if self._load_postings else None
-        return WordRanker(self._load(), postings)
+        return WordRanker(self._load(), self._open_postings())
+
+    def _open_postings(self) -> SemanticPostings | None:
+        """Return the postings; None without any, or if they are damaged, which is logged: words still find tools."""
+        if self._load_postings is None:
+            return None
+        try:
+            return SemanticPostings(self._load_postings())
+        except (OSError, ValueError) as error:
+            _log.error(
+                "semantic.postings is unusable, so tools are found by words only: %s; reinstall the server", error
+            )
+            return None
 
     @cached_property
     def _ranker(self) -> Ranker | None:
