@@ -42,6 +42,12 @@ SIGNATURES = 3
 """Number of first hits whose signatures are more important than the hits after `MIN_RESULTS`."""
 MIN_RESULTS = 8
 """Number of hits in an answer that are more important than signatures, except that of the first."""
+MAX_PART_LENGTH = 40
+"""Maximum characters of a part of a request, by which a model recognizes it."""
+PART_TOKENS = 5
+"""Tokens of the number of a part in a result."""
+MAX_PARTS_TOKENS = 150
+"""Maximum tokens that parts take from signatures."""
 MAX_BRIEF_LENGTH = 90
 """Maximum characters of the summary of a tool without a signature."""
 WEAK_REASONS = frozenset({"spelling", "meaning"})
@@ -51,7 +57,7 @@ MAX_PLAIN_DESCRIPTION = 200
 """Characters up to which a description is hardly more than the summary that a result contains."""
 
 SEARCH_PARAMETERS = {
-    "query": Parameter(),
+    "query": Parameter(is_lines=True),
     "category": Parameter(),
     "cli": Parameter(),
     "limit": Parameter(type="integer", default=10, minimum=1),
@@ -150,11 +156,20 @@ class _Search:
         if not (query.strip() or category.strip() or cli.strip()):
             return success_result(self._summary(limit, offset))
         is_full = (values["detail"] or self._context.catalogue["discovery"].get("detail")) == "full"
-        hits = self._index.search(query, category=category, cli=cli)
+        hits, parts, places = self._index.search_parts(query, category=category, cli=cli)
         filtered = filter_note(self._index, query, category, cli)
         # Words that are a name by chance need no details.
         is_lookup = len(query.split()) == 1
-        result = self._results(hits, limit, offset, is_full=is_full, is_lookup=is_lookup)
+        shown_parts = [truncate(part, MAX_PART_LENGTH) for part in parts]
+        reserved = token_cost(shown_parts) + PART_TOKENS * limit if parts else 0
+        result = self._results(
+            hits, limit, offset, is_full=is_full, is_lookup=is_lookup, reserved=min(reserved, MAX_PARTS_TOKENS)
+        )
+        if parts and hits:
+            result["parts"] = shown_parts
+            for tool in result["results"]:
+                if place := places.get(tool["tool_name"]):
+                    tool["part"] = place
         if not hits and (nearest := self._index.nearest_words(query)):
             result["nearest_words"] = nearest
         if hint := " ".join(filter(None, (result.pop("hint", ""), filtered))):
@@ -174,13 +189,13 @@ class _Search:
         }
 
     def _results(
-        self, hits: Sequence[Hit], limit: int, offset: int, *, is_full: bool, is_lookup: bool
+        self, hits: Sequence[Hit], limit: int, offset: int, *, is_full: bool, is_lookup: bool, reserved: int
     ) -> dict[str, Any]:
         found = hits[offset : offset + limit]
         page = (
             fit_budget((self._result(hit, is_full=True) for hit in found), self._budget)
             if is_full
-            else self._brief_page(found, is_lookup=is_lookup)
+            else self._brief_page(found, is_lookup=is_lookup, reserved=reserved)
         )
         result: dict[str, Any] = {"mode": "search", "results": page, **_next_page(len(hits), offset, len(page))}
         if not hits:
@@ -194,16 +209,16 @@ class _Search:
         hint = self._hint(hits[offset : offset + len(page)], hits, has_brief=has_brief, is_lookup=is_lookup)
         return result | ({"hint": hint} if hint else {})
 
-    def _brief_page(self, found: Sequence[Hit], *, is_lookup: bool) -> list[dict[str, Any]]:
+    def _brief_page(self, found: Sequence[Hit], *, is_lookup: bool, reserved: int) -> list[dict[str, Any]]:
         """Return the first hits with their signatures, as many as `MAX_ANSWER_TOKENS` allow, and the others without.
 
         The first hit always has its signature, and with `is_lookup` all details if it has that name. For those of the
         next two, the last of more than `MIN_RESULTS` hits may be left to the next page. Tools that only follow in a
-        small catalogue have no signature.
+        small catalogue have no signature. `reserved` is the number of tokens of other members of the answer.
         """
         page = fit_budget(map(self._brief_result, found), self._budget)
         costs = [token_cost(result) + 1 for result in page]
-        rest = min(self._budget, MAX_ANSWER_TOKENS - ENVELOPE_TOKENS) - sum(costs)
+        rest = min(self._budget, MAX_ANSWER_TOKENS - ENVELOPE_TOKENS) - sum(costs) - reserved
         for place, hit in enumerate(found[: len(page)]):
             if place >= len(page) or (place and hit.reason == "rest"):
                 break

@@ -232,7 +232,7 @@ def test_call_refuses_a_tool_that_is_not_served(server: Any, name: str) -> None:
         ("search", {"limit": float("inf")}, "Argument 'limit' must be an integer of at least 1; got Infinity"),
         (
             "search",
-            {"query": ["a"], "offset": -1, "catgory": "git"},
+            {"query": [1], "offset": -1, "catgory": "git"},
             (
                 "Argument 'query' must be a string; got an array of 1 item\n"
                 "Argument 'offset' must be an integer of at least 0; got -1\n"

@@ -17,6 +17,7 @@ from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.search.clauses import parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
@@ -37,6 +38,8 @@ MAX_LITERAL_HITS = 5
 """Maximum number of literal hits. A phrase that more tools contain gives none."""
 MAX_NAME_LENGTH = 200
 """Characters of a name that are compared with the names of all tools; the rest is ignored."""
+MAX_PART_HITS = 10
+"""Maximum tools for each part of a request for several tools."""
 MIN_LITERAL_LENGTH = 3
 """Minimum characters of a query that is searched literally."""
 MAX_QUERY_LENGTH = 2000
@@ -82,6 +85,17 @@ class Hits(Sequence[Hit]):
 
     def _hit(self, name: str) -> Hit:
         return Hit(name, self._tools[name], self._reasons.get(name, "words"))
+
+
+class PartHits(NamedTuple):
+    """The hits for a request, its parts, and the number of the part that each tool serves best, from 1.
+
+    `parts` is empty for a request for one tool.
+    """
+
+    hits: Sequence[Hit]
+    parts: tuple[str, ...]
+    places: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +165,31 @@ class ToolIndex:
         first = [Hit(name, BUILT_IN[name], "name") for name in named if end.endswith(normalize_name(name))]
         last = [Hit(name, BUILT_IN[name], "name") for name in named if not end.endswith(normalize_name(name))]
         return [*first, *hits, *last]
+
+    def search_parts(self, request: str, *, category: str = "", cli: str = "") -> PartHits:
+        """Return the tools for each part of a request for several tools, in turn.
+
+        Where the parts are sentences, the ranking of the whole request takes part: a sentence may only explain another.
+        """
+        request = request[:MAX_QUERY_LENGTH]
+        parts = parts_of(request)
+        if len(parts) < 2:
+            return PartHits(self.search(request, category=category, cli=cli), (), {})
+        found = [self.search(part, category=category, cli=cli) for part in parts]
+        has_lines = len(request.split("\n")) > 1
+        whole = () if has_lines else self.search(request, category=category, cli=cli)[:MAX_PART_HITS]
+        hits: dict[str, Hit] = {}
+        places: dict[str, int] = {}
+        rest = iter(whole)
+        for rank in range(MAX_PART_HITS):
+            for place, ranking in enumerate(found, 1):
+                # The whole request has every other place.
+                for hit in islice(rest, 1):
+                    hits.setdefault(hit.name, hit)
+                if rank < len(ranking):
+                    hits.setdefault(ranking[rank].name, ranking[rank])
+                    places.setdefault(ranking[rank].name, place)
+        return PartHits([*hits.values()], tuple(parts), places)
 
     def _candidates(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
         if not (category.strip() or cli.strip()):
