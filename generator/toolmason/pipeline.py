@@ -90,7 +90,8 @@ def read(
         )
     if server is None:
         return None
-    server = replace(server, postings=load_postings(project, diagnostics=diagnostics))
+    if server.discovery.semantic == "postings":
+        server = replace(server, postings=load_postings(project, diagnostics=diagnostics))
     if server.files:
         from toolmason.render.plan import check_files
 
@@ -131,12 +132,14 @@ def read_and_lint(
 class _RenderResult:
     """Rendered files. `inputs` is the fingerprint of the input files, or empty if the result is not cached.
 
-    Without all functions of the handlers, the files are only the models and contracts.
+    Without all functions of the handlers, the files are only the models and contracts. `postings` is the new content
+    of `semantic.postings`; empty if it has not changed.
     """
 
     files: tuple[RenderedFile, ...]
     inputs: str = ""
     has_all_functions: bool = True
+    postings: str = ""
 
     def save_to_cache(self, project: Project) -> None:
         if self.inputs:
@@ -150,8 +153,13 @@ def _render_project(
     only: str | None,
     progress: Progress,
     missing: list[Stub] | None = None,
+    embed: bool = False,
 ) -> _RenderResult | None:
-    """Return the rendered files, None after an error. With `missing`, missing functions are no such error."""
+    """Return the rendered files, None after an error.
+
+    With `missing`, missing functions are no such error. With `embed`, the tools that have changed are embedded, if the
+    model of `semantic.postings` is on this machine.
+    """
     if only is None and (files := cache.load_run(project)) is not None:
         return _RenderResult(files)
     inputs = ""
@@ -163,6 +171,12 @@ def _render_project(
     manifest = read(project, diagnostics=diagnostics, store=store, progress=progress, missing=missing)
     if manifest is None:
         return None
+    postings = ""
+    if embed and manifest.server.postings:
+        from toolmason.write.postings import refreshed_postings
+
+        if postings := refreshed_postings(project, manifest.server, progress):
+            manifest = replace(manifest, server=replace(manifest.server, postings=postings))
     # Imported late: errors of the manifest are reported before the templates are loaded.
     from toolmason.lint import check_safety
     from toolmason.render.plan import check_kept_files
@@ -192,8 +206,8 @@ def _render_project(
     if not has_all_functions:
         files = tuple(file for file in files if file.path.name in _WITHOUT_HANDLERS)
         return _RenderResult(files, has_all_functions=False)
-    # A run with notes is not cached, so that the next run prints them too.
-    return _RenderResult(files, "" if len(diagnostics) else inputs)
+    # A run with notes is not cached, so that the next run prints them too, and new postings are another input.
+    return _RenderResult(files, "" if len(diagnostics) or postings else inputs, postings=postings)
 
 
 _WITHOUT_HANDLERS: Final = frozenset({"__init__.py", "contract.py", "models.py", "options.py", "types.py"})
@@ -267,12 +281,14 @@ def _models(server: Server, store: ContentCache | None) -> Iterator[Mapping[str,
 class GenerateResult:
     """Changes of one run and the total number of generated files.
 
-    Without all functions of the handlers, only the models and contracts were written.
+    Without all functions of the handlers, only the models and contracts were written. `has_new_postings`: tools were
+    embedded.
     """
 
     changes: Changes
     total: int
     has_all_functions: bool = True
+    has_new_postings: bool = False
 
 
 def generate(
@@ -296,14 +312,21 @@ def generate(
         TemplateRefusedError: one cannot be read safely, or takes too much time or memory. Nothing was written.
     """
     missing: list[Stub] | None = [] if only in {None, "python"} else None
-    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress, missing=missing)
+    result = _render_project(
+        project, diagnostics=diagnostics, only=only, progress=progress, missing=missing, embed=only is None
+    )
     if result is None:
         return None
     progress(WRITING)
     part = _part(only) if result.has_all_functions else {file.path for file in result.files}.__contains__
     changes = write(result.files, project.generated, discard_edits=discard_edits, part=part)
+    if result.postings:
+        # After the files that contain it: a run that is interrupted here does the same again.
+        from toolmason.write.postings import replace_postings
+
+        replace_postings(project.postings, result.postings)
     result.save_to_cache(project)
-    return GenerateResult(changes, _count(result.files), result.has_all_functions)
+    return GenerateResult(changes, _count(result.files), result.has_all_functions, bool(result.postings))
 
 
 def render_package(project: Project, *, diagnostics: Diagnostics) -> tuple[RenderedFile, ...] | None:

@@ -34,11 +34,14 @@ TOOLS = CATALOGUE["tools"]
 SIZES = Counter(entry["category"] for entry in TOOLS.values())
 LARGE = sorted(category for category, count in SIZES.items() if count >= LARGE_CATEGORY)
 QUERIES = tomllib.loads((ROOT / "manifest" / "eval" / "everyday.toml").read_text("utf-8"))["queries"]
+OFF_TOPIC = tomllib.loads((ROOT / "manifest" / "eval" / "off_topic.toml").read_text("utf-8"))
 PHRASES = {text: [name for name in QUERIES if text in QUERIES[name]] for texts in QUERIES.values() for text in texts}
 PLACES = 5
 MAX_MISSED = {True: 0.05, False: 0.36}
 """Maximum share of missed phrases, of those that share a stem with their tool and of the others."""
 MAX_MISSED_USE_CASES = 0.03
+MAX_FOUND_HELD_OUT = 0.08
+"""Maximum share of the queries about something else that find a tool, of those with which nothing was tuned."""
 
 APPENDIX_D = {"query_codebase", "analyze_codebase", "find_code_by_intent"}
 """What the specification of the workflow bridge expects for `analyze codebase`, by today's names."""
@@ -142,12 +145,43 @@ def test_analyze_codebase_finds_the_three_tools_of_appendix_d() -> None:
     assert discovered >= APPENDIX_D
 
 
-@pytest.mark.parametrize("query", ["netflix", "taxi", "recipe for pasta", "quantum chromodynamics", "weather forecast"])
+@pytest.mark.parametrize("query", ["transactions and connection pools", "translate"])
 def test_similar_meaning_alone_gives_few_tools_without_a_schema(query: str) -> None:
     results = answer("search-call", "search", query)
 
     assert 0 < len(results) <= MAX_MEANING_HITS
     assert [(result["match"], "input_schema" in result) for result in results] == [("meaning", False)] * len(results)
+
+
+@pytest.mark.parametrize(("part", "share"), [("development", 0.05), ("held_out", MAX_FOUND_HELD_OUT)])
+def test_a_query_about_something_else_finds_no_tool(part: str, share: float) -> None:
+    index = style_for(
+        CATALOGUE, Selection("search-call", all_tools=True), load_index, load_postings=load_postings
+    ).index
+    found = {query: [hit.name for hit in index.search(query)] for query in OFF_TOPIC[part]}
+    found = {query: names for query, names in found.items() if names}
+
+    assert len(OFF_TOPIC[part]) == 100
+    assert len(found) <= share * 100, found
+
+
+def test_a_server_whose_tools_cover_everyday_life_finds_them_by_the_same_queries() -> None:
+    """The threshold depends on the tools: it has no list of subjects."""
+    assert "grounding_search" in search("search the web for the weather in Lisbon")
+
+
+def test_no_tool_is_an_answer_with_the_nearest_words_and_the_categories() -> None:
+    async def run(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    server = style_for(CATALOGUE, Selection("search-call"), load_index, load_postings=load_postings)
+    result = asyncio.run(server.call("search", {"query": "order a pepperoni pizza, dokcer"}, run))
+    nothing = json.loads(result["content"][0]["text"])
+
+    assert nothing["results"] == []
+    assert nothing["hint"] == "No tool matches. Use other words, or browse a category."
+    assert "docker" in nothing["nearest_words"]
+    assert "files" in nothing["categories"]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import click
@@ -56,13 +52,15 @@ SAMPLE = 5
 def embed(model: Path | None, embedder: str, model_sha256: str, is_check: bool, manifest: Path | None) -> None:
     """Write semantic.postings beside the manifest, so that searches find tools by meaning.
 
-    Embeds only tools whose text has changed. Commit the file; generate copies it without a model. The file records the
-    SHA-256 of the model; another model is refused without --model-sha256. --check exits with 3 if the file is outdated
+    Embeds only tools whose text has changed. Commit the file; generate copies it, and embeds changed tools itself where
+    this command was run before. The file records the SHA-256 of the model; another model is refused without
+    --model-sha256. --check exits with 3 if the file is outdated
     or was made with another model.
     """
     from toolmason.catalogue.table import catalogue
     from toolmason.semantic.embedder import EmbedderError, load_embedder
     from toolmason.semantic.postings_file import MODEL_HASH, read_header
+    from toolmason.write.model_cache import ModelPlace, remember_model
 
     if model_sha256 and not MODEL_HASH.fullmatch(model_sha256):
         raise CommandLineError(f"--model-sha256 must be 64 hexadecimal digits in lower case, not `{model_sha256}`")
@@ -77,6 +75,7 @@ def embed(model: Path | None, embedder: str, model_sha256: str, is_check: bool, 
         if is_check:
             exit_with(_check(table, loaded, previous))
         _write(project, table, loaded, previous)
+        remember_model(project.root, loaded.model, ModelPlace(embedder, str(model.resolve()) if model else ""))
     except EmbedderError as error:
         raise CommandLineError(str(error)) from error
 
@@ -85,53 +84,25 @@ def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Hea
     from toolmason.diagnostics.terminal import progress
     from toolmason.manifest.input_files import MAX_INPUT_BYTES
     from toolmason.semantic.embed import embed as make
+    from toolmason.write.model_cache import cached_vectors
+    from toolmason.write.postings import replace_postings
 
     with progress() as show:
         show("embedding")
-        result = make(table, embedder, previous, embed_words=partial(_cached_vectors, project.root))
+        result = make(table, embedder, previous, embed_words=partial(cached_vectors, project.root))
     if len(result.text.encode()) > MAX_INPUT_BYTES:
         raise CommandLineError(
             f"{project.postings.name} would exceed {MAX_INPUT_BYTES // 1024**2} MiB, the limit of `toolmason generate`"
         )
-    _replace(project.postings, result.text)
+    try:
+        replace_postings(project.postings, result.text)
+    except OSError as error:
+        raise CommandLineError(f"cannot write {project.postings}: {error.strerror}") from error
     name = project.postings.relative_to(project.root).as_posix()
     click.echo(
         f"{name}: {result.words:,} words; {result.embedded} tools embedded, {result.reused} unchanged, "
         f"{result.removed} removed\nrun: toolmason generate"
     )
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write the whole file or nothing. A link at `path`, which may lead out of the project, is replaced."""
-    draft = path.with_name(f".{path.name}-{token_hex(8)}")
-    try:
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        draft.replace(path)
-    except OSError as error:
-        raise CommandLineError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _cached_vectors(project: Path, embedder: Embedder, words: Sequence[str]) -> list[bytes]:
-    """Return the vectors of `words`, from the user's cache if it contains those of this model."""
-    from toolmason.semantic.embed import embed_texts
-    from toolmason.write.user_cache import cache_directory, read_cached, write_cached
-
-    directory = cache_directory(project)
-    if directory is None:
-        return embed_texts(embedder, words)
-    path = directory / f"words-{sha256(repr((embedder.model, words)).encode()).hexdigest()}.int8"
-    with suppress(OSError):
-        data = read_cached(path)
-        size, rest = divmod(len(data), len(words))
-        if size and not rest:
-            return [data[start : start + size] for start in range(0, len(data), size)]
-    vectors = embed_texts(embedder, words)
-    with suppress(OSError):
-        write_cached(path, b"".join(vectors))
-    return vectors
 
 
 def _check(table: Catalogue, embedder: Embedder, header: Header | None) -> ExitCode:

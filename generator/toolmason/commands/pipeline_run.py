@@ -44,6 +44,12 @@ _INTERRUPTED_MESSAGE: Final = "an earlier run was interrupted while writing"
 MISPLACED: Final = "TM607"
 """Code of a generated directory or lock file that is a link."""
 
+STALE_POSTINGS: Final = "TM527"
+"""Code of a tool that `semantic.postings` does not have as it is."""
+_POSTINGS_HINT: Final = (
+    '{name} is out of date with the manifest; run: toolmason embed, or set `[discovery] semantic = "words"`'
+)
+
 TIME_LIMIT: Final = "TM616"
 """Code of a run that takes too long."""
 _TIME_LIMIT_HINT: Final = f"make the manifest smaller, or give more time with `--time-limit` or {VARIABLE}"
@@ -97,6 +103,8 @@ class Run:
                 return ExitCode.FINDINGS
             if self.layout == "text":
                 click.echo(summarize(outcome))
+                if outcome.has_new_postings:
+                    click.echo(f"{self.project.postings.name}: the tools that have changed were embedded")
             return ExitCode.FINE
 
         return self._run_and_report(task, print_result)
@@ -112,12 +120,15 @@ class Run:
             if changes.is_interrupted and self.layout != "text":
                 diagnostics.add(_interrupted(self.project))
             self._print_findings(diagnostics, () if changes.is_clean else changes.all)
+            is_stale = any(diagnostic.code == STALE_POSTINGS for diagnostic in diagnostics)
             if self.layout == "text":
-                if changes.is_clean:
-                    click.echo(summarize(outcome))
-                else:
+                if not changes.is_clean:
                     self._print_drift(changes)
-            return ExitCode.FINE if changes.is_clean else ExitCode.DRIFT
+                elif not is_stale:
+                    click.echo(summarize(outcome))
+            if is_stale:
+                click.echo(_POSTINGS_HINT.format(name=self.project.postings.name), err=True)
+            return ExitCode.DRIFT if is_stale or not changes.is_clean else ExitCode.FINE
 
         return self._run_and_report(task, print_result)
 

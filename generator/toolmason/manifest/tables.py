@@ -299,6 +299,8 @@ class DiscoveryTable(PartialTable):
 
     A running server imports the module at the first search; `generate`, `check` and `lint` never do.
     """
+    semantic: Literal["postings", "words"] = "postings"
+    """`words` ignores `semantic.postings`, so that searches find tools by words only."""
 
     def pinned_in(self, style: str) -> tuple[str, ...]:
         """Return the pinned tools or aliases of a style."""

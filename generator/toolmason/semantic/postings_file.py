@@ -1,25 +1,28 @@
 """Read and write `semantic.postings`, the committed result of `toolmason embed`.
 
-The file is text: a line for the format, one for the model, one for each tool, an empty line, one for each word. Tools
-and words are sorted. `toolmason_runtime.shared.search.postings` reads it at run time.
+The file is text: a line for the format, one for the model, one for each tool, an empty line, then those of the words,
+compressed, in Base64. Tools and words are sorted. `toolmason_runtime.shared.search.postings` reads it at run time.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from toolmason_runtime.shared.search.postings import HEADER
+from toolmason_runtime.shared.search.postings import HEADER, unpack
 
 from toolmason.semantic.texts import HASH_DIGITS
 
 FILE_NAME: Final = "semantic.postings"
 """Name of the file, beside the manifest and in the generated package."""
 MODEL_HASH: Final = re.compile(r"[0-9a-f]{64}")
+LINE: Final = 120
+"""Characters of a line of compressed data."""
 _MODEL: Final = re.compile(rf"model ({MODEL_HASH.pattern})")
 _TOOL: Final = re.compile(rf"tool ([A-Za-z0-9_.-]+) ([0-9a-f]{{{HASH_DIGITS}}}) ([A-Za-z0-9+/]+={{0,2}})")
 _WORD: Final = re.compile(r"([a-z]{2,}) ([0-9]{1,6} [0-9]{1,3}(?: [0-9]{1,6} [0-9]{1,3})*)")
@@ -59,8 +62,19 @@ def write_postings(header: Header, words: Iterable[tuple[str, Sequence[int]]]) -
     """
     lines = [HEADER, f"model {header.model}"]
     lines += [f"tool {name} {tool.hash} {b64encode(tool.vector).decode()}" for name, tool in header.tools.items()]
-    rows = [f"{word} {' '.join(map(str, pairs))}" for word, pairs in words if pairs]
-    return "\n".join([*lines, "", *rows] if rows else lines) + "\n"
+    rows = [f"{word} {' '.join(map(str, pairs))}\n" for word, pairs in words if pairs]
+    if not rows:
+        return "\n".join(lines) + "\n"
+    packed = b64encode(zlib.compress("".join((f"{len(header.tools)}\n", *rows)).encode(), 9)).decode()
+    return "\n".join([*lines, "", *(packed[start : start + LINE] for start in range(0, len(packed), LINE))]) + "\n"
+
+
+def read_words(text: str) -> dict[str, list[int]]:
+    """Return the pairs of numbers of each word, of a file that was checked."""
+    head, _, packed = text.partition("\n\n")
+    lines = unpack(packed.encode(), head.count("\n") - 1).decode().splitlines() if packed else []
+    rows = (line.split(" ") for line in lines)
+    return {row[0]: [int(number) for number in row[1:]] for row in rows}
 
 
 def read_header(text: str) -> Header:
@@ -96,15 +110,23 @@ def check_postings(text: str) -> Header:
     header = read_header(text)
     if not text.endswith("\n"):
         raise PostingsError(text.count("\n") + 1, "the last line is cut off")
-    first = len(header.tools) + 4
-    lines = text.split("\n")[first - 1 : -1]
-    for number, line in enumerate(lines, first):
+    head, _, packed = text.partition("\n\n")
+    if not packed:
+        return header
+    first = head.count("\n") + 3
+    try:
+        lines = unpack(packed.encode(), len(header.tools)).decode().split("\n")
+    except ValueError as error:
+        raise PostingsError(first, str(error)) from error
+    for line in lines[:-1]:
         word = _WORD.fullmatch(line)
         if word is None:
-            raise PostingsError(number, "expected a word, then pairs of numbers: a tool and its score")
+            raise PostingsError(first, "expected words, each with pairs of numbers: a tool and its score")
         if max(map(int, word[2].split()[::2])) >= len(header.tools):
-            raise PostingsError(number, f"`{word[1]}` has a tool that is not in the header")
-    _require_sorted((line.partition(" ")[0] for line in lines), first)
+            raise PostingsError(first, f"`{word[1]}` has a tool that is not in the header")
+    words = [line.partition(" ")[0] for line in lines[:-1]]
+    if misplaced := next((pair for pair in pairwise(words) if pair[1] <= pair[0]), None):
+        raise PostingsError(first, f"`{misplaced[1]}` follows `{misplaced[0]}`: words must be sorted, without repeats")
     return header
 
 

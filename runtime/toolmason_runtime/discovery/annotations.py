@@ -1,4 +1,4 @@
-"""Tool annotations of the meta-tools. All four are always sent, because clients skip approval based on them."""
+"""Tool annotations of the meta-tools. Clients skip approval based on them; `listing` leaves out what others imply."""
 
 from __future__ import annotations
 

@@ -30,6 +30,8 @@ LEVELS = ("name_only", "with_description", "with_use_cases", "full")
 """The levels of detail, shortest first."""
 MAX_ENUM_VALUES = 12
 """Maximum number of categories that the schema lists."""
+MAX_QUERY_TOKENS = 245
+"""Maximum tokens of the tools that a query finds: the right one is mostly among the first."""
 MAX_NAMES_TOKENS = 300
 """Maximum tokens of the names in the error for an unknown tool."""
 
@@ -82,7 +84,8 @@ class _Discover:
             return error_result({"error": f"Invalid detail_level: {level}", "valid_levels": list(LEVELS)})
         hits = self._context.index.search(query or "", category=category or "")
         tools = (_tool_details(self._context.with_names(hit.entry), level) for hit in hits[offset:])
-        page = fit_budget(tools, self._context.catalogue["discovery"]["page_tokens"])
+        budget = self._context.catalogue["discovery"]["page_tokens"]
+        page = fit_budget(tools, min(budget, MAX_QUERY_TOKENS) if query else budget)
         result: dict[str, Any] = {
             "query": query,
             "category": category,

@@ -6,7 +6,7 @@ Hidden tools can also be called directly; `call_tool` is for clients that call o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from toolmason_runtime.calls.registry import ToolMetadata, metadata_of, type_text
@@ -21,18 +21,22 @@ from toolmason_runtime.discovery.meta_tools import (
     unknown_tool_text,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
-from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
+from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.selection import served_tools
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.wire.results import WireResult
 
-MAX_LISTING_TOKENS = 500
-"""Maximum tokens of one listing (REQ-015.1)."""
+MAX_LISTING_TOKENS = 450
+"""Maximum tokens of one listing; REQ-015.1 allows 500."""
 MAX_DESCRIPTION_TOKENS = 400
-"""Maximum tokens of one description (REQ-015, performance tests), unless `full` is true or its texts need more."""
-MAX_STRUCTURE_TOKENS = 1000
-"""Maximum tokens of a description that contains the rules and members inside parameters."""
+"""Maximum tokens of one description (REQ-015, performance tests), unless `full` is true."""
+MAX_TEXT_LENGTHS = (250, 120, 60, 30, 0)
+"""Maximum characters of the text of a parameter, in shorter and shorter versions."""
+MAX_DESCRIPTION_LENGTHS = (1000, 500, 250)
+"""Maximum characters of the tool's description, in the versions after these."""
+MAX_NAMES_TOKENS = 200
+"""Maximum tokens of the names of parameters in the shortest version."""
 NOTE: Final = "Shortened: all of it with full=true."
 TEXT_KEYWORDS: Final = frozenset({"title", "description", "$comment", "examples"})
 """Keywords for readers, without effect on validation."""
@@ -123,8 +127,8 @@ class _Description:
         served = self._context.index
         tool = metadata_of({**entry, "related": [name for name in entry["related"] if served.get(name)]})
         full = _full_description(tool, entry["tool"]["inputSchema"], with_examples=values["include_examples"])
-        for max_tokens, description in _shorter_versions(full):
-            if values["full"] or token_cost(description) <= max_tokens:
+        for description in _shorter_versions(full):
+            if values["full"] or token_cost(description) <= MAX_DESCRIPTION_TOKENS:
                 break
         return success_result(description)
 
@@ -161,40 +165,50 @@ def _parameter(schema: Any) -> dict[str, Any]:
     return part
 
 
-def _shorter_versions(full: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield shorter and shorter versions of a description, each with its maximum tokens.
+def _shorter_versions(full: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield shorter and shorter versions of a description.
 
-    The descriptions of the tool and of its parameters stay complete, because a truncated text may lose an important
-    rule. First all examples but one are dropped, then the texts inside parameters, then the last example and the
-    related tools. Each version lists its shortened keys and how to get the rest.
+    First all examples but one are dropped, then the texts inside parameters, then the last example and the related
+    tools, then rules and members inside parameters. Only then texts are cut, because a part of a text may lose an
+    important rule, first those of parameters. Of a tool with hundreds of parameters, their names remain. Each version
+    lists its shortened keys and how to get the rest.
     """
-    yield MAX_DESCRIPTION_TOKENS, full
+    yield full
     shorter = dict(full)
     for count in range(len(full.get("examples", ())) - 1, 0, -1):
         shorter["examples"] = full["examples"][:count]
-        yield MAX_DESCRIPTION_TOKENS, _with_omission_note(shorter, full)
+        yield _with_omission_note(shorter, full)
     shorter["parameters"] = _Truncation().apply(full["parameters"])
-    yield MAX_DESCRIPTION_TOKENS, _with_omission_note(shorter, full)
+    yield _with_omission_note(shorter, full)
     if "examples" in full:
         shorter["examples"] = []
-        yield MAX_DESCRIPTION_TOKENS, _with_omission_note(shorter, full)
+        yield _with_omission_note(shorter, full)
     shorter["related_tools"] = []
-    for truncation in (_Truncation(), _Truncation(has_rules=False), _Truncation(has_rules=False, has_members=False)):
+    inner = (_Truncation(), _Truncation(has_rules=False), _Truncation(has_rules=False, has_members=False))
+    for truncation in (*inner, *(replace(inner[-1], max_text=length) for length in MAX_TEXT_LENGTHS)):
         shorter["parameters"] = truncation.apply(full["parameters"])
-        yield MAX_STRUCTURE_TOKENS, _with_omission_note(shorter, full)
+        yield _with_omission_note(shorter, full)
+    for length in MAX_DESCRIPTION_LENGTHS:
+        shorter["description"] = truncate(full["description"], length)
+        yield _with_omission_note(shorter, full)
+    names = sorted(full["parameters"], key=lambda name: not full["parameters"][name]["required"])
+    shorter["more_parameters"] = fit_budget(names, MAX_NAMES_TOKENS)
+    shorter["parameters"] = {}
+    yield _with_omission_note(shorter, full)
 
 
 def _with_omission_note(shorter: dict[str, Any], full: dict[str, Any]) -> dict[str, Any]:
-    trimmed = [key for key in full if shorter[key] != full[key]]
+    trimmed = [key for key, value in full.items() if shorter[key] != value]
     return shorter | ({"trimmed": trimmed, "note": NOTE} if trimmed else {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Truncation:
-    """Shortens the schemas inside parameters. Their texts are always dropped."""
+    """Shortens the schemas inside parameters, whose texts are dropped, and cuts the texts of the parameters."""
 
     has_rules: bool = True
     has_members: bool = True
+    max_text: int = 100_000
 
     def apply(self, parameters: dict[str, Any]) -> dict[str, Any]:
         return {name: self._parameter(part) for name, part in parameters.items()}
@@ -206,9 +220,12 @@ class _Truncation:
         return {
             keyword: [self._parameter(branch) for branch in value]
             if keyword in COMBINATORS
+            else truncate(value, self.max_text)
+            if keyword == "description" and isinstance(value, str)
             else self._subschemas(keyword, value)
             for keyword, value in part.items()
-            if self.has_members or keyword not in SUBSCHEMA_KEYWORDS - COMBINATORS
+            if (self.has_members or keyword not in SUBSCHEMA_KEYWORDS - COMBINATORS)
+            and (self.max_text or keyword != "description")
         }
 
     def _keeps(self, keyword: str) -> bool:

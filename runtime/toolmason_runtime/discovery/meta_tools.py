@@ -13,6 +13,7 @@ from toolmason_runtime.calls.registry import deprecation_text
 from toolmason_runtime.discovery.annotations import combined_annotations
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Parameters, input_schema, parse_arguments
+from toolmason_runtime.discovery.per_tool import PerTool
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.errors import ToolError
@@ -134,7 +135,11 @@ class StyleContext:
     def with_names(self, entry: None) -> None: ...
     def with_names(self, entry: ToolEntry | None) -> ToolEntry | None:
         """Return the entry of a tool with the names of tools in its texts."""
-        return self.placeholders.fill_entry(entry) if entry and entry.get("placeholders") else entry
+        return self._filled(entry) if entry and entry.get("placeholders") else entry
+
+    @cached_property
+    def _filled(self) -> PerTool[ToolEntry]:
+        return PerTool(self.placeholders.fill_entry)
 
     def find(self, name: str) -> ToolEntry | None:
         """Return the tool with this name or alias, also with the prefix; None if it is not served.
@@ -179,14 +184,16 @@ class MetaTool:
     answer: Callable[[dict[str, Any], Run], Awaitable[WireResult]]
 
     def to_wire(self, name: str) -> WireTool:
-        """Return the MCP wire form under a name."""
-        return {
-            "name": name,
-            "description": self.description,
-            "inputSchema": input_schema(self.parameters),
-            "annotations": dict(self.annotations),
-            "_meta": {ALWAYS_LOAD: True},
-        }
+        """Return the MCP wire form under a name, without hints that follow from the others."""
+        return listed_tool(
+            {
+                "name": name,
+                "description": self.description,
+                "inputSchema": input_schema(self.parameters),
+                "annotations": dict(self.annotations),
+                "_meta": {ALWAYS_LOAD: True},
+            }
+        )
 
 
 class MetaStyle:

@@ -33,6 +33,7 @@ class Parameter:
     `values` are in the schema, but not enforced. `minimum` is enforced, but not in the schema, which costs tokens in
     every conversation.
     `misnomers` are wrong names that models often use. One is taken, with a note, if the right name is absent or empty.
+    `is_lines`: a list of texts is taken as lines.
     `is_listed`: whether it is in the schema; programs may use one that is not.
     """
 
@@ -43,6 +44,7 @@ class Parameter:
     minimum: int | None = None
     values: tuple[str, ...] = ()
     misnomers: tuple[str, ...] = ()
+    is_lines: bool = False
     is_listed: bool = True
 
     @property
@@ -99,6 +101,10 @@ def parse_arguments(
     """
     sent = dict(raw_arguments or {})
     notes = list(_take_misnomers(parameters, sent))
+    for name in (name for name, parameter in parameters.items() if parameter.is_lines):
+        value = sent.get(name)
+        if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
+            sent[name] = "\n".join(" ".join(text.split()) for text in value)
     arguments = Repair(_enforced(parameters)).apply(sent)
     # Their text tells all: an example would repeat them.
     if arguments is not sent and (decoded := problems_of(arguments, ())):

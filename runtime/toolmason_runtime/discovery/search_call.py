@@ -26,7 +26,8 @@ from toolmason_runtime.discovery.meta_tools import (
     rest_note,
 )
 from toolmason_runtime.discovery.parameters import Parameter
-from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
+from toolmason_runtime.discovery.per_tool import PerTool
+from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
 from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.search.index import Group, Hit, ToolIndex, command_line
@@ -35,13 +36,28 @@ from toolmason_runtime.wire.results import WireResult
 
 ENVELOPE_TOKENS = 60
 """Tokens reserved for the members beside the results."""
+MAX_ANSWER_TOKENS = 440
+"""Maximum tokens of an answer with more than one signature. Models mostly call one of the first hits."""
+SIGNATURES = 3
+"""Number of first hits whose signatures are more important than the hits after `MIN_RESULTS`."""
+MIN_RESULTS = 8
+"""Number of hits in an answer that are more important than signatures, except that of the first."""
+MAX_PART_LENGTH = 40
+"""Maximum characters of a part of a request, by which a model recognizes it."""
+PART_TOKENS = 5
+"""Tokens of the number of a part in a result."""
+MAX_PARTS_TOKENS = 150
+"""Maximum tokens that parts take from signatures."""
+MAX_BRIEF_LENGTH = 90
+"""Maximum characters of the summary of a tool without a signature."""
+WEAK_REASONS = frozenset({"spelling", "meaning"})
 MAX_EXCEPTION_TOKENS = 20
 """Maximum tokens of the tool names that are called with another meta-tool than most results."""
 MAX_PLAIN_DESCRIPTION = 200
 """Characters up to which a description is hardly more than the summary that a result contains."""
 
 SEARCH_PARAMETERS = {
-    "query": Parameter(),
+    "query": Parameter(is_lines=True),
     "category": Parameter(),
     "cli": Parameter(),
     "limit": Parameter(type="integer", default=10, minimum=1),
@@ -120,6 +136,7 @@ class _Search:
         self._name = name
         self._shown_name = context.shown(name)
         self._call_tools = call_tools
+        self._signature = PerTool(signature)
 
     def meta(self) -> MetaTool:
         description = f"Search, or look up a name. {overview(self._index)}"
@@ -139,9 +156,20 @@ class _Search:
         if not (query.strip() or category.strip() or cli.strip()):
             return success_result(self._summary(limit, offset))
         is_full = (values["detail"] or self._context.catalogue["discovery"].get("detail")) == "full"
-        hits = self._index.search(query, category=category, cli=cli)
+        hits, parts, places = self._index.search_parts(query, category=category, cli=cli)
         filtered = filter_note(self._index, query, category, cli)
-        result = self._results(hits, limit, offset, is_full=is_full)
+        # Words that are a name by chance need no details.
+        is_lookup = len(query.split()) == 1
+        shown_parts = [truncate(part, MAX_PART_LENGTH) for part in parts]
+        reserved = token_cost(shown_parts) + PART_TOKENS * limit if parts else 0
+        result = self._results(
+            hits, limit, offset, is_full=is_full, is_lookup=is_lookup, reserved=min(reserved, MAX_PARTS_TOKENS)
+        )
+        if parts and hits:
+            result["parts"] = shown_parts
+            for tool in result["results"]:
+                if place := places.get(tool["tool_name"]):
+                    tool["part"] = place
         if not hits and (nearest := self._index.nearest_words(query)):
             result["nearest_words"] = nearest
         if hint := " ".join(filter(None, (result.pop("hint", ""), filtered))):
@@ -160,36 +188,81 @@ class _Search:
             "hint": f"Call {self._shown_name} with a query or a category to get tools with their arguments.",
         }
 
-    def _results(self, hits: Sequence[Hit], limit: int, offset: int, *, is_full: bool) -> dict[str, Any]:
-        results = (self._result(hit, is_full=is_full) for hit in hits[offset : offset + limit])
-        page = fit_budget(results, self._budget)
+    def _results(
+        self, hits: Sequence[Hit], limit: int, offset: int, *, is_full: bool, is_lookup: bool, reserved: int
+    ) -> dict[str, Any]:
+        found = hits[offset : offset + limit]
+        page = (
+            fit_budget((self._result(hit, is_full=True) for hit in found), self._budget)
+            if is_full
+            else self._brief_page(found, is_lookup=is_lookup, reserved=reserved)
+        )
         result: dict[str, Any] = {"mode": "search", "results": page, **_next_page(len(hits), offset, len(page))}
         if not hits:
             return result | {
                 "categories": list(self._index.categories),
-                "hint": "Nothing matches. Use other words, or browse a category.",
+                "hint": "No tool matches. Use other words, or browse a category.",
             }
         if page:
             self._context.expect(hits[offset].entry)
-        hint = self._hint(hits[offset : offset + len(page)], hits)
+        has_brief = any("signature" not in result for result in page)
+        hint = self._hint(hits[offset : offset + len(page)], hits, has_brief=has_brief, is_lookup=is_lookup)
         return result | ({"hint": hint} if hint else {})
 
-    def _hint(self, shown: Sequence[Hit], hits: Sequence[Hit]) -> str:
+    def _brief_page(self, found: Sequence[Hit], *, is_lookup: bool, reserved: int) -> list[dict[str, Any]]:
+        """Return the first hits with their signatures, as many as `MAX_ANSWER_TOKENS` allow, and the others without.
+
+        The first hit always has its signature, and with `is_lookup` all details if it has that name. For those of the
+        next two, the last of more than `MIN_RESULTS` hits may be left to the next page. Tools that only follow in a
+        small catalogue have no signature. `reserved` is the number of tokens of other members of the answer.
+        """
+        page = fit_budget(map(self._brief_result, found), self._budget)
+        costs = [token_cost(result) + 1 for result in page]
+        rest = min(self._budget, MAX_ANSWER_TOKENS - ENVELOPE_TOKENS) - sum(costs) - reserved
+        for place, hit in enumerate(found[: len(page)]):
+            if place >= len(page) or (place and hit.reason == "rest"):
+                break
+            result = self._result(hit, is_lookup=is_lookup)
+            more = token_cost(result) + 1 - costs[place]
+            left_out = 0
+            while more > rest + left_out and place < SIGNATURES and len(page) > MIN_RESULTS:
+                page.pop()
+                left_out += costs[len(page)]
+            if place and more > rest + left_out:
+                break
+            rest += left_out - more
+            page[place] = result
+            while rest < 0 and len(page) > SIGNATURES:  # after a first one with all details
+                page.pop()
+                rest += costs[len(page)]
+        # The first one may be long.
+        return fit_budget(page, self._budget)
+
+    def _brief_result(self, hit: Hit) -> dict[str, Any]:
+        entry = self._context.with_names(hit.entry)
+        summary = truncate(entry["summary"], MAX_BRIEF_LENGTH)
+        return {"tool_name": entry["tool"]["name"], "description": summary, **_weakness(hit), **entry_notes(entry)}
+
+    def _hint(self, shown: Sequence[Hit], hits: Sequence[Hit], *, has_brief: bool, is_lookup: bool) -> str:
         if not shown:
             return f"There are only {len(hits)} matches: use a smaller offset."
-        has_manual = any(hit.reason != "name" and _has_manual(hit.entry) for hit in shown)
+        has_manual = any((hit.reason != "name" or not is_lookup) and _has_manual(hit.entry) for hit in shown)
         parts = (
             self._call_tools.instruction([hit.entry for hit in shown]),
-            "Search a tool_name for details." if has_manual else "",
+            "Search a tool_name for its arguments."
+            if has_brief
+            else "Search a tool_name for details."
+            if has_manual
+            else "",
             rest_note(hits, shown),
         )
         return " ".join(filter(None, parts))
 
-    def _result(self, hit: Hit, *, is_full: bool) -> dict[str, Any]:
+    def _result(self, hit: Hit, *, is_full: bool = False, is_lookup: bool = False) -> dict[str, Any]:
         entry = self._context.with_names(hit.entry)
-        shown = signature(entry)
+        shown = self._signature(entry)
         tool = entry["tool"]
-        is_named = hit.reason == "name"
+        is_named = hit.reason == "name" and is_lookup
         result: dict[str, Any] = {
             "tool_name": tool["name"],
             "description": tool.get("description", entry["summary"]) if is_named else entry["summary"],
@@ -198,12 +271,14 @@ class _Search:
         if is_named or is_full:
             tags = list(self._index.tags(entry))
             result |= {"cli_name": command_line(entry), "category": entry["category"], "tags": tags}
-        is_likely = hit.reason not in {"spelling", "meaning", "rest"}
+        is_likely = hit.reason not in {*WEAK_REASONS, "rest"}
         if is_named or is_full or (is_likely and not shown.is_lossless):
             result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
-        if hit.reason in {"spelling", "meaning"}:
-            result["match"] = hit.reason
-        return result | entry_notes(entry)
+        return result | _weakness(hit) | entry_notes(entry)
+
+
+def _weakness(hit: Hit) -> dict[str, str]:
+    return {"match": hit.reason} if hit.reason in WEAK_REASONS else {}
 
 
 def _has_manual(entry: ToolEntry) -> bool:

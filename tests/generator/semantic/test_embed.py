@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import sqrt
 from typing import Any, cast
@@ -13,14 +15,15 @@ from concept_embedder import ConceptEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.postings import MAX_UNPACKED_BYTES, SemanticPostings
 from toolmason_runtime.shared.search.words import SEMANTIC_WEIGHT, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 from toolmason.semantic.embed import embed
 from toolmason.semantic.embedder import EmbedderError
 from toolmason.semantic.freshness import differences
-from toolmason.semantic.postings_file import PostingsError, check_postings, read_header
+from toolmason.semantic.postings_file import PostingsError, check_postings, read_header, read_words
 from toolmason.semantic.similarity import MIN_SCORE, NEAREST, cosine, nearest, quantize, vectors
 
 NAMES = ("send_mail", "jotNote", "erase", "seek_book", "weather", "weather_2")
@@ -86,13 +89,11 @@ def scores_by_name(postings: SemanticPostings, query: list[str]) -> dict[str, fl
 def test_scores_of_a_query_are_the_sum_over_the_lines_of_its_words(tools: dict[str, str], query: list[str]) -> None:
     text = embed(catalogue(tools), ConceptEmbedder(), None).text
     names = sorted(tools)
-    lines = [line.split() for line in text.partition("\n\n")[2].splitlines()]
+    pairs = read_words(text)
     expected: dict[str, float] = {}
-    for word in query:
-        for line in lines:
-            if line[0] == word:
-                for tool, score in zip(line[1::2], line[2::2], strict=True):
-                    expected[names[int(tool)]] = expected.get(names[int(tool)], 0) + int(score)
+    for numbers in (pairs[word] for word in query if word in pairs):
+        for tool, score in zip(numbers[::2], numbers[1::2], strict=True):
+            expected[names[tool]] = expected.get(names[tool], 0) + score
     assert scores_by_name(SemanticPostings(text.encode()), query) == expected
     assert scores_by_name(SemanticPostings(text.replace("\n", "\r\n").encode()), query) == expected
 
@@ -169,13 +170,10 @@ VALID = embed(catalogue(dict(zip(NAMES, TEXTS, strict=True))), ConceptEmbedder()
 @pytest.mark.parametrize(
     ("find", "replace", "line"),
     [
-        ("toolmason-postings 1", "toolmason-postings 2", 1),
+        ("toolmason-postings 2", "toolmason-postings 1", 1),
         ("model a", "model ", 2),
         ("tool erase", "tool  erase", 3),
         ("tool jotNote", "tool aaa", 4),
-        ("\ndelete ", "\n<<<<<<< ours\ndelete ", 10),
-        ("\ndelete ", "\nzzz ", 11),
-        ("\ndelete 0 ", "\ndelete 6 ", 10),
     ],
 )
 def test_an_invalid_file_is_refused_at_its_line(find: str, replace: str, line: int) -> None:
@@ -185,12 +183,66 @@ def test_an_invalid_file_is_refused_at_its_line(find: str, replace: str, line: i
     assert caught.value.line == line
 
 
+def pack(lines: str) -> str:
+    return b64encode(zlib.compress(lines.encode())).decode() + "\n"
+
+
+HEAD, _, PACKED = VALID.partition("\n\n")
+LINES = zlib.decompress(b64decode(PACKED)).decode()
+
+
+@pytest.mark.parametrize(
+    ("packed", "message"),
+    [
+        (pack(LINES.replace("\ndelete ", "\n<<<<<<< ours\ndelete ", 1)), "expected words"),
+        (pack(LINES.replace("\ndelete ", "\nzzz ", 1)), "must be sorted"),
+        (pack(LINES.replace("\ndelete 0 ", "\ndelete 6 ", 1)), "not in the header"),
+        (pack(LINES.replace("6\n", "7\n", 1)), "those of other tools"),
+        (pack(LINES + "9" * 5000 + " 1\n"), "expected words"),
+        (PACKED[:40] + "\n", "damaged|cut off"),
+        (PACKED[:40] + "\u0660" + PACKED[41:], "damaged"),
+        (PACKED.replace(PACKED[30], "!"), "damaged"),
+        ("<<<<<<< ours\n" + PACKED, "damaged"),
+        (pack(LINES)[:-1] + "AAAA\n", "damaged|too long"),
+        ("\n", "damaged|cut off"),
+        (b64encode(zlib.compress(b"6\n" + b"a" * (MAX_UNPACKED_BYTES + 1))).decode() + "\n", "too long"),
+    ],
+    ids=range(12),
+)
+def test_damaged_words_are_refused_and_a_server_finds_tools_by_words(
+    packed: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = f"{HEAD}\n\n{packed}"
+    with pytest.raises(PostingsError, match=message) as caught:
+        check_postings(text)
+    assert caught.value.line == HEAD.count("\n") + 3
+
+    table = catalogue(dict(zip(NAMES, TEXTS, strict=True)))
+    index = ToolIndex(table, table["tools"], lambda: build_index(table), load_postings=text.encode)
+    assert index.search(NAMES[0])[0].name == NAMES[0]
+    assert index.search(NAMES[1])[0].name == NAMES[1]
+    errors = [record.getMessage() for record in caplog.records]
+    assert len(errors) <= 1
+    assert all("semantic.postings is unusable, so tools are found by words only" in error for error in errors)
+
+
 def test_a_file_that_is_cut_off_is_refused() -> None:
     with pytest.raises(PostingsError):
         check_postings(VALID[:-1])
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"toolmason-postings 1", b"toolmason-postings 2\nmodel x\n\n"])
-def test_a_server_refuses_a_file_of_another_format(content: bytes) -> None:
-    with pytest.raises(ValueError, match="generate the server again"):
-        SemanticPostings(content)
+def missing() -> bytes:
+    raise FileNotFoundError("no such file: semantic.postings")
+
+
+@pytest.mark.parametrize(
+    "load", [lambda: b"", lambda: b"\n\n", lambda: b"toolmason-postings 1\nmodel x\n\nmail 0 5\n", missing]
+)
+def test_a_server_with_a_missing_file_or_one_of_another_format_finds_tools_by_words(
+    load: Callable[[], bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    table = catalogue(dict(zip(NAMES, TEXTS, strict=True)))
+    index = ToolIndex(table, table["tools"], lambda: build_index(table), load_postings=load)
+
+    assert [index.search(name)[0].name for name in NAMES] == list(NAMES)
+    assert caplog.text.count("semantic.postings is unusable") == 1

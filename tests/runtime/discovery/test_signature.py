@@ -77,7 +77,7 @@ def answers(desk: MakeDesk, table: Catalogue) -> list[dict[str, Any]]:
     for category in server.style.index.categories:
         offset: int | None = 0
         while offset is not None:
-            arguments = {"category": category, "limit": 200, "offset": offset}
+            arguments = {"category": category, "limit": 1, "offset": offset}
             page = json.loads(server.call("search", arguments)["content"][0]["text"])
             results += page["results"]
             offset = page.get("next_offset")

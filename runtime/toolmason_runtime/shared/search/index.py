@@ -2,11 +2,12 @@
 
 Hits are ranked by kind of match: a tool with that name, a few tools whose text contains the query literally, tools with
 words of the query (BM25F), then, if these are few, tools with similarly spelled words. A better kind ranks first and
-never hides the others. A query about something else has no hits, or few by their meaning, but the nearest words.
+never hides the others. A query about something else has no hits, but the nearest words.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.search.clauses import parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
@@ -36,10 +38,15 @@ MAX_LITERAL_HITS = 5
 """Maximum number of literal hits. A phrase that more tools contain gives none."""
 MAX_NAME_LENGTH = 200
 """Characters of a name that are compared with the names of all tools; the rest is ignored."""
+MAX_PART_HITS = 10
+"""Maximum tools for each part of a request for several tools."""
 MIN_LITERAL_LENGTH = 3
 """Minimum characters of a query that is searched literally."""
+MAX_QUERY_LENGTH = 2000
+"""Characters of a query that are searched, about 300 words; the rest is ignored: a search blocks other calls."""
 
 Reason = Literal["name", "literal", "words", "spelling", "meaning", "rest", "browse"]
+_log: Final = logging.getLogger(__name__)
 _BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
 
 
@@ -78,6 +85,17 @@ class Hits(Sequence[Hit]):
 
     def _hit(self, name: str) -> Hit:
         return Hit(name, self._tools[name], self._reasons.get(name, "words"))
+
+
+class PartHits(NamedTuple):
+    """The hits for a request, its parts, and the number of the part that each tool serves best, from 1.
+
+    `parts` is empty for a request for one tool.
+    """
+
+    hits: Sequence[Hit]
+    parts: tuple[str, ...]
+    places: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +152,7 @@ class ToolIndex:
         Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
         """
         candidates = self._candidates(category, cli)
+        query = query[:MAX_QUERY_LENGTH]
         if not query.strip():
             return [Hit(name, entry, "browse") for name, entry in candidates.items()]
         hits = self._rank(query, candidates)
@@ -146,6 +165,31 @@ class ToolIndex:
         first = [Hit(name, BUILT_IN[name], "name") for name in named if end.endswith(normalize_name(name))]
         last = [Hit(name, BUILT_IN[name], "name") for name in named if not end.endswith(normalize_name(name))]
         return [*first, *hits, *last]
+
+    def search_parts(self, request: str, *, category: str = "", cli: str = "") -> PartHits:
+        """Return the tools for each part of a request for several tools, in turn.
+
+        Where the parts are sentences, the ranking of the whole request takes part: a sentence may only explain another.
+        """
+        request = request[:MAX_QUERY_LENGTH]
+        parts = parts_of(request)
+        if len(parts) < 2:
+            return PartHits(self.search(request, category=category, cli=cli), (), {})
+        found = [self.search(part, category=category, cli=cli) for part in parts]
+        has_lines = len(request.split("\n")) > 1
+        whole = () if has_lines else self.search(request, category=category, cli=cli)[:MAX_PART_HITS]
+        hits: dict[str, Hit] = {}
+        places: dict[str, int] = {}
+        rest = iter(whole)
+        for rank in range(MAX_PART_HITS):
+            for place, ranking in enumerate(found, 1):
+                # The whole request has every other place.
+                for hit in islice(rest, 1):
+                    hits.setdefault(hit.name, hit)
+                if rank < len(ranking):
+                    hits.setdefault(ranking[rank].name, ranking[rank])
+                    places.setdefault(ranking[rank].name, place)
+        return PartHits([*hits.values()], tuple(parts), places)
 
     def _candidates(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
         if not (category.strip() or cli.strip()):
@@ -186,7 +230,8 @@ class ToolIndex:
         """Return the matching candidates, best first, each with its kind of match."""
         if not normalize_name(query):
             return []
-        by_words = self._sort(self._scores(query), candidates)
+        scores = self._scores(query)
+        by_words = self._sort(scores, candidates)
         reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
         if literal := self._literal_hits(query):
             for name in (*(name for name in by_words if name in literal), *literal):
@@ -194,8 +239,11 @@ class ToolIndex:
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         by_meaning: list[str] = []
-        if not reasons and self._ranker is None and not self._words.has_term(query):
-            names, by_meaning = [], names[:MAX_MEANING_HITS]
+        if names and not reasons and self._ranker is None:
+            if not self._words.fits(query, scores[self._position_of[names[0]]]):
+                names = []
+            elif not self._words.has_term(query):
+                names, by_meaning = [], names[:MAX_MEANING_HITS]
         has_match = bool(names)
         if not has_match:
             meant = self._sort(self._words.scores_by_typing_errors(query), candidates)
@@ -212,6 +260,7 @@ class ToolIndex:
 
     def nearest_words(self, query: str) -> list[str]:
         """Return words of the visible tools that are spelled most like those of a query without a match."""
+        query = query[:MAX_QUERY_LENGTH]
         own_words = self._words_by_stem
         terms = (term for term in self._words.nearest_terms(query) if term in own_words)
         return [own_words[term] for term in islice(terms, MAX_NEAREST_WORDS)]
@@ -229,7 +278,7 @@ class ToolIndex:
 
     def others(self, query: str, *, category: str = "", cli: str = "") -> dict[str, int]:
         """Return the matches of `query` that `category` and `cli` leave out: their number in each category."""
-        candidates = self._candidates(category, cli)
+        query, candidates = query[:MAX_QUERY_LENGTH], self._candidates(category, cli)
         if candidates is self._tools or not query.strip():
             return {}
         left_out = (hit for hit in self._rank(query, self._tools) if hit.name not in candidates)
@@ -250,6 +299,10 @@ class ToolIndex:
         return ranked if candidates is self._tools else [name for name in ranked if name in candidates]
 
     @cached_property
+    def _position_of(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self._words.tools)}
+
+    @cached_property
     def _positions(self) -> list[int]:
         """The positions of the visible tools in the index, deprecated ones last."""
         visible = [position for position, name in enumerate(self._words.tools) if name in self._tools]
@@ -257,8 +310,19 @@ class ToolIndex:
 
     @cached_property
     def _words(self) -> WordRanker:
-        postings = SemanticPostings(self._load_postings()) if self._load_postings else None
-        return WordRanker(self._load(), postings)
+        return WordRanker(self._load(), self._open_postings())
+
+    def _open_postings(self) -> SemanticPostings | None:
+        """Return the postings; None without any, or if they are damaged, which is logged: words still find tools."""
+        if self._load_postings is None:
+            return None
+        try:
+            return SemanticPostings(self._load_postings())
+        except (OSError, ValueError) as error:
+            _log.error(
+                "semantic.postings is unusable, so tools are found by words only: %s; reinstall the server", error
+            )
+            return None
 
     @cached_property
     def _ranker(self) -> Ranker | None:

@@ -17,14 +17,20 @@ MIN_WORD = 4
 """Minimum letters of a word with a typing error: shorter words are all similar."""
 
 
+def is_other_form(word: str, term: str) -> bool:
+    """Return whether `word` is `term` with another ending."""
+    shorter, longer = sorted((word, term), key=len)
+    return len(shorter) >= MIN_PREFIX and longer.startswith(shorter)
+
+
 def is_typing_error(word: str, term: str) -> bool:
     """Return whether `word` is `term` with a typing error or another ending.
 
     An error is a letter too many, missing or changed, or two neighbours exchanged.
     """
-    shorter, longer = sorted((word, term), key=len)
-    if len(shorter) >= MIN_PREFIX and longer.startswith(shorter):
+    if is_other_form(word, term):
         return True
+    shorter = min((word, term), key=len)
     if len(shorter) < MIN_WORD or word.isdigit():
         return False
     return _distance(word, term) <= (2 if len(shorter) >= LONG_WORD else 1)
