@@ -34,6 +34,7 @@ class Parameter:
     every conversation.
     `misnomers` are wrong names that models often use. One is taken, with a note, if the right name is absent or empty.
     `is_listed`: whether it is in the schema; programs may use one that is not.
+    `max_length`: characters after which a text is cut.
     """
 
     type: Literal["string", "integer", "boolean", "object"] = "string"
@@ -44,6 +45,7 @@ class Parameter:
     values: tuple[str, ...] = ()
     misnomers: tuple[str, ...] = ()
     is_listed: bool = True
+    max_length: int = MAX_TEXT_LENGTH
 
     @property
     def enforced_schema(self) -> dict[str, Any]:
@@ -114,9 +116,9 @@ def parse_arguments(
             problems[name] = mismatch((name,), parameter.enforced_schema, value)
         elif parameter.type == "integer" and value is not None:
             values[name] = int(value)
-        elif isinstance(value, str) and len(value) > MAX_TEXT_LENGTH:
-            values[name] = value[:MAX_TEXT_LENGTH]
-            notes.append(too_long((name,), MAX_TEXT_LENGTH))
+        elif isinstance(value, str) and len(value) > parameter.max_length:
+            values[name] = value[: parameter.max_length]
+            notes.append(too_long((name,), parameter.max_length))
     notes += _unknown_notes(parameters, arguments)
     if problems:
         example = f"Example: {show_call(arguments, problems)}"
