@@ -444,7 +444,8 @@ class _Execution:
             raise _PendingError(error.message) from None
         if limit is not None and deadline is not None:
             limit.reschedule(deadline + time.monotonic() - started)
-        await self._suspended.drop(program.id)
+        if not await self._suspended.drop(program.id):
+            raise _EndedError("The program went on elsewhere, or expired while the user decided.")
         self._answers |= answers
         for each in asked:
             del self._waiting[each.call]

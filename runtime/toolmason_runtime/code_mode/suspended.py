@@ -149,9 +149,9 @@ class SuspendedPrograms:
             raise expired()
         return program
 
-    async def drop(self, identity: str) -> None:
-        """Forget a program."""
-        await self._taken(identity)
+    async def drop(self, identity: str) -> bool:
+        """Forget a program; return whether it was stored."""
+        return await self._taken(identity) is not None
 
     async def _taken(self, identity: str) -> bytes | None:
         if self._shared is not None:

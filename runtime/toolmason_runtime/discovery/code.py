@@ -80,10 +80,10 @@ def code(context: StyleContext) -> MetaStyle:
     search, run, run_read = map(context.meta_name, STYLES[CODE].metas)
     run_any = context.shown(run)
     tools = context.index.tools.values()
-    is_split = context.catalogue["discovery"]["split_calls"] and not all(map(is_read_only, tools))
+    is_split = context.catalogue["discovery"]["split_calls"]
     functions = Functions(context.index.tools, BUILT_IN)
     runners = _Runners(run_any, context.shown(run_read) if is_split else run_any)
-    kind = "that writes" if is_split else "that calls tools"
+    kind = "that writes" if is_split and not all(map(is_read_only, tools)) else "that calls tools"
     description = (
         f"Run a Python program {kind}: await each function, asyncio.gather independent calls, end with a value"
     )

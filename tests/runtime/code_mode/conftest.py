@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from command_sample import Sample, generated, repository, sample
 from program_desk import Desk
+from redis_server import redis, shared_redis
 
-__all__ = ["generated", "repository", "sample"]
+__all__ = ["generated", "redis", "repository", "sample", "shared_redis"]
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 from command_sample import text_of
 from program_desk import Asker, Desk, Modern
+from toolmason_runtime import ToolError
+from toolmason_runtime.chunks.redis import RedisStore
 from toolmason_runtime.code_mode import limits
-from toolmason_runtime.code_mode.suspended import SuspendedPrograms
+from toolmason_runtime.code_mode.suspended import Suspended, SuspendedPrograms, Waiting, new_id
 
 pytestmark = pytest.mark.anyio
 Stored = Callable[[], list[Path]]
@@ -170,3 +173,34 @@ async def test_a_program_that_writes_is_not_resumed_as_one_that_reads(desk: Desk
 
     assert "resume it with `run`" in await desk.failure("", Asker("accept"), meta="run_read", resume=identity)
     assert "DELETE done" in await desk.run("", Asker("accept"), resume=identity)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no redis-server for it")
+async def test_processes_with_one_redis_resume_a_program_once(redis: str, tmp_path: Path) -> None:
+    def opened() -> tuple[RedisStore, SuspendedPrograms]:
+        shared = RedisStore(redis, variable="STORE", prefix="sample:")
+        return shared, SuspendedPrograms(tmp_path / "none", shared=shared, key="of all processes")
+
+    (first_redis, first), (second_redis, second) = opened(), opened()
+    program = Suspended(
+        id=new_id(),
+        owner="",
+        code="1",
+        only_reads=True,
+        timeout_s=1,
+        snapshot=b"\0\xff",
+        waiting=[Waiting(0, 1, "send", {"a": 1}, 0, 1)],
+        output="",
+        notes=[],
+        done=[],
+        interpreter="1",
+        expires=time.time() + 60,
+    )
+    await first.save(program)
+
+    assert await second.take(program.id, "") == program
+    with pytest.raises(ToolError, match="no program waits"):
+        await first.take(program.id, "")
+    await first_redis.aclose()
+    await second_redis.aclose()
+    assert not (tmp_path / "none").exists()
