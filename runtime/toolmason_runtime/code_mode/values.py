@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from toolmason_runtime.discovery.python_types import may_be_json
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.wire.results import WireResult
@@ -33,7 +34,20 @@ def value_of(entry: ToolEntry, result: WireResult) -> tuple[Any, list[str]]:
     if entry["tool"]["name"] == FETCH_CHUNK and structure:
         following = structure["meta"].get("next")
         return structure["chunk"]["content"] + (f"\n[next: {following}]" if following else ""), notes
-    return ("\n".join(texts) if structure is None else structure), notes
+    if structure is not None:
+        return structure, notes
+    text = "\n".join(texts)
+    return (_data(text) if may_be_json(entry) else text), notes
+
+
+def _data(text: str) -> Any:
+    """Return the value of a text that is a JSON object or array; other texts as they are."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def error_text(result: WireResult) -> str:

@@ -35,8 +35,13 @@ MAX_CODE_CHARS: Final = 65_536
 """Characters of a program."""
 DEFAULT_TIMEOUT_S: Final = 120
 MAX_TIMEOUT_S: Final = 3_600
-MAX_SIGNATURES: Final = 4
+MAX_SIGNATURES: Final = 3
 """Functions of a search answer with a signature; the others have a summary, and are looked up by their names."""
+
+MAX_QUERIES: Final = 8
+"""Queries of one search, separated by `;`."""
+SIGNATURES_OF_EACH: Final = 2
+"""Functions that one of several queries adds to the answer."""
 
 _SEARCH_PARAMETERS: Final = {
     "query": Parameter(),
@@ -48,9 +53,10 @@ _SEARCH_PARAMETERS: Final = {
 }
 _RUN_PARAMETERS: Final = {
     "code": Parameter(max_length=MAX_CODE_CHARS + 1, misnomers=("program", "script", "source", "python")),
-    "timeout_s": Parameter(type="integer", minimum=1),
+    "timeout_s": Parameter(type="integer", minimum=1, is_listed=False),
     "resume": Parameter(),
 }
+_READ_PARAMETERS: Final = {**_RUN_PARAMETERS, "resume": Parameter(is_listed=False)}
 _WRITES: Final = "writes"
 
 
@@ -95,7 +101,7 @@ def code(context: StyleContext) -> MetaStyle:
         readers = [entry for entry in tools if is_read_only(entry)]
         answer = _run(runners.call_read, only_reads=True)
         text = "Run a Python program that only reads"
-        metas.append(MetaTool(run_read, text, _RUN_PARAMETERS, combined_annotations(readers), answer))
+        metas.append(MetaTool(run_read, text, _READ_PARAMETERS, combined_annotations(readers), answer))
     return _CodeStyle(context, metas, runners, functions)
 
 
@@ -161,7 +167,7 @@ class _Search:
         self._runners = runners
 
     def meta(self) -> MetaTool:
-        description = f"Search functions, or look up a name. {overview(self._index)}"
+        description = f"Search functions (`;` separates queries), or look up a name. {overview(self._index)}"
         return MetaTool(self._name, description, _SEARCH_PARAMETERS, READ_ONLY_ANNOTATIONS, self._answer)
 
     @cached_property
@@ -178,15 +184,23 @@ class _Search:
         limit, offset = values["limit"], values["offset"] or 0
         if not (query.strip() or category.strip() or cli.strip()):
             return _text(self._summary())
+        queries = [part.strip() for part in query.replace("\n", ";").split(";") if part.strip()]
+        if len(queries) > 1:
+            return _text(self._several(queries[:MAX_QUERIES], category, cli))
         hits = self._index.search(query, category=category, cli=cli)
         is_full = (values["detail"] or self._context.catalogue["discovery"].get("detail")) == "full"
         shown = hits[offset : offset + limit]
+        matching = [hit for hit in shown if hit.reason != "rest"]
         functions = (
             self._function(hit, query, is_full=is_full, is_brief=index >= MAX_SIGNATURES and not is_full)
-            for index, hit in enumerate(shown)
+            for index, hit in enumerate(matching or shown)
         )
         blocks = _fitting(functions, self._budget)
-        lines = [*blocks, *self._hints(hits, shown[: len(blocks)], offset)]
+        is_all = len(blocks) == len(matching) < len(shown)
+        lines = [*blocks, *self._hints(hits, shown if is_all else shown[: len(blocks)], offset)]
+        if is_all:  # all of a small server
+            others = ", ".join(self._functions.name_of(hit.entry) for hit in shown[len(blocks) :])
+            lines.insert(len(blocks), f"# other functions: {others}")
         if not hits and (nearest := self._index.nearest_words(query)):
             lines.append(f"# Nearest words: {', '.join(nearest)}.")
         if note := filter_note(self._index, query, category, cli):
@@ -194,6 +208,26 @@ class _Search:
         if blocks:
             self._context.expect(shown[0].entry)
         return _text(lines)
+
+    def _several(self, queries: Sequence[str], category: str, cli: str) -> list[str]:
+        """Return the best functions of each query, each function once."""
+        shown: dict[str, Hit] = {}
+        missing = []
+        for query in queries:
+            hits = [hit for hit in self._index.search(query, category=category, cli=cli)[:10] if hit.reason != "rest"]
+            shown |= {hit.name: hit for hit in hits[:SIGNATURES_OF_EACH] if hit.name not in shown}
+            missing += [] if hits else [query]
+        found = list(shown.values())
+        blocks = _fitting((self._function(hit, "", is_full=False, is_brief=False) for hit in found), self._budget)
+        entries = [hit.entry for hit in found[: len(blocks)]]
+        notes = [self._instruction(entries)] if entries else []
+        if missing:
+            notes.append(f"Nothing matches {', '.join(missing)}.")
+        if len(blocks) < len(found):
+            notes.append(f"Also: {', '.join(self._functions.name_of(hit.entry) for hit in found[len(blocks) :])}.")
+        if found:
+            self._context.expect(found[0].entry)
+        return [*blocks, f"# {' '.join(notes)}"]
 
     def _summary(self) -> list[str]:
         lines = [f"# {len(self._index.tools)} functions. Search with a few words or a category:"]

@@ -44,6 +44,11 @@ def result_schema(entry: ToolEntry) -> Mapping[str, Any] | None:
     return schema if isinstance(schema, Mapping) else None
 
 
+def may_be_json(entry: ToolEntry) -> bool:
+    """Return whether the text of a tool is data if it is JSON: that of an API or a server that declares no result."""
+    return result_schema(entry) is None and ("api" in entry or "upstream" in entry)
+
+
 def signature_line(entry: ToolEntry, function: str, *, is_full: bool = False) -> str:
     """Return the signature of a function for models; `is_full` has the members of the result at every depth."""
     root = entry.get("complete_schema", entry["tool"]["inputSchema"])
@@ -72,7 +77,7 @@ def parameter_notes(entry: ToolEntry, *, is_full: bool = False) -> list[str]:
 def _result_text(entry: ToolEntry, *, is_full: bool) -> str:
     schema = result_schema(entry)
     if schema is None:
-        return "str"
+        return "Any" if may_be_json(entry) else "str"
     for depth in range(MAX_DEPTH, 0, -1):
         text = _shown(schema, schema, depth, is_result=True)
         if is_full or len(text) <= MAX_RESULT_CHARS:
@@ -123,7 +128,9 @@ def stub(entry: ToolEntry, function: str) -> str:
     """Return the declaration of a function for a type checker, after the classes of its result."""
     schema = result_schema(entry)
     classes: list[str] = []
-    result = "str" if schema is None else _Classes(schema, function, classes).type_of(schema, MAX_DEPTH)
+    result = "Any" if may_be_json(entry) else "str"
+    if schema is not None:
+        result = _Classes(schema, function, classes).type_of(schema, MAX_DEPTH)
     # An argument may have another of its names, and need not be a keyword of Python.
     is_open = bool(entry.get("argument_aliases"))
     parameters = []

@@ -49,8 +49,8 @@ _SENTENCES: Final[Mapping[str, str]] = {
     " one, and `{call}` runs it.",
     "discover-schema": "Most tools are not listed: `{search}` finds them by a few words, `{describe}` returns the"
     " parameters of one, and `{call}` runs it.",
-    CODE: "Most tools are not listed: they are functions of a Python program. `{search}` with a few words returns their"
-    " signatures; write one program for all steps, {calls}. Await each call, `asyncio.gather` independent ones, and end"
+    CODE: "Most tools are not listed: they are functions of a Python program. `{search}` returns the signatures for a"
+    " few words; write one program for all steps, {calls}. Await each call, `asyncio.gather` independent ones, and end"
     " with the value you need.",
 }
 
@@ -115,6 +115,9 @@ class Placeholders:
         names = sorted(set(runners.values()))
         if not all(names):
             return ""  # a style without meta-tools
+        if self._style == CODE:
+            meta = self._metas["call_read" if all(reads[name] for name in runners) else "call"]
+            return f"Call unlisted tools in a program of `{meta}`." if names else ""
         if len(names) < 2:
             return f"Call unlisted tools with `{names[0]}`." if names else ""
         others = ", ".join(f"`{name}`" for name, runner in runners.items() if runner == self._metas["call"])

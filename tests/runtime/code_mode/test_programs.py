@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 from command_sample import text_of
 from program_desk import Asker, Desk
 from toolmason_runtime.code_mode import limits
+from toolmason_runtime.code_mode.values import value_of
+from toolmason_runtime.discovery.functions import Functions
+from toolmason_runtime.shared.placeholders import placeholders_of
+from toolmason_runtime.shared.tokens import estimate_tokens
 
 pytestmark = pytest.mark.anyio
 
@@ -174,3 +179,52 @@ async def test_search_answers_with_signatures_in_python(desk: Desk) -> None:
         'send(record: str, method: Literal["GET", "PUT", "DELETE"] = "GET") -> str',
         "    # Send a request to a desk, which keeps a record of each. (writes)",
     ]
+
+
+async def test_one_search_answers_several_queries(desk: Desk) -> None:
+    result = await desk.sample.call(desk.dispatcher(), "search", query="send a request; git log; zzz qqq; send")
+
+    signatures = [line for line in text_of(result).splitlines() if not line.startswith((" ", "#"))]
+    names = [line.partition("(")[0] for line in signatures]
+    assert {"send", "git_log"} <= set(names)
+    assert len(names) == len(set(names))
+    assert "Nothing matches zzz qqq." in text_of(result)
+
+
+async def test_the_sentences_about_the_style_are_short(desk: Desk) -> None:
+    dispatcher = desk.dispatcher()
+    result = await dispatcher.dispatch("tools/list", {}, Asker())
+    await dispatcher.aclose()
+
+    assert [tool["name"] for tool in result["tools"]] == ["search", "run", "run_read"]
+    assert estimate_tokens(placeholders_of(desk.sample.catalogue, "code").text_of("discovery")) <= 150
+
+
+def test_data_of_an_upstream_is_a_value_and_its_text_is_text() -> None:
+    entry: Any = {"tool": {"name": "x", "inputSchema": {}}, "upstream": "u"}
+
+    def value(text: str) -> Any:
+        return value_of(entry, {"content": [{"type": "text", "text": text}]})[0]
+
+    assert value('{"a": [1]}') == {"a": [1]}
+    assert value("[not json") == "[not json"
+    assert value("12") == "12"
+    command: Any = {"tool": entry["tool"], "cli": "c"}
+    assert value_of(command, {"content": [{"type": "text", "text": "{}"}]})[0] == "{}"
+
+
+def test_functions_have_valid_names() -> None:
+    tools: Any = {
+        name: {"tool": {"name": name, "inputSchema": {}}, "category": category, "aliases": aliases}
+        for name, category, aliases in (
+            ("pull-request", "git-hub", ["pr"]),
+            ("class", "json", []),
+            ("2fa", "git-hub", []),
+            ("git_hub_log", "git-hub", []),
+        )
+    }
+    functions = Functions(tools, {})
+
+    assert set(functions.by_name) == {"pull_request", "class_", "_2fa", "git_hub_log", "pr"}
+    assert functions.by_category["git_hub"]["log"] == "git_hub_log"
+    assert "json" not in functions.by_category
