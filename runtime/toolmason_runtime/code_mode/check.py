@@ -12,6 +12,8 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, Final
 
 from toolmason_runtime.code_mode import limits
@@ -35,6 +37,10 @@ _CERTAIN: Final = frozenset(
 )
 """Rules of the type checker that report certain mistakes; the others guess the form of a value."""
 _NAME: Final = re.compile(r"Name `(\w+)` used when not defined")
+_UNUSABLE: Final = (
+    (re.compile(r"\0"), "NUL characters"),
+    (re.compile(r"[\ud800-\udfff]"), "unpaired surrogates"),
+)
 _COROUTINE: Final = "CoroutineType"
 
 
@@ -84,7 +90,14 @@ def parse(
     Raises:
         ToolError: it has mistakes (PROGRAM_ERROR).
     """
+    # Python has one line break; with others, the places of the parser would differ.
+    code = code.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ")
     source = Source(code)
+    for unusable, name in _UNUSABLE:
+        if found := unusable.search(code):
+            line = code.count("\n", 0, found.start()) + 1
+            column = found.start() - (code.rfind("\n", 0, found.start()) + 1) + 1
+            raise refusal(source, [Mistake(line, column, 1, f"a program cannot contain {name}")])
     try:
         tree = ast.parse(code)
         nodes = list(ast.walk(tree))
@@ -129,7 +142,7 @@ class _Reader:
         self._only_reads = only_reads
         self._check = check
         self._bound = frozenset(_bound(nodes))
-        self._dots: dict[ast.expr, str] = {}
+        self._dots: dict[ast.Attribute, str] = {}
         """Attributes of categories, and the function of each."""
         self.used: dict[str, ToolEntry] = {}
 
@@ -142,7 +155,7 @@ class _Reader:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self._is_function(node.id)
         }
         self.used.update((name, self._functions.by_name[name]) for name in names.values())
-        uses: dict[ast.expr, str] = {**names, **self._dots}
+        uses: dict[ast.expr, str] = names | dict(self._dots.items())
         if self._only_reads:
             yield from self._writers(uses)
         for node in self._nodes:
@@ -155,15 +168,21 @@ class _Reader:
 
     def rewritten(self) -> str:
         """Return the code with each function of a category under one name of the same length."""
-        data = bytearray(self._source.code.encode("utf-8", "surrogatepass"))
-        starts = [0]
-        for line in self._source.lines:
-            starts.append(starts[-1] + len(line.encode("utf-8", "surrogatepass")) + 1)
+        data = bytearray(self._source.data)
         for node in self._dots:
-            if isinstance(node, ast.Attribute):
-                dot = starts[(node.value.end_lineno or 1) - 1] + (node.value.end_col_offset or 0)
-                data[dot : dot + 1] = b"_"
+            dot = self._dot(node)
+            data[dot : dot + 1] = b"_"
         return data.decode("utf-8", "surrogatepass")
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offset of each line in UTF-8 bytes."""
+        lengths = (len(line.encode("utf-8", "surrogatepass")) + 1 for line in self._source.lines)
+        return list(accumulate(lengths, initial=0))
+
+    def _dot(self, node: ast.Attribute) -> int:
+        """Return the offset after the value of an attribute, in UTF-8 bytes."""
+        return self._starts[(node.value.end_lineno or 1) - 1] + (node.value.end_col_offset or 0)
 
     def _is_function(self, name: str) -> bool:
         return name in self._functions.by_name and name not in self._bound
@@ -188,6 +207,7 @@ class _Reader:
             is_adjacent = node.end_lineno == node.value.end_lineno and (
                 (node.end_col_offset or 0) - (node.value.end_col_offset or 0) == len(attribute.encode()) + 1
             )
+            is_adjacent = is_adjacent and self._source.data[self._dot(node) :].startswith(b".")
             other = self._functions.by_name.get(joined, entry)
             if not is_adjacent or other is not entry or joined in self._bound:
                 yield self._at(node, f"write `{function}` for `{category}.{attribute}`")

@@ -227,6 +227,7 @@ class _Execution:
         self._answers: dict[int, dict[str, dict[str, Any]]] = {}
         self._tasks: dict[int, asyncio.Task[_Settled]] = {}
         self._slots = asyncio.Semaphore(limits.PARALLEL)
+        self._finished = len(self.done)
         self._progress = 0.0
         self._limit: asyncio.Timeout | None = None
 
@@ -400,7 +401,8 @@ class _Execution:
                 return _Settled({}, call)
             except MethodError as error:
                 return _Settled(_exception("RuntimeError", f"{error.code}: {error.message}"))
-        await self._report(call.function, None, is_done=True)
+        self._finished += 1
+        await self._report(call.function, None)
         code = watched.code
         if result.get("isError"):
             text = error_text(result)
@@ -470,9 +472,9 @@ class _Execution:
         await self._suspended.save(program)
         return program
 
-    async def _report(self, function: str, message: str | None, *, is_done: bool = False) -> None:
+    async def _report(self, function: str, message: str | None) -> None:
         """Send progress: `3 of 8 calls: git_log`."""
-        count = len(self.done) + is_done
+        count = self._finished
         self._progress = max(self._progress + 0.001, float(count))
         text = f"{count} of {self._number} calls: {function}{f': {message}' if message else ''}"
         await self._request.context.progress(self._progress, float(max(self._number, count)), text)

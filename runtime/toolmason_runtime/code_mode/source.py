@@ -16,16 +16,17 @@ class Source:
     def __init__(self, code: str) -> None:
         self.code = code
         self.lines = code.split("\n")
-        self._bytes = code.encode("utf-8", "surrogatepass")
+        self.data = code.encode("utf-8", "surrogatepass")
+        """The text in UTF-8."""
 
     def place(self, start: int) -> tuple[int, int]:
         """Return line and column, both from 1, of an offset in UTF-8 bytes."""
-        before = self._bytes[: max(0, start)].decode("utf-8", "replace")
+        before = self.data[: max(0, start)].decode("utf-8", "replace")
         return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
     def text(self, start: int, end: int) -> str:
         """Return the text between two offsets in UTF-8 bytes."""
-        return self._bytes[max(0, start) : max(0, end)].decode("utf-8", "replace")
+        return self.data[max(0, start) : max(0, end)].decode("utf-8", "replace")
 
     def column_of(self, line: int, offset: int) -> int:
         """Return the column, from 1, of an offset in UTF-8 bytes within a line."""
