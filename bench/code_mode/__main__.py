@@ -1,4 +1,4 @@
-"""`python -m bench.code_mode`: run the tasks in three styles, and print the table of `docs/code-mode.md`."""
+"""`python -m bench.code_mode [--shop]`: run the tasks, or those of the shop; print a table of `docs/code-mode.md`."""
 
 # ruff: noqa: T201  a command prints
 
@@ -106,7 +106,7 @@ async def perform(task: Task, style: str, dispatcher: Dispatcher) -> Used:
     return used
 
 
-async def measure(packages: Mapping[str, str]) -> dict[str, list[Used]]:
+async def measure(packages: Mapping[str, str], tasks: Sequence[Task]) -> dict[str, list[Used]]:
     """Return what each task took in each style."""
     measured: dict[str, list[Used]] = {}
     for style in STYLES:
@@ -115,7 +115,7 @@ async def measure(packages: Mapping[str, str]) -> dict[str, list[Used]]:
             build = importlib.import_module(f"{package}.server").build_dispatcher
             opened[server] = build(Selection(style, all_tools=True), commands=ProgramSettings())
         try:
-            measured[style] = [await perform(task, style, opened[task.server]) for task in TASKS]
+            measured[style] = [await perform(task, style, opened[task.server]) for task in tasks]
         finally:
             for dispatcher in opened.values():
                 await dispatcher.aclose()
@@ -140,6 +140,7 @@ def table(measured: Mapping[str, Sequence[Used]]) -> str:
 
 def main() -> int:
     """Run the tasks and print the table."""
+    tasks = [task for task in TASKS if task.server == SHOP or "--shop" not in sys.argv]
     with tempfile.TemporaryDirectory(prefix="tasks-") as directory:
         work = Path(directory)
         (work / "shop").mkdir()
@@ -148,11 +149,11 @@ def main() -> int:
         os.environ["XDG_STATE_HOME"] = str(work / "state")
         with shop(work / "shop") as package:
             os.chdir(work / "project")
-            measured = asyncio.run(measure({SHOP: package, "workbench": "workbench_server"}))
-    print(f"{len(TASKS)} tasks")
+            measured = asyncio.run(measure({SHOP: package, "workbench": "workbench_server"}, tasks))
+    print(f"{len(tasks)} tasks")
     print(table(measured))
     if "--tasks" in sys.argv:
-        for index, task in enumerate(TASKS):
+        for index, task in enumerate(tasks):
             numbers = [f"{style} {used[index].turns}/{used[index].tokens}" for style, used in measured.items()]
             print(f"{task.title}: {', '.join(numbers)}", file=sys.stderr)
     return 0
