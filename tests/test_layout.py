@@ -62,7 +62,7 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("shared", "_lazy", "wire", "calls", "audit", "remote", "discovery", "chunks", "transports", "programs", "apis"),
-    *("upstreams", "sql", "kinds", "install", "server", "boot", "serving", "toolkit", "testing"),
+    *("upstreams", "sql", "kinds", "code_mode", "install", "server", "boot", "serving", "toolkit", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {

@@ -46,6 +46,25 @@ def _file(data: bytes) -> Path:
 
 
 @target
+def programs(data: bytes) -> object:
+    """A program of the style `code`: what is rewritten has the same length, and parses."""
+    import ast
+
+    from toolmason_runtime.code_mode.check import parse
+    from toolmason_runtime.discovery.functions import Functions
+    from toolmason_runtime.shared.errors import ToolError
+
+    tool = {"name": "git_log", "inputSchema": {"properties": {"n": {"type": "integer"}}}, "annotations": {}}
+    entry: Any = {"tool": tool, "category": "git", "summary": ""}
+    with suppress(ToolError):
+        program = parse(_surrogates(data), Functions({"git_log": entry}, {}), only_reads="run")
+        assert len(program.code) == len(program.source.code)
+        ast.parse(program.code)
+        return program.stubs
+    return None
+
+
+@target
 def link_headers(data: bytes) -> object:
     from toolmason_runtime.remote.links import next_link
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from collections.abc import Mapping
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,20 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 LINE = "--http needs an extra: pip install 'toolmason[http]'; in a project, add it to pyproject.toml"
 
 
+def _name(requirement: str) -> str:
+    return re.split(r"[^\w-]", requirement)[0]
+
+
+def _with_modules(name: str, owners: Mapping[str, list[str]]) -> set[str]:
+    """Return a distribution; for one without modules, those of its requirements that have some."""
+    owning = {owner.lower() for all_owners in owners.values() for owner in all_owners}
+    return {name} if name in owning else {_name(each) for each in requires(name) or ()} & owning
+
+
 @pytest.mark.parametrize("extra", MODULES)
 def test_the_modules_of_an_extra_are_those_of_its_packages(extra: str) -> None:
     owners = packages_distributions()
-    names = {re.split(r"[^\w-]", requirement)[0] for requirement in EXTRAS[extra]}
+    names = {part for requirement in EXTRAS[extra] for part in _with_modules(_name(requirement), owners)}
 
     assert all(names & {owner.lower() for owner in owners[module]} for module in MODULES[extra])
     assert {name for module in MODULES[extra] for name in map(str.lower, owners[module])} >= names

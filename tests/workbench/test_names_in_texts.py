@@ -54,6 +54,8 @@ class Server:
         """Call any tool, as a model does: by a meta-tool if it is not listed."""
         if self.style == "classic" or tool in await self.listed():
             return await self.call(tool, **arguments)
+        if self.style == "code":
+            return await self.call(self.shown("run"), code=f"await {tool}(**{arguments!r})")
         runner = {"search-call": "call"}.get(self.style, "call_tool")
         key = {"search-call": "args"}.get(self.style, "arguments")
         return await self.call(self.shown(runner), tool_name=tool, **{key: arguments})
@@ -81,6 +83,7 @@ async def texts_of(server: Server) -> Mapping[str, str]:
         "list-describe": ("get_tool_description", {"full": True}),
         "discover-schema": ("get_tool_schema", {}),
         "classic": ("", {}),
+        "code": ("search", {"limit": 1}),
     }
     meta, words = styles[server.style]
     for name, entry in CATALOGUE["tools"].items() if meta else ():
@@ -88,7 +91,7 @@ async def texts_of(server: Server) -> Mapping[str, str]:
             named = {"query" if meta == "search" else "tool_name": name}
             answer = await server.call(server.shown(meta), **named, **words)
             # The other texts are data: names for a meta-tool, which have no prefix.
-            is_bare = server.shown(meta) == meta
+            is_bare = server.shown(meta) == meta or server.style == "code"
             texts |= (
                 {f"{meta} {name}": answer} if is_bare else dict(_descriptions(json.loads(answer), f"{meta} {name}"))
             )
@@ -127,7 +130,7 @@ async def is_callable(server: Server, name: str) -> bool:
         text = await server.run(name, **({} if bare in META_TOOLS else {"no_such_argument": 1}))
     except MethodError:
         return False
-    return not text.startswith(("Unknown tool", '{"error":"Tool not found'))
+    return not text.startswith(("Unknown tool", '{"error":"Tool not found')) and "` is not defined" not in text
 
 
 @pytest.mark.parametrize("client", CLIENTS)

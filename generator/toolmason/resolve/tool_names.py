@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from toolmason_runtime.shared.built_in import BUILT_IN
-from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.shared.styles import CODE, STYLES
 
 from toolmason.clients import CLAUDE_CODE
 from toolmason.manifest.tables import DiscoveryTable
@@ -34,6 +34,9 @@ def tool_name_problem(tool: str, server: str) -> str:
 def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
     """Return the reserved names: the built-in tools, and the meta-tools of every style that a flag can set."""
     prefix = discovery.prefix or ""
-    names = dict.fromkeys(name for style in STYLES.values() for name in style.metas)
-    search_call = STYLES["search-call"].metas
-    return (*(f"{prefix}{name}" if name in search_call else name for name in names), *BUILT_IN)
+    # `run` is a common name of a tool: it is reserved only in a server of that style.
+    served = (facts for style, facts in STYLES.items() if style != CODE or discovery.style == CODE)
+    names = dict.fromkeys(name for facts in served for name in facts.metas)
+    # A tool may have these names: the meta-tool then has the prefix.
+    prefixed = {*STYLES["search-call"].metas, *STYLES[CODE].metas}
+    return (*(f"{prefix}{name}" if name in prefixed else name for name in names), *BUILT_IN)

@@ -55,7 +55,10 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
     if not store.is_decided(review):
         await state.surfaces.open(call, review, shown)
         await state.surfaces.wait(call, review, call.max_wait_s)
-    return await _deliver(state, review, is_repeated=was_delivered)
+    result = await _deliver(state, review, is_repeated=was_delivered)
+    if result.user_action == "PENDING":
+        call.person_needed(result.message)
+    return result
 
 
 def _requests(params: ProposeAndReviewParams) -> list[tuple[str, EditRequest]]:

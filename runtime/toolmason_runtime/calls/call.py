@@ -279,6 +279,16 @@ class ToolCall:
         """Return whether the client can ask its user with a form, or by opening a page."""
         return can_elicit(self.client_capabilities, mode)
 
+    def person_needed(self, reason: str) -> None:
+        """Tell that the result of this call only says that a person has not decided yet, and why.
+
+        The same call later must return the decision. A program that made the call is suspended meanwhile; other
+        callers get the result.
+        """
+        notify = getattr(self._context, "person_needed", None)
+        if notify is not None:
+            notify(reason)
+
     async def resource_updated(self, uri: str) -> None:
         """Announce a changed resource to the clients that subscribe to it."""
         from toolmason_runtime.wire.resource_updates import ResourceUpdates

@@ -71,8 +71,7 @@ class RedisStore:
             async with self._redis() as client:
                 fields = await _values(client, self._prefix + key, ["total", "expires", str(index)])
         except UnavailableError as error:
-            message = f"the store of long texts ({self._address}) {error}: try again in a moment"
-            raise ToolError(message, code=INTERNAL, details={"store": self._address}) from None
+            raise self._no_answer(error) from None
         if None in fields[:2]:
             raise expired(key)
         try:
@@ -88,6 +87,30 @@ class RedisStore:
         """See `ChunkStore.once`."""
         shared = SharedWork(self._redis, f"{self._prefix}work:")
         return await shared.once(name, work, keep_s=keep_s, on_wanted=on_wanted)
+
+    async def put(self, name: str, data: bytes, *, keep_s: float) -> None:
+        """See `Shared.put`."""
+        try:
+            async with self._redis() as client:
+                await client.set(f"{self._prefix}kept:{name}", data, px=max(1, round(keep_s * 1000)))
+        except UnavailableError as error:
+            raise self._no_answer(error) from None
+
+    async def take(self, name: str) -> bytes | None:
+        """See `Shared.take`."""
+        key = f"{self._prefix}kept:{name}"
+        try:
+            async with self._redis() as client:
+                if await client.strlen(key) > MAX_SHARED_BYTES:
+                    return None
+                data: Any = await client.getdel(key)
+        except UnavailableError as error:
+            raise self._no_answer(error) from None
+        return data if isinstance(data, bytes) else None
+
+    def _no_answer(self, error: UnavailableError) -> ToolError:
+        message = f"the store of long texts ({self._address}) {error}: try again in a moment"
+        return ToolError(message, code=INTERNAL, details={"store": self._address})
 
     async def check(self) -> str:
         """See `Store.check`."""

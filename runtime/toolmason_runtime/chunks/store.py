@@ -55,6 +55,22 @@ class Shared(Protocol):
         """See `ChunkStore.once`."""
         ...
 
+    async def put(self, name: str, data: bytes, *, keep_s: float) -> None:
+        """Store bytes, which `take` returns once.
+
+        Raises:
+            ToolError: the store does not answer (INTERNAL).
+        """
+        ...
+
+    async def take(self, name: str) -> bytes | None:
+        """Return and delete stored bytes; None without any.
+
+        Raises:
+            ToolError: the store does not answer (INTERNAL).
+        """
+        ...
+
 
 class ChunkStore(TextStore):
     """Stores texts that are too long for one answer. It is in the state of every call; handlers use `call.keep`.
@@ -161,6 +177,11 @@ class ChunkStore(TextStore):
             return await work()
         name = hmac.new(self._state_key.encode(), key.encode(), "sha256").hexdigest()
         return await self._store.once(name, work, keep_s=keep_s, on_wanted=on_wanted)
+
+    @property
+    def shared(self) -> Shared | None:
+        """The store that several processes share; None without one."""
+        return self._store if self.kind == "redis" and isinstance(self._store, Shared) else None
 
     async def check(self) -> str:
         """Return the problem of the store, or an empty string. The text contains no credentials."""

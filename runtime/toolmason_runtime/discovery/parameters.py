@@ -35,6 +35,7 @@ class Parameter:
     `misnomers` are wrong names that models often use. One is taken, with a note, if the right name is absent or empty.
     `is_lines`: a list of texts is taken as lines.
     `is_listed`: whether it is in the schema; programs may use one that is not.
+    `max_length`: characters after which a text is cut.
     """
 
     type: Literal["string", "integer", "boolean", "object"] = "string"
@@ -46,6 +47,7 @@ class Parameter:
     misnomers: tuple[str, ...] = ()
     is_lines: bool = False
     is_listed: bool = True
+    max_length: int = MAX_TEXT_LENGTH
 
     @property
     def enforced_schema(self) -> dict[str, Any]:
@@ -120,9 +122,9 @@ def parse_arguments(
             problems[name] = mismatch((name,), parameter.enforced_schema, value)
         elif parameter.type == "integer" and value is not None:
             values[name] = int(value)
-        elif isinstance(value, str) and len(value) > MAX_TEXT_LENGTH:
-            values[name] = value[:MAX_TEXT_LENGTH]
-            notes.append(too_long((name,), MAX_TEXT_LENGTH))
+        elif isinstance(value, str) and len(value) > parameter.max_length:
+            values[name] = value[: parameter.max_length]
+            notes.append(too_long((name,), parameter.max_length))
     notes += _unknown_notes(parameters, arguments)
     if problems:
         example = f"Example: {show_call(arguments, problems)}"

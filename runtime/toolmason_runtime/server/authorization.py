@@ -33,7 +33,7 @@ from toolmason_runtime.shared.catalogue import AuthEntry, Catalogue, ToolEntry
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.selection import is_enabled
 from toolmason_runtime.shared.shown_names import bare_name, meta_name
-from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.shared.styles import CODE, STYLES
 from toolmason_runtime.transports.framing import REFUSE
 from toolmason_runtime.transports.http_access import AccessError, Authorize
 from toolmason_runtime.transports.http_app import METADATA_PATH
@@ -131,7 +131,9 @@ class _Authorization:
     ) -> None:
         prefix = catalogue["discovery"]["prefix"]
         self._prefix = prefix
-        calls = {name for style in STYLES.values() for name in (style.call, style.call_read) if name}
+        # Programs have no `tool_name`: the dispatcher checks each of their calls.
+        styles = (facts for style, facts in STYLES.items() if style != CODE)
+        calls = {name for facts in styles for name in (facts.call, facts.call_read) if name}
         self._runners = {meta_name(name, catalogue["tools"], prefix) for name in calls}
         """The bare names of the meta-tools that run a tool."""
         self._names = {*self._runners, *tools}

@@ -19,9 +19,10 @@ from toolmason_runtime.server.options import OptionError, OptionSpec, OptionValu
 from toolmason_runtime.server.startup_check import schedule_startup_check
 from toolmason_runtime.shared.built_in import requested
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, has_programs
+from toolmason_runtime.shared.extras import CODE as CODE_EXTRA
 from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.shared.selection import Selection, visible_tools
-from toolmason_runtime.shared.styles import CLASSIC
+from toolmason_runtime.shared.styles import CLASSIC, CODE
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
 from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
@@ -118,7 +119,7 @@ class Command:
             return self._usage_error(error)
         if args.list_tools:
             return _print_tools(self._tools(selection, programs))
-        if problem := self._missing_extra(args):
+        if problem := self._missing_extra(args, selection.style):
             return self._usage_error(problem)
         try:
             values = option_values(
@@ -219,8 +220,10 @@ class Command:
             raise ValueError(f"`{args.command}` must be the first argument: {self.prog} {args.command} ...")
         return args
 
-    def _missing_extra(self, args: argparse.Namespace) -> str:
+    def _missing_extra(self, args: argparse.Namespace, style: str) -> str:
         """Return an error line if an extra that the command line or a tool needs is not installed; empty otherwise."""
+        if style == CODE and (problem := missing_extra("the discovery style `code`", CODE_EXTRA)):
+            return problem
         if self.extra and (problem := missing_extra(USERS[self.extra], self.extra)):
             return problem
         if args.http:

@@ -17,6 +17,7 @@ from toolmason_runtime.audit import events
 from toolmason_runtime.calls.arguments import ArgumentValidator
 from toolmason_runtime.calls.binding import Binding, exclusive_import
 from toolmason_runtime.calls.call import Context, InputRequired, Method, ServerInfo, ToolCall
+from toolmason_runtime.calls.outcome import note_error
 from toolmason_runtime.calls.registry import deprecation_text
 from toolmason_runtime.calls.secrets import mask
 from toolmason_runtime.discovery import Style, style_for
@@ -50,6 +51,7 @@ from toolmason_runtime.wire.results import ResultWriter, WireResult, encodable
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import ChunkStore
+    from toolmason_runtime.code_mode.engine import Programs
     from toolmason_runtime.kinds import KindState
 
 
@@ -60,6 +62,24 @@ class _Tool:
     binding: Binding
     arguments: ArgumentValidator
     results: ResultWriter
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """What the meta-tools run in one request: tools, and programs that call them."""
+
+    dispatcher: Dispatcher
+    context: Context
+
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> WireResult:
+        """Run a tool."""
+        return await self.dispatcher.run_tool(name, arguments, self.context)
+
+    async def run_program(self, code: str, *, resume: str, timeout_s: int, meta: str, only_reads: bool) -> WireResult:
+        """See `discovery.code.ProgramRunner`."""
+        return await self.dispatcher.run_program(
+            code, self.context, resume=resume, timeout_s=timeout_s, meta=meta, only_reads=only_reads
+        )
 
 
 class Dispatcher:
@@ -228,8 +248,53 @@ class Dispatcher:
         problems = refused_arguments(params)
         return await (self._reject(name, problems) if problems else self._call(name, arguments, context))
 
+    async def run_program(
+        self, code: str, context: Context, *, resume: str, timeout_s: int, meta: str, only_reads: bool
+    ) -> WireResult:
+        """Run a program that calls tools, or resume one; see `discovery.code.ProgramRunner`."""
+        if self.before_handler is not None:
+            self.before_handler()
+        from toolmason_runtime.code_mode.engine import Request
+
+        wait_s = ToolCall(meta, context, (), tool_timeouts=self.server.get("tool_timeouts", {})).max_wait_s
+        writer = self._style.placeholders.text_of("call")
+        request = Request(
+            code=code,
+            resume=resume,
+            timeout_s=timeout_s,
+            meta=meta,
+            only_reads=only_reads,
+            writer=writer,
+            context=context,
+            wait_s=wait_s,
+        )
+        return await self._programs.run(request)
+
+    @cached_property
+    def _programs(self) -> Programs:
+        """The programs that call tools; imported at the first one."""
+        from toolmason_runtime.code_mode.engine import Programs, state_of
+        from toolmason_runtime.code_mode.suspended import SuspendedPrograms
+        from toolmason_runtime.server.program_tools import ProgramTools
+        from toolmason_runtime.transports.bearer_token import state_directory
+
+        tools = ProgramTools(self._style.index.tools, self.run_tool, self._argument_problem, self._chunks)
+        directory = state_of(state_directory(), self.server["name"])
+        return Programs(tools, SuspendedPrograms(directory, shared=self._chunks.shared, key=self.state_key))
+
+    def _argument_problem(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return what is wrong with the arguments of a tool; empty if they are valid."""
+        tool = self._load_tool(name, self._entry(name))
+        try:
+            tool.arguments.validate(dict(arguments))
+        except ToolError as error:
+            return error.message.partition("\nExample: ")[0]
+        return ""
+
     async def aclose(self) -> None:
         """Close the lifespan and the connections to APIs, end all upstreams and free all long texts."""
+        if "_programs" in self.__dict__:
+            await self._programs.aclose()
         await self._lifespan.aclose()
         for opened in self.__dict__.get("_kinds", ()):
             await opened.aclose()
@@ -237,9 +302,7 @@ class Dispatcher:
             await self._chunks.aclose()
 
     async def _call(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
-        async def run(name: str, arguments: dict[str, Any]) -> WireResult:
-            return await self._run(name, arguments, context)
-
+        run = _Runner(self, context)
         if self._style.is_meta_tool(name):
             events.note(via=name, kind="meta")
             return _without_repetition(await _as_result(name, self._style.call(name, arguments, run)))
@@ -291,7 +354,7 @@ class Dispatcher:
         tools = self._catalogue["tools"]
         return {alias: name for name, entry in tools.items() for alias in entry.get("aliases", ())}
 
-    async def _run(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
+    async def run_tool(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
         """Run a tool, for direct calls and for calls through a meta-tool."""
         entry = self._entry(name)
         as_json = self._has_json_errors(entry)
@@ -400,6 +463,7 @@ async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = 
         return await work
     except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
         tool_error = to_tool_error(f"tool {name}", error)
+        note_error(tool_error)
         events.note_failure(tool_error.code)
         return _error_result(tool_error, as_json=as_json)
 

@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from typing import Final
 
 APIS: Final = "apis"
+CODE: Final = "code"
 HTTP: Final = "http"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     APIS: ("httpcore2",),
+    CODE: ("pydantic_monty",),
     HTTP: ("h11", "httpcore2", "httpx2", "jwt", "mcp", "opentelemetry", "starlette", "uvicorn"),
 }
 """Extra of toolmason -> the modules of its packages that the runtime imports."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.shared.shown_names import meta_name as bare_meta_name
-from toolmason_runtime.shared.styles import CLASSIC, STYLES
+from toolmason_runtime.shared.styles import CLASSIC, CODE, STYLES
 
 TOOL: Final = "tool:"
 CALLING: Final = "calling:"
@@ -40,6 +40,7 @@ _SEARCH: Final[Mapping[str, str]] = {
     "search-call": "search",
     "list-describe": "list_available_tools",
     "discover-schema": "discover_tools",
+    CODE: "search",
 }
 _SENTENCES: Final[Mapping[str, str]] = {
     "search-call": "Most tools are not listed. Search first, then call: `{search}` with a few words returns matching"
@@ -48,6 +49,9 @@ _SENTENCES: Final[Mapping[str, str]] = {
     " one, and `{call}` runs it.",
     "discover-schema": "Most tools are not listed: `{search}` finds them by a few words, `{describe}` returns the"
     " parameters of one, and `{call}` runs it.",
+    CODE: "Most tools are not listed: they are functions of a Python program. `{search}` returns the signatures for a"
+    " few words; write one program for all steps, {calls}. Await each call, `asyncio.gather` independent ones, and end"
+    " with the value you need.",
 }
 
 
@@ -95,8 +99,9 @@ class Placeholders:
     def _discovery(self) -> str:
         metas = self._metas
         is_split = metas["call"] != metas["call_read"]
-        reads = f"`{metas['call_read']}` runs a tool that only reads, `{metas['call']}` any other"
-        calls = reads if is_split else f"and `{metas['call']}` runs one"
+        what = "a program" if self._style == CODE else "a tool"
+        reads = f"`{metas['call_read']}` runs {what} that only reads, `{metas['call']}` any other"
+        calls = reads if is_split else f"and `{metas['call']}` runs {'it' if self._style == CODE else 'one'}"
         return _SENTENCES.get(self._style, "").format(**metas, calls=calls)
 
     def calling(self, tools: Sequence[str]) -> str:
@@ -110,6 +115,9 @@ class Placeholders:
         names = sorted(set(runners.values()))
         if not all(names):
             return ""  # a style without meta-tools
+        if self._style == CODE:
+            meta = self._metas["call_read" if all(reads[name] for name in runners) else "call"]
+            return f"Call unlisted tools in a program of `{meta}`." if names else ""
         if len(names) < 2:
             return f"Call unlisted tools with `{names[0]}`." if names else ""
         others = ", ".join(f"`{name}`" for name, runner in runners.items() if runner == self._metas["call"])

@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 CLASSIC: Final = "classic"
 """The style that lists all tools."""
+CODE: Final = "code"
+"""The style whose meta-tools run a program that calls tools."""
 
 
 class StyleFacts(NamedTuple):
@@ -41,6 +43,7 @@ STYLES: Final[Mapping[str, StyleFacts]] = {
         call="call_tool",
     ),
     CLASSIC: StyleFacts("classic"),
+    CODE: StyleFacts("code", ("search", "run", "run_read"), describe="search", call="run", call_read="run_read"),
 }
 """Name in the manifest -> facts. The first one is the default."""
 DEFAULT: Final = next(iter(STYLES))

@@ -35,6 +35,7 @@ CALLS = {
     "list-describe": "call_tool",
     "discover-schema": "call_tool",
     "classic": "",
+    "code": "",  # programs call them
 }
 
 

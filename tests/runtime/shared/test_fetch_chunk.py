@@ -31,6 +31,7 @@ CALLS = {
     "list-describe": [("call_tool", "arguments")],
     "discover-schema": [("call_tool", "arguments")],
     "classic": [],
+    "code": [],  # it runs programs instead: tests/runtime/code_mode
 }
 """The meta-tools of each style that run a tool, and the name of its arguments."""
 

@@ -63,7 +63,8 @@ class Place:
         }
         capabilities = options.pop("capabilities", FORMS if person else {})
         flags = ("--root", str(self.project), *flags)
-        with talking(version, *flags, command=COMMAND, env=env, capabilities=capabilities, **options) as peer:
+        command = options.pop("command", COMMAND)
+        with talking(version, *flags, command=command, env=env, capabilities=capabilities, **options) as peer:
             if person:
                 peer.answers["elicitation/create"] = person
             yield Client(peer)

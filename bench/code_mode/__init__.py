@@ -1,0 +1,1 @@
+"""Tasks of several steps, as single calls and as programs: turns, tokens and time."""
