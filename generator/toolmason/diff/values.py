@@ -108,9 +108,12 @@ def compare_arguments(
     """
     comparison = _Comparison(old, new, "argument", new_aliases)
     found = comparison.differences()
-    for alias, name in old_aliases.items():
-        if alias not in new_aliases and alias not in _properties(new) and name in _properties(new):
-            message = f"argument `{name}`: the alias `{alias}` is removed"
+    for alias, old_name in old_aliases.items():
+        name = comparison.renamed.get(old_name, old_name)
+        target = alias if alias in _properties(new) else new_aliases.get(alias)
+        if target != name and name in _properties(new):
+            text = f"is now another name of `{target}`" if target else "is removed"
+            message = f"argument `{name}`: the alias `{alias}` {text}"
             found.append(
                 Difference(rule="argument-alias-removed", path=(name,), message=message, pointer=_member((), name))
             )

@@ -197,7 +197,7 @@ def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS: Final = st.recursive(SCALARS, containers, max_leaves=5)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(old=SCHEMAS, new=SCHEMAS)
 def test_a_proof_holds_for_every_sample(old: Any, new: Any) -> None:
     if is_contained(old, new):
@@ -206,7 +206,7 @@ def test_a_proof_holds_for_every_sample(old: Any, new: Any) -> None:
         assert [value for value in values if mine.is_valid(value) and not theirs.is_valid(value)] == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(schema=SCHEMAS)
 def test_each_schema_contains_itself_and_what_is_closed(schema: Any) -> None:
     assert is_contained(schema, schema)

@@ -48,7 +48,7 @@ def test_each_rule_occurs_in_a_report() -> None:
     assert {rule for text in texts for rule in _USED.findall(text)} == rules().keys()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["prompt-removed", "result-schema-widened", "result-schema-undecided", "policy-wider"])
 def test_a_contract_has_no_changes_to_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for side in ("old", "new"):
         result = compare(CASES / name, side, side, monkeypatch)
