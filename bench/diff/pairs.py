@@ -1,4 +1,4 @@
-"""Pairs of tool lists, made for this comparison, in the kinds in which real servers changed, each with its right answer.
+"""Pairs of tool lists in the kinds in which real servers changed, made for this comparison, with the right answers.
 
 `breaking`: a call that was valid fails, or a reader of results gets something that it does not expect. `dangerous`:
 calls stay valid, but do or mean something else. `safe`: neither.
@@ -43,7 +43,9 @@ _BASE: Final[list[Tool]] = [
                     "required": ["field"],
                 },
                 "assignee": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-                "reference": {"oneOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[A-Z]+-[0-9]+$"}]},
+                "reference": {
+                    "oneOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[A-Z]+-[0-9]+$"}]
+                },
             },
             "required": ["query"],
         },
@@ -76,7 +78,12 @@ _BASE: Final[list[Tool]] = [
             "properties": {"id": {"type": "integer"}, "comment": {"type": "string"}},
             "required": ["id"],
         },
-        "annotations": {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+        "annotations": {
+            "readOnlyHint": False,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
     },
 ]
 
@@ -140,7 +147,11 @@ def _all(*edits: _Edit) -> _Edit:
     return lambda tools: [edit(tools) for edit in edits]
 
 
-_NEW_TOOL: Final = {"name": "list_labels", "description": "List the labels of a project.", "inputSchema": {"type": "object"}}
+_NEW_TOOL: Final = {
+    "name": "list_labels",
+    "description": "List the labels of a project.",
+    "inputSchema": {"type": "object"},
+}
 _FIELDS: Final = {"field": {"type": "string", "enum": ["date", "votes"]}, "down": {"type": "boolean"}}
 _POSITIVE: Final = {"type": "integer", "minimum": 1}
 _KEY: Final = {"type": "string", "pattern": "^[A-Z]+-[0-9]+$"}
@@ -149,14 +160,18 @@ _EDITS: Final[list[tuple[str, str, _Edit]]] = [
     ("breaking", "a tool is removed", lambda tools: tools.pop()),
     ("breaking", "a tool is renamed", _tool(1, name="resolve_issue")),
     ("breaking", "an optional argument is removed", _remove("since")),
-    ("breaking", "a required argument is removed", _all(_remove("query"), lambda t: t[0]["inputSchema"].update(required=[]))),
+    (
+        "breaking",
+        "a required argument is removed",
+        _all(_remove("query"), lambda t: t[0]["inputSchema"].update(required=[])),
+    ),
     ("breaking", "an argument is renamed", _rename("limit", "max_results")),
     ("breaking", "an optional argument is required", _require("since")),
     ("breaking", "an argument with a default is required", _all(_argument("limit", default=None), _require("limit"))),
     ("breaking", "a required argument is added", _all(_replace("project", {"type": "string"}), _require("project"))),
     ("breaking", "string becomes array", _replace("query", {"type": "array", "items": {"type": "string"}})),
     ("breaking", "integer becomes string", _argument("limit", type="string", minimum=None, maximum=None, default=None)),
-    ("breaking", "number becomes integer", lambda tools: None),
+    ("breaking", "number becomes integer", _argument("limit", type="integer")),
     ("breaking", "an enum loses a value", _argument("state", enum=["open", "closed"])),
     ("breaking", "a text becomes an enum", _argument("since", enum=["day", "week"])),
     ("breaking", "a maximum is lower", _argument("limit", maximum=50)),
@@ -172,17 +187,29 @@ _EDITS: Final[list[tuple[str, str, _Edit]]] = [
     ("breaking", "a text gets a format", _argument("since", format="date")),
     ("breaking", "null is refused", _replace("assignee", {"type": "string"})),
     ("breaking", "an alternative is removed", _replace("reference", {"oneOf": [_POSITIVE]})),
-    ("breaking", "an alternative is stricter", _replace("reference", {"oneOf": [{"type": "integer", "minimum": 2}, _KEY]})),
+    (
+        "breaking",
+        "an alternative is stricter",
+        _replace("reference", {"oneOf": [{"type": "integer", "minimum": 2}, _KEY]}),
+    ),
     ("breaking", "a nested argument is removed", _sort(properties={"field": _FIELDS["field"]})),
     ("breaking", "a nested argument is required", _sort(required=["field", "down"])),
-    ("breaking", "a nested enum loses a value", _sort(properties=_FIELDS | {"field": {"type": "string", "enum": ["date"]}})),
+    (
+        "breaking",
+        "a nested enum loses a value",
+        _sort(properties=_FIELDS | {"field": {"type": "string", "enum": ["date"]}}),
+    ),
     ("breaking", "a nested type changes", _sort(properties=_FIELDS | {"down": {"type": "string"}})),
     ("breaking", "a field of the result is removed", lambda t: t[0]["outputSchema"]["properties"].pop("total")),
     ("breaking", "a nested field of the result changes its type", _issue("id", {"type": "string"})),
     ("breaking", "a field of the result may be missing", lambda t: t[0]["outputSchema"].update(required=["issues"])),
     ("breaking", "a field of the result may be null", _result("total", {"type": ["integer", "null"]})),
     ("breaking", "the result has no schema", lambda tools: tools[0].pop("outputSchema")),
-    ("dangerous", "a result has another state", _issue("state", {"type": "string", "enum": ["open", "closed", "draft"]})),
+    (
+        "dangerous",
+        "a result has another state",
+        _issue("state", {"type": "string", "enum": ["open", "closed", "draft"]}),
+    ),
     ("dangerous", "a default changes", _argument("state", default="all")),
     ("dangerous", "a numeric default changes", _argument("limit", default=100)),
     ("dangerous", "a tool becomes destructive", _hint(1, destructiveHint=True)),
@@ -190,8 +217,12 @@ _EDITS: Final[list[tuple[str, str, _Edit]]] = [
     ("dangerous", "a tool reaches other systems", _hint(0, openWorldHint=True)),
     ("dangerous", "a tool is no longer idempotent", _hint(1, idempotentHint=False)),
     ("dangerous", "the hints are gone, which means the worst", lambda tools: tools[0].pop("annotations")),
-    ("dangerous", "two descriptions look alike", _tool(1, description="Find issues by the words in their text or title.")),
-    ("safe", "nothing", lambda tools: None),
+    (
+        "dangerous",
+        "two descriptions look alike",
+        _tool(1, description="Find issues by the words in their text or title."),
+    ),
+    ("safe", "nothing", _tool(0)),
     ("safe", "tools in another order", lambda tools: tools.reverse()),
     ("safe", "a tool is added", lambda tools: tools.append(_NEW_TOOL)),
     ("safe", "an optional argument is added", _replace("project", {"type": "string"})),
@@ -204,12 +235,22 @@ _EDITS: Final[list[tuple[str, str, _Edit]]] = [
     ("safe", "null is accepted", _replace("since", {"type": ["string", "null"]})),
     ("safe", "null is written differently", _replace("assignee", {"type": ["string", "null"]})),
     ("safe", "an alternative is added", _replace("reference", {"oneOf": [_POSITIVE, _KEY, {"type": "boolean"}]})),
-    ("safe", "an argument is behind a reference", lambda tools: tools[0]["inputSchema"].update({
-        "$defs": {"State": _arguments(tools)["state"]},
-        "properties": _arguments(tools) | {"state": {"$ref": "#/$defs/State"}},
-    })),
+    (
+        "safe",
+        "an argument is behind a reference",
+        lambda tools: tools[0]["inputSchema"].update(
+            {
+                "$defs": {"State": _arguments(tools)["state"]},
+                "properties": _arguments(tools) | {"state": {"$ref": "#/$defs/State"}},
+            }
+        ),
+    ),
     ("safe", "a field is added to the result", _result("page", {"type": "integer"})),
-    ("safe", "a description says more", _tool(0, description="Find issues by words in their title or text, newest first.")),
+    (
+        "safe",
+        "a description says more",
+        _tool(0, description="Find issues by words in their title or text, newest first."),
+    ),
 ]
 
 

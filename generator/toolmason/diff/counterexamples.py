@@ -9,6 +9,7 @@ from itertools import islice
 from math import ceil, floor, inf
 from typing import Any, Final
 
+from toolmason.diff.pattern_examples import pattern_example
 from toolmason.diff.schema_parts import CONSTRAINTS, MAX_DEPTH, Root, Schema, conjuncts, enum_of, is_type, types_of
 from toolmason.diff.validation import UndecidedError, accepts, matches, validator
 
@@ -191,6 +192,8 @@ class _Samples:
             case "integer" | "number":
                 return [*stated, *_numbers(rules, self._hints, kind)]
             case "string":
+                patterns = [str(part["pattern"]) for part in rules if "pattern" in part]
+                stated += [text for pattern in patterns if (text := pattern_example(pattern)) is not None]
                 lengths = [0, 1, *self._hints.counts]
                 texts = ["a" * length for length in lengths if length <= MAX_TEXT]
                 return [*stated, *_TEXTS[:1], *self._hints.texts, *texts, *_TEXTS[1:]]

@@ -16,7 +16,7 @@ from toolmason.diff.rules import Severity, rules, worst
 from toolmason.diff.schema_parts import closed
 
 NAMES: Final = ["text", "limit", "max_notes"]
-VALUES: Final = st.one_of(
+VALUES: Final[st.SearchStrategy[Any]] = st.one_of(
     st.builds(
         lambda low, high, nullable: {
             "type": ["integer", "null"] if nullable else "integer",
@@ -40,7 +40,7 @@ VALUES: Final = st.one_of(
     ),
     st.sampled_from([{"type": "string"}, {"type": "integer"}, {"type": "boolean"}]),
 )
-NESTED: Final = VALUES | st.builds(
+NESTED: Final[st.SearchStrategy[Any]] = VALUES | st.builds(
     lambda part, most: {"type": "array", "items": part, "maxItems": most}, VALUES, st.integers(1, 3)
 )
 
