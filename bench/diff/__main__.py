@@ -63,9 +63,8 @@ def main() -> None:
         request = json.dumps([[pair.old, pair.new] for pair in found])
         run = subprocess.run(command, input=request, stdout=subprocess.PIPE, encoding="utf-8", check=True)  # noqa: S603
         results |= json.loads(run.stdout)
-    print(
-        f"{len(found)} pairs\n\n| program | right | wrong | silent | breaks not reported |\n| --- | --- | --- | --- | --- |"
-    )
+    print(f"{len(found)} pairs\n")
+    print("| program | right | wrong | silent | breaks not reported |\n| --- | --- | --- | --- | --- |")
     for name, verdicts in results.items():
         counts = score(found, verdicts)
         print(f"| {name} | {counts['right']} | {counts['wrong']} | {counts['silent']} | {counts['missed']} |")

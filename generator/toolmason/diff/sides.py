@@ -89,7 +89,7 @@ class SideLoader:
             return self._server(side)
         raise SourceError(
             f"{quoted(side)} is neither a revision of git, a file, a directory nor a URL; "
-            "write a server as its command line in quotes: 'uvx my-server --classic'"
+            "write a server as its command line in quotes: 'my-server --classic'"
         )
 
     def working_tree(self) -> Contract:
@@ -301,8 +301,8 @@ def _load_wheel(path: Path, name: str) -> Contract:
         raise SourceError(f"{name}: this is no wheel: {error}") from error
     if not data:
         raise SourceError(
-            f"{name}: this package has no server of Toolmason (`catalogue.json`); start it instead: "
-            f"'uvx {name.removeprefix(_PYPI)}'"
+            f"{name}: this package has no server of Toolmason (`catalogue.json`); start its server instead: write the "
+            "command line in quotes"
         )
     return _load_catalogue(data, name)
 

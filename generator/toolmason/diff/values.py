@@ -124,19 +124,25 @@ def compare_arguments(
                 Difference(rule="argument-alias-added", path=(name,), message=message, pointer=_member((), name))
             )
     renamed = _rename(old, comparison.renamed)
-    return _check_whole(renamed, new, found, "argument", comparison.renamed)
+    all_renamed = _rename(old, {**comparison.renamed, **comparison.renamed_without_alias})
+    checked = _check_whole(renamed, new, found, "argument", all_renamed)
+    before = {name: old_name for old_name, name in comparison.renamed.items()}
+    return [_with_old_names(difference, before) for difference in checked]
 
 
 def compare_results(old: Schema, new: Schema) -> list[Difference]:
     """Return what changes for the readers of results."""
     found = _Comparison(old, new, "result", {}).differences()
-    return _check_whole(old, new, found, "result", {})
+    return _check_whole(old, new, found, "result", old)
 
 
 def _check_whole(
-    old: Schema, new: Schema, found: list[Difference], direction: Direction, renamed: Mapping[str, str]
+    old: Schema, new: Schema, found: list[Difference], direction: Direction, renamed: Schema
 ) -> list[Difference]:
-    """Add a call or a result to breaking differences, and what the comparison of the parts does not see."""
+    """Add a call or a result to breaking differences, and what the comparison of the parts does not see.
+
+    `renamed` is the old schema with the new names of arguments, in which only the other differences matter.
+    """
     if direction == "argument":
         source, target = _whole(old), _whole(new)
     else:
@@ -145,7 +151,11 @@ def _check_whole(
     breaking = [difference for difference in found if difference.severity is Severity.BREAKING]
     if breaking:
         shown = [one for one in breaking if one.rule != "result-field-removed"]
-        return [_with_example(one, source, target, renamed) if one in shown else one for one in found]
+        others = _whole(renamed) if direction == "argument" else source
+        return [
+            _with_example(one, source if one.rule == "argument-renamed" else others, target) if one in shown else one
+            for one in found
+        ]
     if any(one.severity is Severity.DANGEROUS and one.rule != "argument-default-changed" for one in found):
         return found
     if source == target or is_contained(source, target):
@@ -160,9 +170,16 @@ def _check_whole(
     return [*found, Difference(rule=rule, path=(), message=texts[example is not None], example=example)]
 
 
-def _with_example(difference: Difference, source: Schema, target: Schema, renamed: Mapping[str, str]) -> Difference:
-    path = tuple(renamed.get(part, part) if not index else part for index, part in enumerate(difference.path))
-    return replace(difference, example=find_argument(source, target, path))
+def _with_example(difference: Difference, source: Schema, target: Schema) -> Difference:
+    return replace(difference, example=find_argument(source, target, difference.path))
+
+
+def _with_old_names(difference: Difference, names: Mapping[str, str]) -> Difference:
+    """Return a difference whose example has the names that a caller used before."""
+    if not names or difference.example is None or not isinstance(difference.example[0], dict):
+        return difference
+    call = {names.get(name, name): value for name, value in difference.example[0].items()}
+    return replace(difference, example=(call,))
 
 
 def _whole(schema: Schema) -> Schema:
@@ -193,6 +210,8 @@ class _Comparison:
         self._aliases = aliases
         self.renamed: dict[str, str] = {}
         """Arguments with another name whose old one is an alias."""
+        self.renamed_without_alias: dict[str, str] = {}
+        """Arguments that probably have another name."""
         self._seen: set[tuple[int, int]] = set()
 
     def differences(self) -> list[Difference]:
@@ -429,7 +448,7 @@ class _Comparison:
         if name in self.renamed:
             return Difference(rule="argument-renamed-with-alias", path=where, message=text, pointer=pointer)
         fix = f'add `aliases = ["{name}"]` to the parameter `{other}`' if not path else f"keep the name `{name}`"
-        return Difference(rule="argument-renamed", path=where, message=text, pointer=pointer, fix=fix)
+        return Difference(rule="argument-renamed", path=(*path, name), message=text, pointer=pointer, fix=fix)
 
     def _renamed(self, before: Mapping[str, Any], after: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, str]:
         """Return the new name of each value that has another one."""
@@ -443,6 +462,8 @@ class _Comparison:
             added = [other for other in after if other not in before and other not in renamed.values()]
             if name not in renamed and (other := self._similar(name, before[name], {key: after[key] for key in added})):
                 renamed[name] = other
+                if not path:
+                    self.renamed_without_alias[name] = other
         return renamed
 
     def _similar(self, name: str, value: Schema, choices: Mapping[str, Schema]) -> str:

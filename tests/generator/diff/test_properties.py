@@ -45,13 +45,16 @@ NESTED: Final[st.SearchStrategy[Any]] = VALUES | st.builds(
 )
 
 
+FLAGS: Final[st.SearchStrategy[Any]] = st.booleans()
+
+
 @st.composite
 def objects(draw: st.DrawFn) -> dict[str, Any]:
-    properties = draw(st.dictionaries(st.sampled_from(NAMES), NESTED, min_size=1, max_size=2))
-    required = [name for name in properties if draw(st.booleans())]
+    properties: dict[str, Any] = draw(st.dictionaries(st.sampled_from(NAMES), NESTED, min_size=1, max_size=2))
+    required: list[str] = draw(st.lists(st.sampled_from(sorted(properties)), unique=True))
     for name, value in properties.items():
         defaults = [found for found in samples(value, value) if Draft202012Validator(value).is_valid(found)]
-        if name not in required and defaults and draw(st.booleans()):
+        if name not in required and defaults and draw(FLAGS):
             properties[name] = value | {"default": defaults[draw(st.integers(0, min(2, len(defaults) - 1)))]}
     return {"type": "object", "properties": properties, "required": required}
 
