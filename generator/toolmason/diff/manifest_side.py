@@ -168,7 +168,7 @@ def _users(server: Server, root: Path) -> dict[str, tuple[str, ...]]:
     return {name: tuple(found) for name, found in users.items()}
 
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]+(?<![.-])")
+_NAME = re.compile(r"[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*+")
 
 
 def _client_files(generated: Path) -> dict[str, str]:
