@@ -36,12 +36,14 @@ def find_counterexample(old: Schema, new: Schema) -> tuple[Any] | None:
     return next(_counterexamples(old, new), None)
 
 
-def find_argument(old: Schema, new: Schema, path: Sequence[str | int]) -> tuple[Any] | None:
-    """Return the smallest value that `old` accepts and `new` rejects, if possible one that has the part at `path`."""
-    found = list(_counterexamples(old, new))
-    if not found:
-        return None
-    return min(found, key=lambda value: _order(value[0], path))
+def counterexamples(old: Schema, new: Schema) -> list[Any]:
+    """Return the values that were found and that `old` accepts and `new` rejects."""
+    return [value for (value,) in _counterexamples(old, new)]
+
+
+def clearest(values: Sequence[Any], path: Sequence[str | int]) -> tuple[Any] | None:
+    """Return the smallest of `values` in a tuple, if possible one that has the part at `path`; None without values."""
+    return (min(values, key=lambda value: _order(value, path)),) if values else None
 
 
 def _order(value: Any, path: Sequence[str | int]) -> tuple[bool, int, int]:

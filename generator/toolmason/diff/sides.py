@@ -29,6 +29,8 @@ MAX_ARCHIVE_BYTES: Final = 512 * 1024 * 1024
 """Maximum size of the project in a revision."""
 _PYPI: Final = "pypi:"
 _NPM: Final = "npm:"
+_STDIO: Final = "stdio:"
+"""Prefix of a command line, needed for one word: `HEAD` outside a repository starts no program of that name."""
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:==[A-Za-z0-9.+!-]+)?")
 _NPM_NAME: Final = re.compile(r"(?:@[a-z0-9._~-]+/)?[a-z0-9._~-]+(?:@[A-Za-z0-9.+^~-]+)?")
 _DOWNLOAD_S: Final = 120
@@ -73,6 +75,8 @@ class SideLoader:
             return self._server(side)
         if side.startswith(_PYPI):
             return _load_pypi(side.removeprefix(_PYPI))
+        if side.startswith(_STDIO):
+            return self._server(side.removeprefix(_STDIO))
         if side.startswith(_NPM):
             return self._load_npm(side.removeprefix(_NPM))
         if path.is_file() and path.suffix == ".whl":
@@ -89,7 +93,7 @@ class SideLoader:
             return self._server(side)
         raise SourceError(
             f"{quoted(side)} is neither a revision of git, a file, a directory nor a URL; "
-            "write a server as its command line in quotes: 'my-server --classic'"
+            "write a server as its command line: 'stdio:my-server --classic'"
         )
 
     def working_tree(self) -> Contract:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import regex
 from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import UnknownType
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from referencing import Registry
@@ -14,6 +15,13 @@ from referencing.exceptions import Unresolvable
 
 PATTERN_TIMEOUT_S: Final = 0.05
 """Time for one match of a pattern."""
+
+
+_FAILURES: Final = (
+    *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+    *(UnknownType, Unresolvable),
+)
+"""Errors of the validator for invalid schemas: it expects that they were checked."""
 
 
 class UndecidedError(Exception):
@@ -68,5 +76,5 @@ def accepts(checker: Validator, value: Any) -> bool:
     """
     try:
         return bool(checker.is_valid(value))
-    except (Unresolvable, TypeError, ValueError, AttributeError, KeyError, RecursionError, ArithmeticError) as error:
+    except _FAILURES as error:
         raise UndecidedError(str(error)) from error

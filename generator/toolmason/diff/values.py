@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from toolmason_runtime.shared.suggestions import closest_match
 
 from toolmason.diff.containment import is_contained
-from toolmason.diff.counterexamples import find_argument, find_counterexample
+from toolmason.diff.counterexamples import clearest, counterexamples, find_counterexample
 from toolmason.diff.rules import Severity, rules
 from toolmason.diff.schema_parts import (
     CONSTRAINTS,
@@ -151,11 +151,7 @@ def _check_whole(
     breaking = [difference for difference in found if difference.severity is Severity.BREAKING]
     if breaking:
         shown = [one for one in breaking if one.rule != "result-field-removed"]
-        others = _whole(renamed) if direction == "argument" else source
-        return [
-            _with_example(one, source if one.rule == "argument-renamed" else others, target) if one in shown else one
-            for one in found
-        ]
+        return _with_examples(found, shown, (source, _whole(renamed) if direction == "argument" else source), target)
     if any(one.severity is Severity.DANGEROUS and one.rule != "argument-default-changed" for one in found):
         return found
     if source == target or is_contained(source, target):
@@ -170,8 +166,16 @@ def _check_whole(
     return [*found, Difference(rule=rule, path=(), message=texts[example is not None], example=example)]
 
 
-def _with_example(difference: Difference, source: Schema, target: Schema) -> Difference:
-    return replace(difference, example=find_argument(source, target, difference.path))
+def _with_examples(
+    found: Sequence[Difference], shown: Sequence[Difference], sources: tuple[Schema, Schema], target: Schema
+) -> list[Difference]:
+    """Add a value to the differences in `shown`: of the first source to those of names, of the second to the others."""
+    values = [counterexamples(sources[0], target)]
+    values.append(values[0] if sources[0] == sources[1] else counterexamples(sources[1], target))
+    return [
+        replace(one, example=clearest(values[one.rule != "argument-renamed"], one.path)) if one in shown else one
+        for one in found
+    ]
 
 
 def _with_old_names(difference: Difference, names: Mapping[str, str]) -> Difference:

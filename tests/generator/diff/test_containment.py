@@ -117,6 +117,7 @@ def test_a_schema_that_is_not_contained_has_a_counterexample(old: Any, new: Any)
 @pytest.mark.parametrize(
     "schema",
     [
+        {"type": "OBJECT", "properties": {"city": {"type": "STRING", "nullable": True}}},
         {"$ref": "#"},
         {"$ref": "#/$defs/missing"},
         {"$ref": "https://example.com/schema"},

@@ -122,6 +122,17 @@ def test_a_narrower_argument_is_reported_for_each_kind_of_side(sides: tuple[str,
     assert result.exit_code == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the program is a script with a shebang")
+def test_a_program_without_arguments_is_a_server_with_a_prefix(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = project / "bin" / "notes-server"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nexec {RUN}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    result = diff("old.json", "stdio:notes-server")
+    assert NARROWER in result.stdout, result.output
+
+
 @pytest.mark.usefixtures("project")
 def test_the_first_side_may_be_stdin() -> None:
     result = diff("-", "new.json", text=json.dumps(tools()))
@@ -166,7 +177,10 @@ def test_a_wheel_and_its_directory_are_a_published_server(project: Path) -> None
 @pytest.mark.parametrize(
     ("sides", "message"),
     [
-        (("no-such-revision",), "`no-such-revision` is neither a revision of git, a file, a directory nor a URL"),
+        (
+            ("no-such-revision",),
+            "`no-such-revision` is neither a revision of git, a file, a directory nor a URL",
+        ),
         (("HEAD~1",), "HEAD~1: there is no manifest manifest/notes.toml in this revision"),
         (("--", "-HEAD"), "`-HEAD` is neither"),
         (("HEAD:other/none.toml",), "HEAD:other/none.toml: there is no directory other in this revision"),
