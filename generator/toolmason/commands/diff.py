@@ -88,7 +88,8 @@ def diff(
     """Report what a change of the server breaks.
 
     OLD and NEW are each a revision of git, a manifest or its directory, a JSON file of tools, a URL, a command line in
-    quotes, `stdio:COMMAND`, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. Default of NEW: the manifest of the working tree.
+    quotes or `stdio:COMMAND`, `pypi:NAME==VERSION`, or `npm:NAME@VERSION`. Default of NEW: the manifest of the working
+    tree.
 
     Exit codes: 0 fine, 1 a change of the severity of --fail-on, 2 a side cannot be loaded.
     """
