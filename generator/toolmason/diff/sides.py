@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -279,7 +281,7 @@ def _load_pypi(requirement: str) -> Contract:
     if not _REQUIREMENT.fullmatch(requirement):
         raise SourceError(f"{quoted(requirement)} is no package of PyPI: write `pypi:NAME` or `pypi:NAME==VERSION`")
     with TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command = [*_pip(requirement), "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
         command += ["--only-binary=:all:", "--dest", directory, requirement]
         try:
             run = subprocess.run(  # noqa: S603 - the requirement is checked
@@ -294,6 +296,15 @@ def _load_pypi(requirement: str) -> Contract:
             )
             raise SourceError(f"pypi:{requirement}: pip cannot download a wheel: {reason}")
         return _load_wheel(wheels[0], f"{_PYPI}{requirement}")
+
+
+def _pip(requirement: str) -> list[str]:
+    """Return the command of pip: that of this interpreter, which uv does not install, or the one on PATH."""
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    if (program := shutil.which("pip") or shutil.which("pip3")) is not None:
+        return [program]
+    raise SourceError(f"{_PYPI}{requirement}: pip is not installed; download the wheel and write its path")
 
 
 def _load_wheel(path: Path, name: str) -> Contract:
