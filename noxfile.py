@@ -376,6 +376,7 @@ def goldens(session: nox.Session) -> None:
     pages = (
         "tests/test_golden.py",
         "tests/transcripts",
+        "tests/generator/diff/test_rules.py",
         "tests/generator/test_client_table.py",
         "tests/docs/test_schemas_page.py",
         "tests/docs/test_reference_pages.py",

@@ -18,6 +18,8 @@ from schemas_page import anchor
 from toolmason_runtime.shared.toml.tables import Table, all_keys_of, is_required
 
 from toolmason.diagnostics.rules import RULES
+from toolmason.diff.rules import Severity as ChangeSeverity
+from toolmason.diff.rules import rules as change_rules
 from toolmason.manifest.editor_schema import class_docstrings
 from toolmason.manifest.tables import ManifestTables
 from toolmason.manifest.validate import extensions
@@ -200,6 +202,29 @@ in the terminal. To allow an exception from a lint rule, add it to the tool with
     )
 
 
+def diff_rules() -> str:
+    """Return the page: the rules of `toolmason diff` by severity."""
+    tables = "".join(
+        f"## {severity.capitalize()}\n\n| rule | change | reason | version |\n| --- | --- | --- | --- |\n"
+        + "".join(
+            f"| `{rule.name}` | {_cell(rule.title)} | {_cell(rule.why)} | {rule.bump} |\n"
+            for rule in change_rules().values()
+            if rule.severity is severity
+        )
+        + "\n"
+        for severity in ChangeSeverity
+    )
+    return (
+        f"""\
+# Rules of changes
+
+The rules of [`toolmason diff`](diff.md), and the part of the version that each change raises.
+
+{tables}""".rstrip()
+        + "\n"
+    )
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -207,6 +232,7 @@ def _cell(text: str) -> str:
 PAGES: Final[Mapping[Path, Callable[[], str]]] = {
     DOCS / "manifest-reference.md": manifest_reference,
     DOCS / "rule-codes.md": rule_codes,
+    DOCS / "diff-rules.md": diff_rules,
 }
 
 if __name__ == "__main__":

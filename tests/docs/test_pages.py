@@ -49,6 +49,7 @@ ELSEWHERE: Final = {
         "handlers",
         "openapi-tutorial",
         "publishing",
+        "diff",
         "sql-tools",
         "tutorial",
         "upstreams",

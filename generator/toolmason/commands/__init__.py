@@ -6,6 +6,7 @@ from toolmason.commands.audit_log import audit
 from toolmason.commands.call import call, inspect
 from toolmason.commands.completion import completion
 from toolmason.commands.dev import dev
+from toolmason.commands.diff import diff
 from toolmason.commands.embed import embed
 from toolmason.commands.eval import evaluate_search
 from toolmason.commands.explain import explain
@@ -23,6 +24,7 @@ from toolmason.commands.templates import templates
 for _command in (
     generate,
     check,
+    diff,
     dev,
     run,
     call,

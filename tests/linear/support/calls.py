@@ -19,6 +19,7 @@ AUTHORS: Final = MappingProxyType(
         "enumerate((*tokens, *_COMMON)))), re.DOTALL)": "a statement ends at its first open text or comment",
         "re.search(pattern, name, re.ASCII)": "one repetition, and at most 100 characters of pattern and name",
         "regex.fullmatch(_regex(glob.removeprefix('/')), name, timeout=_MATCH_S)": "a glob, with a timeout",
+        "regex.search(pattern, text, timeout=PATTERN_TIMEOUT_S)": "a pattern of a schema, with a timeout",
         "re.search('(.{1,100}?)'.join(parts), content)": "a prompt of the server's own; a repeat has 100 characters",
         "re.compile(pattern, flags)": "the pattern of a call to `grep_content` is matched in a child with a timeout",
     }
