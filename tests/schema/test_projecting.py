@@ -832,7 +832,7 @@ def nested_objects(levels: int, width: int) -> dict[str, Any]:
 def test_the_deepest_objects_of_a_large_schema_are_cut(levels: int, width: int, target: str) -> None:
     projection = project(nested_objects(levels, width), target)
     objects = sum(width**level for level in range(levels + 1))
-    cut = [each for each in projection.findings if each.pattern == "size"]
+    cut = [each for each in projection.findings if each.pattern == "size" and "objects" in each.message]
 
     assert len(json.dumps(projection.schema, separators=(",", ":"))) <= MAX_BYTES
     assert list(projection.schema["properties"]["property_0"])[:2] == ["type", "description"]

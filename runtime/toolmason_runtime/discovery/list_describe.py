@@ -31,10 +31,8 @@ MAX_LISTING_TOKENS = 450
 """Maximum tokens of one listing; REQ-015.1 allows 500."""
 MAX_DESCRIPTION_TOKENS = 400
 """Maximum tokens of one description (REQ-015, performance tests), unless `full` is true."""
-MAX_TEXT_LENGTHS = (250, 120, 60, 30, 0)
-"""Maximum characters of the text of a parameter, in shorter and shorter versions."""
-MAX_DESCRIPTION_LENGTHS = (1000, 500, 250)
-"""Maximum characters of the tool's description, in the versions after these."""
+TEXT_LENGTHS = ((250, 2000), (120, 2000), (120, 1000), (120, 500), (60, 500), (60, 250), (30, 250), (0, 250))
+"""Maximum characters of the texts of parameters and of the tool's description, in shorter and shorter versions."""
 MAX_NAMES_TOKENS = 200
 """Maximum tokens of the names of parameters in the shortest version."""
 NOTE: Final = "Shortened: all of it with full=true."
@@ -169,9 +167,9 @@ def _shorter_versions(full: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield shorter and shorter versions of a description.
 
     First all examples but one are dropped, then the texts inside parameters, then the last example and the related
-    tools, then rules and members inside parameters. Only then texts are cut, because a part of a text may lose an
-    important rule, first those of parameters. Of a tool with hundreds of parameters, their names remain. Each version
-    lists its shortened keys and how to get the rest.
+    tools, then rules inside parameters. Then texts are cut, although a part of a text may lack an important rule:
+    without the members inside parameters, which are dropped next, a model guesses. Of a tool with hundreds of
+    parameters, their names remain. Each version lists its shortened keys and how to get the rest.
     """
     yield full
     shorter = dict(full)
@@ -184,11 +182,13 @@ def _shorter_versions(full: dict[str, Any]) -> Iterator[dict[str, Any]]:
         shorter["examples"] = []
         yield _with_omission_note(shorter, full)
     shorter["related_tools"] = []
-    inner = (_Truncation(), _Truncation(has_rules=False), _Truncation(has_rules=False, has_members=False))
-    for truncation in (*inner, *(replace(inner[-1], max_text=length) for length in MAX_TEXT_LENGTHS)):
+    whole = len(full["description"])
+    bare, closed = _Truncation(has_rules=False), _Truncation(has_rules=False, has_members=False)
+    steps = [(_Truncation(), whole)]
+    for truncation in (bare, closed):
+        steps += [(truncation, whole), *((replace(truncation, max_text=text), length) for text, length in TEXT_LENGTHS)]
+    for truncation, length in steps:
         shorter["parameters"] = truncation.apply(full["parameters"])
-        yield _with_omission_note(shorter, full)
-    for length in MAX_DESCRIPTION_LENGTHS:
         shorter["description"] = truncate(full["description"], length)
         yield _with_omission_note(shorter, full)
     names = sorted(full["parameters"], key=lambda name: not full["parameters"][name]["required"])
@@ -204,7 +204,10 @@ def _with_omission_note(shorter: dict[str, Any], full: dict[str, Any]) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class _Truncation:
-    """Shortens the schemas inside parameters, whose texts are dropped, and cuts the texts of the parameters."""
+    """Shortens the schemas inside parameters, whose texts are dropped, and cuts the texts of the parameters.
+
+    Without members, `items` has only its type, since providers refuse an array without items.
+    """
 
     has_rules: bool = True
     has_members: bool = True
@@ -224,13 +227,13 @@ class _Truncation:
             if keyword == "description" and isinstance(value, str)
             else self._subschemas(keyword, value)
             for keyword, value in part.items()
-            if (self.has_members or keyword not in SUBSCHEMA_KEYWORDS - COMBINATORS)
+            if (self.has_members or keyword == "items" or keyword not in SUBSCHEMA_KEYWORDS - COMBINATORS)
             and (self.max_text or keyword != "description")
         }
 
     def _keeps(self, keyword: str) -> bool:
         if keyword in SUBSCHEMA_KEYWORDS:
-            return self.has_members
+            return self.has_members or keyword == "items"
         return keyword not in TEXT_KEYWORDS and (self.has_rules or keyword in ("type", "required"))
 
     def _schema(self, part: Any) -> Any:

@@ -35,7 +35,7 @@ _CLAUSE: Final = re.compile(
     r"|to)\b"
     r"|,"
 )
-_BRACKETS: Final = re.compile(r"\s*+\([^()]*+\)(?=\s)")
+_BRACKETS: Final = re.compile(r"(?<!\s)\s*+\([^()]*+\)(?=\s)")
 """A remark inside of a sentence."""
 _LOOSE_ENDS: Final = PREPOSITIONS | ARTICLES | {"both", "either", "its", "such", "that", "which", "your"}
 _BEGINS_PART: Final = re.compile(r"\s*(?:[-*•>|]\s|#|\d{1,3}[.)]\s|[A-Z][\w /]{0,40}:\s*$)")
