@@ -88,7 +88,11 @@ const $sub = (left, right) => {
   if (left instanceof Set) return $set($where(left, (item) => !$in(item, right)));
   return $arithmetic(left, right, (a, b) => a - b, (a, b) => a - b);
 };
-const $mul = (left, right) => $arithmetic(left, right, (a, b) => a * b, (a, b) => a * b);
+const $mul = (left, right) => {
+  if (Array.isArray(left)) return $list($range(right)).flatMap(() => left);
+  if (typeof left === "string") return left.repeat(Math.max(right, 0));
+  return $arithmetic(left, right, (a, b) => a * b, (a, b) => a * b);
+};
 const $div = (left, right) => left / right;
 const $fdiv = (left, right) => Math.floor(left / right);
 const $pow = (left, right) => left ** right;
