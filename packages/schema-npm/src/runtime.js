@@ -591,7 +591,7 @@ const $resub = (regex, replacement, text) => {
   }
   return result + text.slice(end);
 };
-const $escape = (text) => text.replace(/[\^$\\.*+?()[\]{}|\/-]/g, "\\$&");
+const $escape = (text) => text.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&");
 // Raises SyntaxError where Python's `re` does: unknown groups, and the rules that both engines share.
 const $syntax = (source) => {
   const pattern = source.replace(/\(\?P</g, "(?<").replace(/\(\?P=(\w+)\)/g, "\\k<$1>");
