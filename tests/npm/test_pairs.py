@@ -59,7 +59,7 @@ def mixed_schemas(count: int) -> Iterator[Any]:
 
 
 def large_schemas(count: int) -> Iterator[Any]:
-    """Yield schemas of more bytes than a result may have: models that repeat, are deep, recursive, or have long texts."""
+    """Yield schemas of more bytes than a result may have, with models that repeat and recur, and long texts."""
     choose = random.Random(11)
     parts = [part for name in FILES for part in schemas_of(name) if isinstance(part, dict) and part.get("properties")]
     for number in range(count):
