@@ -58,6 +58,24 @@ def mixed_schemas(count: int) -> Iterator[Any]:
         yield json.loads(json.dumps(schema))  # copies of parts that occur twice, as in any document
 
 
+def large_schemas(count: int) -> Iterator[Any]:
+    """Yield schemas of more bytes than a result may have, with models that repeat and recur, and long texts."""
+    choose = random.Random(11)
+    parts = [part for name in FILES for part in schemas_of(name) if isinstance(part, dict) and part.get("properties")]
+    for number in range(count):
+        models: dict[str, Any] = {f"M{index}": {"type": "object", "properties": {}} for index in range(9)}
+        for model in models.values():
+            others = [{"$ref": f"#/$defs/{name}"} for name in choose.sample(sorted(models), 2)]
+            model["properties"] = {f"p{index}": choose.choice(parts) for index in range(choose.randint(2, 6))}
+            model["properties"] |= {"other": others[0], "list": {"type": "array", "items": others[1]}}
+            model["description"] = choose.choice(("", "A model of \u4e2d \U0001f600. ")) * choose.randint(1, 40)
+        arguments = {f"a{index}": choose.choice(parts) for index in range(choose.choice((5, 30, 150)))}
+        arguments |= {f"m{name}": {"anyOf": [{"$ref": f"#/$defs/{name}"}, {"type": "null"}]} for name in models}
+        limits = {"minimum": 1, "maximum": 1.5e-7 if number % 2 else 500, "description": "Some words. " * number}
+        arguments |= {f"n{index}": {"type": "number", **limits} for index in range(choose.choice((5, 300)))}
+        yield as_json_parse({"type": "object", "properties": arguments, "$defs": models, "required": ["a1", "m0"]})
+
+
 def assert_equal(library: NodeLibrary, schema: Any, target: str) -> None:
     wanted, answer = expected(schema, target), library.call("pair", schema, target)
     assert json.dumps(as_json_parse(answer)) == json.dumps(wanted), (target, json.dumps(schema))
@@ -74,6 +92,11 @@ def test_every_schema_of_the_corpus_gives_the_same_bytes_for_every_target(name: 
 
 def test_combinations_of_parts_of_the_corpus_give_the_same_bytes(library: NodeLibrary) -> None:
     for number, schema in enumerate(mixed_schemas(100 if IS_SHORT else 400)):
+        assert_equal(library, schema, TARGETS[number % len(TARGETS)])
+
+
+def test_schemas_over_the_limit_of_size_give_the_same_bytes(library: NodeLibrary) -> None:
+    for number, schema in enumerate(large_schemas(len(TARGETS) if IS_SHORT else 2 * len(TARGETS))):
         assert_equal(library, schema, TARGETS[number % len(TARGETS)])
 
 

@@ -19,6 +19,7 @@ SEMANTICS = '''\
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 
@@ -43,6 +44,8 @@ def results() -> list[Any]:
         2**53 + 1, 10**20 - 10**20, f"{1e-07}", -7 // 2, sorted([3, 1, 2], reverse=True), "x" in "xyz", pair[1], pair,
         pair == Pair("x", None), pair._replace(right=2)[1], "a,b".partition(","), " a\\u3000".strip(), "7" < "8" < "9",
         {1, 2} <= {1, 2, 3}, {1, 2} - {2}, [*"ab"], [x for xs in [[1], [2, 3]] for x in xs if x > 1], max([1, 5], [2]),
+        [0, [1]] * 2, "ab" * 3, [0] * -1, "ab" * -1,
+        [re.search(rf"x{re.escape(text)}$", f"x{text}") is not None for text in ("-1e-07", "a.b", "[^]", "(/)", "#&~ ")],
     ]
 '''  # noqa: E501
 UNSUPPORTED = {

@@ -88,7 +88,11 @@ const $sub = (left, right) => {
   if (left instanceof Set) return $set($where(left, (item) => !$in(item, right)));
   return $arithmetic(left, right, (a, b) => a - b, (a, b) => a - b);
 };
-const $mul = (left, right) => $arithmetic(left, right, (a, b) => a * b, (a, b) => a * b);
+const $mul = (left, right) => {
+  if (Array.isArray(left)) return $list($range(right)).flatMap(() => left);
+  if (typeof left === "string") return left.repeat(Math.max(right, 0));
+  return $arithmetic(left, right, (a, b) => a * b, (a, b) => a * b);
+};
 const $div = (left, right) => left / right;
 const $fdiv = (left, right) => Math.floor(left / right);
 const $pow = (left, right) => left ** right;
@@ -587,7 +591,7 @@ const $resub = (regex, replacement, text) => {
   }
   return result + text.slice(end);
 };
-const $escape = (text) => text.replace(/[\^$\\.*+?()[\]{}|\/-]/g, "\\$&");
+const $escape = (text) => text.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&");
 // Raises SyntaxError where Python's `re` does: unknown groups, and the rules that both engines share.
 const $syntax = (source) => {
   const pattern = source.replace(/\(\?P</g, "(?<").replace(/\(\?P=(\w+)\)/g, "\\k<$1>");

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -107,10 +106,10 @@ class _Selector:
 
     def select(self) -> Selection:
         """Return the objects that fit."""
-        pending = deque([_Candidate(self._normalizer.node(self._normalizer.root).objects, (), 0, ())])
-        repeated: deque[_Candidate] = deque()
+        pending = [_Candidate(self._normalizer.node(self._normalizer.root).objects, (), 0, ())]
+        repeated: list[_Candidate] = []
         while (pending or repeated) and self.remaining > _MIN_OBJECT_BYTES and self._misses < _MAX_MISSES:
-            is_new, candidate = bool(pending), (pending or repeated).popleft()
+            is_new, candidate = bool(pending), (pending or repeated).pop(0)
             if is_new and any(branch.pointer in self._models for branch in candidate.branches):
                 repeated.append(candidate)
             else:
