@@ -463,7 +463,7 @@ def test_an_import_of_the_same_document_changes_nothing(update: Any) -> None:
     text, result = update(edit, lambda _: None)
 
     assert text == edited[0]
-    assert "Changes: 0 written, 0 kept as you edited them." in result.stderr
+    assert "Changes: 0 written, 0 not written to keep your edits." in result.stderr
 
 
 def test_tools_of_other_filters_stay_and_the_filters_are_remembered(tmp_path: Path) -> None:
@@ -923,7 +923,7 @@ def test_a_body_of_several_parts_that_is_no_form_leaves_the_operation_out(tmp_pa
     assert operations["POST /a"]["losses"] == [
         {"kind": "left_out", "detail": f"the body is {media}, whose parts tools do not send"}
     ]
-    assert operations["POST /b"]["losses"] == [{"kind": "media", "detail": f"{media}, besides application/json"}]
+    assert operations["POST /b"]["losses"] == [{"kind": "media", "detail": f"{media}; the tool sends application/json"}]
 
 
 CHOICES: dict[str, tuple[list[str], dict[str, Any] | None, str]] = {
@@ -933,12 +933,12 @@ CHOICES: dict[str, tuple[list[str], dict[str, Any] | None, str]] = {
     "XML or a form": (
         ["application/xml", "multipart/form-data"],
         None,
-        "application/xml, besides multipart/form-data",
+        "application/xml; the tool sends multipart/form-data",
     ),
     "a text or a file": (
         ["text/csv", "image/png"],
         {"enum": ["text/csv"], "default": "text/csv"},
-        "image/png, besides text/csv",
+        "image/png; the tool sends text/csv",
     ),
 }
 

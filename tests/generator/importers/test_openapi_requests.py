@@ -58,13 +58,13 @@ CREDENTIALS: dict[str, tuple[dict[str, Any], list[dict[str, list[str]]], dict[st
         {"token": BEARER, "raw": key("header", "Authorization")},
         [{"token": [], "raw": []}],
         {"auth": {"bearer": "$SHOP_TOKEN"}},
-        ["raw, besides token"],
+        ["raw; the tool sends token"],
     ),
     "both, one of them in the query": (
         {"token": BEARER, "key": key("query", "key")},
         [{"token": [], "key": []}],
         {"auth": {"bearer": "$SHOP_TOKEN"}},
-        ["key, besides token"],
+        ["key; the tool sends token"],
     ),
     "a cookie": (
         {"session": key("cookie", "JSESSIONID")},
@@ -159,12 +159,15 @@ def test_the_other_credentials_are_named_once(tmp_path: Path) -> None:
     result = CliRunner().invoke(toolmason, ["import", "openapi", str(source), "-o", str(manifest)])
 
     assert result.exit_code == 0, result.output
-    key_and_user = "`key` (header X-Api-Key), which is used, or `user` (user and password)"
+    key_and_user = "`key` (header X-Api-Key) or `user` (user and password)"
     all_others = (
-        "`token` (bearer token), which is used, or `card` (mutualTLS, which tools cannot send) or"
+        "`token` (bearer token) or `card` (mutualTLS, which tools cannot send) or"
         " `key` (header X-Api-Key) with `session` (cookie sid) or `login` (OAuth token) or `user` (user and password)"
     )
-    notes = [f"the API accepts {each}: to choose, pass --security NAME" for each in (all_others, key_and_user)]
+    notes = [
+        f"the API accepts {each}; tools send the first: to choose another, pass --security NAME"
+        for each in (all_others, key_and_user)
+    ]
     comments = [line for line in manifest.read_text(encoding="utf-8").splitlines() if line.startswith("# the API")]
     assert comments == [f"# {note}" for note in notes]
     assert [line for line in result.stderr.splitlines() if line.startswith("the API")] == notes

@@ -196,7 +196,7 @@ def test_examples_of_the_same_request_are_one_tool(tmp_path: Path) -> None:
     result = run(tmp_path / "a.json", items)
 
     assert tables(result)["tools"]["find_b"]["params"].keys() == {"x", "y"}
-    assert "`Find more` is another example of GET /b: its parameters join those of the first" in result.stderr
+    assert "`Find more` is another example of GET /b: its parameters are added to those of the first" in result.stderr
 
 
 def test_an_answer_of_the_api_of_postman_contains_the_collection(tmp_path: Path) -> None:

@@ -327,7 +327,9 @@ class _Importer:
         }
         if not self.options.pages:
             if found:
-                example = f"{len(found)} tools return the first page of a list, such as `{next(iter(found))}`"
+                example = (
+                    f"tools that return only the first page of a list ({len(found)}), such as `{next(iter(found))}`"
+                )
                 self.losses.notes.append(f"{example}: --pages N reads up to N pages in one call")
             return
         for name, pages in found.items():
@@ -367,7 +369,7 @@ class _Importer:
     def _note_security(self) -> None:
         if not any("auth" in entry for entry in self._apis.tables.values()):
             name = next(iter(self._apis.tables))
-            hint = f'add it if the API needs one: `auth = {{ bearer = "$TOKEN" }}` in [apis.{name}]'
+            hint = f'if the API needs one, add `auth = {{ bearer = "$TOKEN" }}` to [apis.{name}]'
             self.losses.notes.append(f"the document specifies no usable credential; {hint}")
 
 

@@ -203,7 +203,8 @@ class Merge:
             if is_edited and mine not in new and theirs in new:
                 self.conflicts += 1
                 self._report_change(
-                    (*at, mine), f"your edit is kept; the document now needs `{theirs}`: import it elsewhere to compare"
+                    (*at, mine),
+                    f"your edit is kept; the document now needs `{theirs}`; to compare, import it to another file",
                 )
                 new = {key: value for key, value in new.items() if key != theirs}
                 new |= {mine: base[mine]} if mine in base else {}

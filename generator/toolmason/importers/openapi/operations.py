@@ -350,11 +350,11 @@ class ToolBuilder:
         if self.operation.method in ("GET", "HEAD"):
             if is_required:
                 raise LeftOutError(f"{self.operation.method} with a body")
-            self._lose("parameter", "the body, which GET does not have")
+            self._lose("parameter", "the body, which a GET request does not have")
             return
         choices = choices_of(content, media, self._body)
         if not_sent := others(list(content), choices):
-            self._lose("media", f"{not_sent}, besides {media}")
+            self._lose("media", f"{not_sent}; the tool sends {media}")
         if self._body in ("text", "file"):
             self._add_content(choices, shape, is_required=is_required)
             return

@@ -118,7 +118,9 @@ class _Converter:
         key = f"{method.upper()} {address.path}"
         known = self.paths.setdefault(address.path, {})
         if method in known:
-            self.result.notes.append(f"`{name}` is another example of {key}: its parameters join those of the first")
+            self.result.notes.append(
+                f"`{name}` is another example of {key}: its parameters are added to those of the first"
+            )
             _join(known[method], operation)
             return
         known[method] = operation

@@ -212,7 +212,7 @@ class Apis:
         chosen = min(choices, key=lambda choice: choice.rank)
         if chosen.lost:
             self.losses.add(
-                "security", operation.key, f"{', '.join(chosen.lost)}, besides {chosen.credential.schemes[0]}"
+                "security", operation.key, f"{', '.join(chosen.lost)}; the tool sends {chosen.credential.schemes[0]}"
             )
         others = [option for option in alternatives if option and option.keys() != alternatives[chosen.number].keys()]
         credential = replace(chosen.credential, is_optional=is_optional)
@@ -249,8 +249,8 @@ class Apis:
     def choices(self) -> list[str]:
         """Return a note for each set of alternatives of credentials: the chosen one and the others."""
         notes = (
-            f"the API accepts {self._shown(dict.fromkeys(credential.schemes))}, which is used, or {others}: to choose,"
-            " pass --security NAME"
+            f"the API accepts {self._shown(dict.fromkeys(credential.schemes))} or {others}; tools send the first: to"
+            " choose another, pass --security NAME"
             for credential, sets in self._alternatives.items()
             for others in sets
         )
