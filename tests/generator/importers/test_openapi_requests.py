@@ -242,7 +242,7 @@ def test_variables_of_a_server_can_be_chosen(tmp_path: Path, options: list[str],
     manifest = imported(tmp_path, {}, *options, servers=SERVERS)
 
     assert manifest["apis"]["shop"]["base_url"] == url
-    note = "the address has the variable `region`, which is `eu` (or us): to change it, pass --server-variable"
+    note = "the variable `region` of the address is `eu` (other values: us): to change it, pass --server-variable"
     assert any(each.startswith(note) for each in manifest["report"]["notes"]) is (not options)
 
 
@@ -471,7 +471,7 @@ def test_pages_are_read_where_the_document_shows_how(
         ({}, False),
     ],
 )
-def test_an_answer_that_is_no_text_can_be_saved(tmp_path: Path, content: Any, is_file: bool) -> None:
+def test_a_binary_answer_can_be_saved(tmp_path: Path, content: Any, is_file: bool) -> None:
     responses = {"200": {"description": "OK", "content": content}, "404": {"content": {"application/json": {}}}}
     parameters = [query("save_as")]
 

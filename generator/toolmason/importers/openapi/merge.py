@@ -123,7 +123,7 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
 
 
 def _request(table: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what identifies the request of a tool, without the names of the placeholders in its path."""
+    """Return the request of a tool without the names of the placeholders in its path, as an identifier."""
     path = re.sub(r"\{\+?[^{}]*\}", "{}", str(table.get("http")))
     return table.get("api"), path, table.get("graphql")
 

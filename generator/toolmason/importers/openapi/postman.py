@@ -1,6 +1,6 @@
 """OpenAPI from a Postman collection, 2.0 or 2.1: its requests are examples, from which parameters and types follow.
 
-Nothing says what is required, except parts of the path: all other parameters are optional.
+Only parameters in the path are required: a collection does not specify it for others.
 """
 
 from __future__ import annotations

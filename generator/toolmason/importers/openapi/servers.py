@@ -184,7 +184,8 @@ class Apis:
         declared = table(variables.get(name))
         default = str(declared.get("default", ""))
         choices = ", ".join(str(value) for value in items(declared.get("enum")) if str(value) != default)
-        note = f"the address has the variable `{name}`, which is `{default}`{f' (or {choices})' if choices else ''}: "
+        more = f" (other values: {choices})" if choices else ""
+        note = f"the variable `{name}` of the address is `{default}`{more}: "
         note += f"to change it, pass --server-variable {name}=VALUE"
         self._note(note)
         return default
@@ -265,7 +266,7 @@ class Apis:
         known = table(self.document.components.get("securitySchemes"))
         for name in self.preferred:
             if name not in known:
-                hint = did_you_mean(name, list(known)) or f"available are {', '.join(known) or 'none'}"
+                hint = did_you_mean(name, list(known)) or f"available: {', '.join(known) or 'none'}"
                 raise ImporterError(f"--security {quoted(name)} is not a security scheme of the document; {hint}")
             if not self._kind(name):
                 raise ImporterError(f"--security {quoted(name)} is a scheme of the type {self._place(name)}")
