@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import socket
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from pages import read
@@ -18,40 +19,26 @@ from pages import read
 PAGE: Final = read("docs/openapi-tutorial.md")
 
 
-class Shop(ThreadingHTTPServer):
-    """The API of the page."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.seen: list[str] = []
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Shop
-
-    def do_GET(self) -> None:
-        self.server.seen.append(f"GET {self.path}")
-        body = b'[{"article":"Lamp","price":"19.00"}]'
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the signature of the base class
-        pass
-
-
 @pytest.fixture
-def shop() -> Iterator[Shop]:
-    with Shop() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def shop(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The URL of the stub on the page, and the file with its log."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path / "shop.log"
+    source = PAGE.block("python").replace("8000", str(port))
+    with (
+        log.open("w", encoding="utf-8") as output,
+        subprocess.Popen([sys.executable, "-c", source], stderr=output) as api,
+    ):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/v1", log
+        api.terminate()
 
 
 def run(session: str, project: Path, url: str) -> None:
@@ -77,8 +64,8 @@ def run(session: str, project: Path, url: str) -> None:
         assert [line for line in expected if line != "..."] == [line for line in expected if line in printed], printed
 
 
-def test_the_commands_of_the_tutorial_give_the_printed_output(shop: Shop, tmp_path: Path) -> None:
-    url = f"http://127.0.0.1:{shop.server_port}/v1"
+def test_the_commands_of_the_tutorial_give_the_printed_output(shop: tuple[str, Path], tmp_path: Path) -> None:
+    url, log = shop
     first, second = PAGE.blocks("yaml")
     imported, improved = PAGE.blocks("toml")
     manifest = tmp_path / "manifest" / "shop.toml"
@@ -93,5 +80,6 @@ def test_the_commands_of_the_tutorial_give_the_printed_output(shop: Shop, tmp_pa
     for session in sessions[1:]:
         run(session, tmp_path, url)
 
-    assert shop.seen == ["GET /v1/orders/2026-117/lineItems", "GET /v1/orders/2026-117/lineItems?currency=EUR"]
+    requests = re.findall(r'"(GET \S+) HTTP', log.read_text(encoding="utf-8"))
+    assert requests == ["GET /v1/orders/2026-117/lineItems", "GET /v1/orders/2026-117/lineItems?currency=EUR"]
     assert "[tools.list_articles]  # our customers say articles" in manifest.read_text(encoding="utf-8")

@@ -47,6 +47,7 @@ ELSEWHERE: Final = {
         "debugging",
         "development",
         "handlers",
+        "importing",
         "openapi-tutorial",
         "publishing",
         "diff",
@@ -76,12 +77,25 @@ def test_command_prints_the_output_on_the_page_in_this_repository(page: str, com
 
 @pytest.mark.parametrize(("page", "command", "expected"), IN_DOCS, ids=first_line)
 def test_command_prints_the_output_on_the_page(page: str, command: str, expected: str, tmp_path: Path) -> None:
+    write_files(page, tmp_path)
+    check(command, expected, tmp_path)
+
+
+def test_commands_of_the_page_on_imports_print_their_output_in_order(tmp_path: Path) -> None:
+    write_files("docs/importing.md", tmp_path)
+    sessions = read("docs/importing.md").sessions()
+    assert len(sessions) == 3
+    for command, expected in sessions:
+        check(command, expected, tmp_path)
+
+
+def write_files(page: str, directory: Path) -> None:
+    """Write the files that a page shows, in blocks that begin with `# NAME`."""
     for language in ("toml", "yaml", "python"):
         for block in read(page).blocks(language):
             if name := re.match(r"# (\S+\.\w+)\n", block):
-                (tmp_path / name[1]).parent.mkdir(parents=True, exist_ok=True)
-                (tmp_path / name[1]).write_text(block, encoding="utf-8")
-    check(command, expected, tmp_path)
+                (directory / name[1]).parent.mkdir(parents=True, exist_ok=True)
+                (directory / name[1]).write_text(block, encoding="utf-8")
 
 
 def test_pages_show_commands() -> None:

@@ -133,7 +133,7 @@ def _server_variables(_context: click.Context, _option: click.Parameter, value: 
     "--pages",
     metavar="N",
     type=click.IntRange(min=1, max=100),
-    help="Let tools read up to N pages of a list, where the document shows how. Default: the first.",
+    help="Let tools read up to N pages of a list, where the document shows how. Default: only the first.",
 )
 @click.option("--update-lock", is_flag=True, help="Accept new contents of the remote files of the document.")
 @click.option("--skip-unresolved", is_flag=True, help="Import the rest if references of the document have no target.")
@@ -233,7 +233,7 @@ def run_import(
             _print_report(imported, report)
             print_lines(["", *merge.report, *differences.lines()])
             changes = len(merge.sets) + len(merge.removals)
-            click.echo(f"Changes: {changes} written, {merge.conflicts} kept as you edited them.", err=True)
+            click.echo(f"Changes: {changes} written, {merge.conflicts} not written to keep your edits.", err=True)
             return
         imported = import_document(document, source, options, {})
         _create(output, imported, source, options, document.hashes)

@@ -28,7 +28,8 @@ def design_options(command: Command) -> Command:
     limit = click.option(
         "--max-tokens",
         type=click.IntRange(100, 20_000),
-        help="Maximum tokens of the parameters of a tool. Default: 600. Texts are shortened, rare parameters left out.",
+        help="Maximum tokens of the parameters of a tool. Default: 600. "
+        "To fit, texts are shortened and rare parameters left out.",
     )
     every = click.option("--all-params", is_flag=True, help="Import all parameters with their whole texts.")
     return limit(every(command))

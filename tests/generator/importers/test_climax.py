@@ -200,7 +200,7 @@ def test_a_global_argument_is_written_beside_a_parameter_of_its_name(tmp_path: P
     assert argv == ("prog", "sub", "--repo", "b", "--repository", "a")
 
 
-def test_of_one_option_for_both_the_global_argument_stays_as_it_came_last(tmp_path: Path) -> None:
+def test_a_global_argument_and_a_parameter_with_one_option_leave_out_the_parameter(tmp_path: Path) -> None:
     head = "global_args:\n  - {name: vault, flag: '--repo', default: a}\n"
     data, told, _ = converted(tmp_path, tool_text("name: repo", head=head))
     assert "params" not in data["tools"]["tool"]
@@ -387,7 +387,7 @@ def test_anchors_aliases_and_merge_keys_are_resolved(tmp_path: Path) -> None:
     assert [build_invocation(tool, {"all": True}, environ={}).argv for tool in tools.values()] == [("p", "-a")] * 3
 
 
-def test_words_that_yaml_takes_for_something_else_stay_words(tmp_path: Path) -> None:
+def test_words_that_yaml_reads_as_other_types_stay_words(tmp_path: Path) -> None:
     text = (
         f"name: on\nenv: {{A: on, B: 080, C: 1.0}}\ntags: [off, 2024-01-01]\n{HEAD}"
         "  - {name: on, description: yes, command: off 7, risk: read, args: [{name: is, enum: [on, off, 1.0]}]}\n"
@@ -678,7 +678,7 @@ def test_a_tool_that_is_enabled_anyway_can_be_one_that_asks(tmp_path: Path) -> N
 # Files
 
 
-def test_nothing_is_overwritten_unless_that_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
     target = written(tmp_path, "mine", "manifest.toml")
     refused = climax(GIT, "-o", target)
     assert refused.exit_code == 4
@@ -711,7 +711,7 @@ def test_a_project_generates_after_an_import_with_a_policy(
     assert [path.name for path in folder.iterdir()] == ["notes.toml"]
 
 
-def test_folders_of_the_output_are_made(tmp_path: Path) -> None:
+def test_directories_of_the_output_are_created(tmp_path: Path) -> None:
     target = tmp_path / "manifest" / "of" / "git.toml"
     assert climax(GIT, "-o", target).exit_code == 0
     assert server_of(target).table.name == "git-tools"
@@ -861,7 +861,7 @@ def test_a_question_about_an_argument_that_is_left_out_is_left_out_too(tmp_path:
     assert "confirm" not in data["tools"]["tool"]
 
 
-def test_two_results_need_two_places() -> None:
+def test_a_manifest_and_a_policy_need_two_files() -> None:
     assert climax(GIT, "--policy", POLICY).exit_code == 2
     assert climax(GIT, "--policy-output", "x").exit_code == 2
 

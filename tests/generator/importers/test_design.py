@@ -145,7 +145,7 @@ def names(*tools: str | NamedTool, server: str = "shop", prefix: str = "") -> li
         ("查询", "tool"),
     ],
 )
-def test_a_name_stays_or_says_what_the_tool_does(original: str, name: str) -> None:
+def test_a_clear_name_stays_and_another_becomes_verb_and_object(original: str, name: str) -> None:
     assert names(original) == [name]
 
 

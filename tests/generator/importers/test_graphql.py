@@ -71,6 +71,20 @@ def test_queries_and_mutations_are_chosen(options: list[str], expected: list[str
     assert sorted(tools(LIBRARY, *options)) == sorted(expected)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--query", "boks"], "--query `boks` matches nothing in the document; did you mean `books`?"),
+        (["--query", "*", "--mutation", "x"], "--mutation `x` matches nothing in the document; available: lendBook"),
+    ],
+)
+def test_a_glob_that_matches_nothing_is_reported_with_its_option(options: list[str], message: str) -> None:
+    result = run(LIBRARY, *options)
+
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
 def test_an_introspection_answer_gives_the_same_tools(tmp_path: Path) -> None:
     answer = tmp_path / "library.json"
     answer.write_text(json.dumps({"data": introspection_from_schema(SCHEMA)}), encoding="utf-8")
@@ -100,7 +114,7 @@ def test_an_introspection_answer_gives_the_same_tools(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_document_that_is_no_schema_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_a_document_without_a_graphql_schema_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
 
     result = run(tmp_path / name)
@@ -113,7 +127,7 @@ def test_a_document_that_is_no_schema_is_refused(tmp_path: Path, name: str, cont
 @pytest.mark.parametrize(
     "endpoint", ["library.example/graphql", "https://a:b@c.example/", "https://a.example/?q=1", "$1"]
 )
-def test_an_endpoint_that_is_no_plain_url_is_refused(endpoint: str) -> None:
+def test_an_endpoint_is_a_url_without_user_and_query(endpoint: str) -> None:
     result = run(LIBRARY, "--endpoint", endpoint)
 
     assert result.exit_code == 2

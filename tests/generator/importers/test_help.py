@@ -136,7 +136,7 @@ def options(text: Help) -> dict[str, Option]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_real_programs_come_to_tools_that_a_manifest_takes(
+def test_real_programs_give_tools_of_a_valid_manifest(
     tmp_path: Path,
     *,
     command: tuple[str, ...],
@@ -233,7 +233,7 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
         program_help([name], runs=Runs(timeout_s=0.2))
 
 
-def test_a_program_that_never_stops_talking_is_read_in_part(tmp_path: Path) -> None:
+def test_endless_output_of_a_program_is_read_in_part(tmp_path: Path) -> None:
     name = program(tmp_path, "print('  --one  One')", "for _ in range(200000): print('x' * 60)")
     assert [each.flag for each in program_help([name], runs=Runs()).help.options] == ["--one"]
 
@@ -375,7 +375,7 @@ def test_docopt_is_read() -> None:
 
 
 @pytest.mark.parametrize("style", ["argparse", "cobra", "pflag", "clap", "gnu", "docopt"])
-def test_every_style_comes_to_a_manifest(style: str, tmp_path: Path) -> None:
+def test_every_style_gives_a_manifest(style: str, tmp_path: Path) -> None:
     text = proposal(parsed(style, "prog"), "prog")
     (tool,) = commands_of(text, tmp_path).values()
     assert tool.placements
@@ -549,7 +549,7 @@ def test_values_given_only_in_the_usage_are_found() -> None:
     assert found["--workspace"].description == "Where."
 
 
-def test_of_a_usage_alone_the_options_are_read(tmp_path: Path) -> None:
+def test_options_are_read_from_a_usage_alone(tmp_path: Path) -> None:
     usage = (
         "usage: remote [-46Aq] [-p port] [-D [address:]port] [-u | --user name] [--log=file] [-aa]\n"
         "              target [command]\n"
@@ -569,7 +569,7 @@ def test_of_a_usage_alone_the_options_are_read(tmp_path: Path) -> None:
     assert tomllib.loads(text)["tools"]["p"]["params"]["q"]["description"] == "query option"
 
 
-def test_colons_before_a_description_are_none_of_it() -> None:
+def test_colons_before_a_description_are_removed() -> None:
     found = options(
         parse_help("-b     : warn of bytes\n         and text\n-c cmd : run a text\n--at A:B  where\n", ["python"])
     )
@@ -650,7 +650,7 @@ LINES = st.lists(st.text(st.sampled_from(" -[]()<>|.=,:aAbN\t#\"'{}…"), max_si
 
 
 @given(LINES)
-def test_any_text_is_read_and_comes_to_a_manifest_or_to_nothing(lines: list[str]) -> None:
+def test_any_text_gives_a_manifest_or_nothing(lines: list[str]) -> None:
     found = parse_help("usage: p " + "\n".join(lines), ["p"])
     try:
         text = proposal(found, "p")

@@ -123,7 +123,7 @@ def test_filters_select_operations(filters: list[str], tools: list[str]) -> None
     ("filters", "message"),
     [
         (["--tag", "order"], "`order` matches nothing in the document; did you mean `orders`?"),
-        (["--operation", "nothing"], "matches nothing in the document; available are "),
+        (["--operation", "nothing"], "matches nothing in the document; available: "),
         (["--tag", "files", "--read-only"], "no operation is left to import"),
     ],
 )
@@ -463,7 +463,7 @@ def test_an_import_of_the_same_document_changes_nothing(update: Any) -> None:
     text, result = update(edit, lambda _: None)
 
     assert text == edited[0]
-    assert "Changes: 0 written, 0 kept as you edited them." in result.stderr
+    assert "Changes: 0 written, 0 not written to keep your edits." in result.stderr
 
 
 def test_tools_of_other_filters_stay_and_the_filters_are_remembered(tmp_path: Path) -> None:
@@ -866,9 +866,7 @@ def test_a_file_in_a_form_is_sent_by_its_path(tmp_path: Path, schema: dict[str, 
 
 
 @pytest.mark.parametrize(("media", "schema", "is_file"), ENCODINGS.values(), ids=ENCODINGS)
-def test_the_encoding_of_a_part_tells_that_it_is_a_file(
-    tmp_path: Path, media: str, schema: dict[str, Any], is_file: bool
-) -> None:
+def test_a_part_is_a_file_by_its_encoding(tmp_path: Path, media: str, schema: dict[str, Any], is_file: bool) -> None:
     encoding = {"file": {"contentType": media}}
     properties = {"properties": {"file": schema, "note": {"type": "string"}}}
     params, losses = body_of(tmp_path, "multipart/form-data", properties, required=True, encoding=encoding)
@@ -906,7 +904,7 @@ def test_a_member_of_a_form_has_its_encoding(
 
 
 @pytest.mark.parametrize("media", ["multipart/related", "multipart/mixed", "multipart/byteranges"])
-def test_a_body_of_several_parts_that_is_no_form_leaves_the_operation_out(tmp_path: Path, media: str) -> None:
+def test_an_operation_with_a_body_of_parts_that_is_not_a_form_is_left_out(tmp_path: Path, media: str) -> None:
     def post(*types: str) -> dict[str, Any]:
         schema = {"type": "object", "properties": {"a": {"type": "string"}}}
         return {"post": {"requestBody": {"content": {name: {"schema": schema} for name in types}}}}
@@ -923,7 +921,7 @@ def test_a_body_of_several_parts_that_is_no_form_leaves_the_operation_out(tmp_pa
     assert operations["POST /a"]["losses"] == [
         {"kind": "left_out", "detail": f"the body is {media}, whose parts tools do not send"}
     ]
-    assert operations["POST /b"]["losses"] == [{"kind": "media", "detail": f"{media}, besides application/json"}]
+    assert operations["POST /b"]["losses"] == [{"kind": "media", "detail": f"{media}; the tool sends application/json"}]
 
 
 CHOICES: dict[str, tuple[list[str], dict[str, Any] | None, str]] = {
@@ -933,12 +931,12 @@ CHOICES: dict[str, tuple[list[str], dict[str, Any] | None, str]] = {
     "XML or a form": (
         ["application/xml", "multipart/form-data"],
         None,
-        "application/xml, besides multipart/form-data",
+        "application/xml; the tool sends multipart/form-data",
     ),
     "a text or a file": (
         ["text/csv", "image/png"],
         {"enum": ["text/csv"], "default": "text/csv"},
-        "image/png, besides text/csv",
+        "image/png; the tool sends text/csv",
     ),
 }
 
@@ -990,7 +988,7 @@ CONTENTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("required", [True, False])
 @pytest.mark.parametrize(("media", "schema", "expected"), CONTENTS.values(), ids=CONTENTS)
-def test_a_body_that_is_no_json_is_one_file_or_one_text(
+def test_a_body_other_than_json_is_one_file_or_one_text(
     tmp_path: Path, media: str, schema: dict[str, Any], expected: dict[str, Any], required: bool
 ) -> None:
     params, losses = body_of(tmp_path, media, schema, required=required)
@@ -1062,12 +1060,12 @@ def test_a_tool_without_the_parts_of_its_operation_is_an_error_of_the_importer(
     monkeypatch.setattr(ToolBuilder, "_add_parameter", lambda *_: None)
     monkeypatch.setattr(ToolBuilder, "_add_body", lambda *_: None)
 
-    hollow = run(document)
+    result = run(document)
 
     assert complete.exit_code == 0, complete.output
-    assert hollow.exit_code == 1
-    assert "the tool `add_a` has no parameters, but POST /a declares" in hollow.stderr
-    assert f"{document}:1:" in hollow.stderr
+    assert result.exit_code == 1
+    assert "the tool `add_a` has no parameters, but POST /a declares" in result.stderr
+    assert f"{document}:1:" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -1104,7 +1102,7 @@ def test_a_tool_without_parameters_has_a_loss(tmp_path: Path, operation: dict[st
 
 
 @pytest.mark.parametrize("parameters", [{"a": {"in": "query"}}, "a", 7, True])
-def test_parameters_that_are_no_list_leave_an_operation_out(tmp_path: Path, parameters: Any) -> None:
+def test_an_operation_whose_parameters_are_not_a_list_is_left_out(tmp_path: Path, parameters: Any) -> None:
     result = run(_one_operation(tmp_path / "a.json", {"operationId": "add_a", "parameters": parameters}))
 
     assert result.exit_code == 1

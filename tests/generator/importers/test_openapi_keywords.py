@@ -35,7 +35,7 @@ def keywords(**summaries: str) -> dict[str, list[str]]:
         ("cancel_shipments", "Shipments", {"stop", "parcel"}),
     ],
 )
-def test_words_of_name_and_summary_give_those_that_people_say(name: str, summary: str, expected: set[str]) -> None:
+def test_words_of_name_and_summary_have_everyday_synonyms(name: str, summary: str, expected: set[str]) -> None:
     assert expected <= set(keywords(**{name: summary}, **OTHER)[name])
 
 
@@ -65,7 +65,7 @@ def test_keywords_do_not_change_when_the_document_grows() -> None:
     assert {name: after[name] for name in before} == before
 
 
-def test_keywords_stand_after_the_texts() -> None:
+def test_keywords_come_after_the_texts() -> None:
     tools: dict[str, dict[str, Any]] = {
         "create_order": {"summary": "Create an order", "category": "orders", "api": "shop", "params": {}},
         "get_wheel": {"summary": "Get a wheel"},

@@ -97,7 +97,7 @@ def imported(tmp_path: Path) -> Any:
         ("filter[" + "word_" * 20 + "end]", TEXT, "filter_" + "_".join(["word"] * 10)),
     ],
 )
-def test_the_name_of_a_parameter_says_what_it_means(wire: str, schema: dict[str, Any], name: str) -> None:
+def test_the_name_of_a_parameter_consists_of_words(wire: str, schema: dict[str, Any], name: str) -> None:
     assert parameter_name(wire, "query", schema) == name
     assert len(name) <= MAX_LENGTH
 
@@ -177,7 +177,7 @@ def test_a_call_with_the_name_of_the_api_has_the_filter(imported: Any, tmp_path:
     assert request.url == "https://shop.example/messages?DateSent%3C=2024-01-01"
 
 
-def test_parameters_in_several_places_are_sent_as_the_document_says(imported: Any, tmp_path: Path) -> None:
+def test_parameters_in_several_places_are_sent_as_the_document_specifies(imported: Any, tmp_path: Path) -> None:
     body = {
         "content": {"application/json": {"schema": {"type": "object", "properties": {"item-id": TEXT, "a b": TEXT}}}}
     }

@@ -211,7 +211,7 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     ),
     "itself": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: b.yaml}}}}", "b.yaml": "$ref: b.yaml"},
-        "b.yaml:1:1: the reference `b.yaml` cannot be resolved: it leads to itself",
+        "b.yaml:1:1: the reference `b.yaml` cannot be resolved: it refers to itself",
     ),
     "a damaged file": (
         {"api.yaml": f"{HEAD}paths: {{/a: {{$ref: b.yaml}}}}", "b.yaml": "a: ["},
@@ -278,7 +278,7 @@ def test_the_rest_can_be_imported(tmp_path: Path) -> None:
     assert tables(result)["tools"].keys() == {"get_c"}
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["operations"]["GET /a"]["losses"] == [
-        {"kind": "left_out", "detail": "the reference `b.yaml` leads nowhere"}
+        {"kind": "left_out", "detail": "the reference `b.yaml` has no target"}
     ]
     assert report["operations"]["GET /c"]["at"] == f"{api}:4:34"
     assert any("the reference `b.yaml` cannot be resolved" in note for note in report["notes"])

@@ -58,13 +58,13 @@ CREDENTIALS: dict[str, tuple[dict[str, Any], list[dict[str, list[str]]], dict[st
         {"token": BEARER, "raw": key("header", "Authorization")},
         [{"token": [], "raw": []}],
         {"auth": {"bearer": "$SHOP_TOKEN"}},
-        ["raw, besides token"],
+        ["raw; the tool sends token"],
     ),
     "both, one of them in the query": (
         {"token": BEARER, "key": key("query", "key")},
         [{"token": [], "key": []}],
         {"auth": {"bearer": "$SHOP_TOKEN"}},
-        ["key, besides token"],
+        ["key; the tool sends token"],
     ),
     "a cookie": (
         {"session": key("cookie", "JSESSIONID")},
@@ -159,12 +159,15 @@ def test_the_other_credentials_are_named_once(tmp_path: Path) -> None:
     result = CliRunner().invoke(toolmason, ["import", "openapi", str(source), "-o", str(manifest)])
 
     assert result.exit_code == 0, result.output
-    key_and_user = "`key` (header X-Api-Key), which is used, or `user` (user and password)"
+    key_and_user = "`key` (header X-Api-Key) or `user` (user and password)"
     all_others = (
-        "`token` (bearer token), which is used, or `card` (mutualTLS, which tools cannot send) or"
+        "`token` (bearer token) or `card` (mutualTLS, which tools cannot send) or"
         " `key` (header X-Api-Key) with `session` (cookie sid) or `login` (OAuth token) or `user` (user and password)"
     )
-    notes = [f"the API accepts {each}: to choose, pass --security NAME" for each in (all_others, key_and_user)]
+    notes = [
+        f"the API accepts {each}; tools send the first: to choose another, pass --security NAME"
+        for each in (all_others, key_and_user)
+    ]
     comments = [line for line in manifest.read_text(encoding="utf-8").splitlines() if line.startswith("# the API")]
     assert comments == [f"# {note}" for note in notes]
     assert [line for line in result.stderr.splitlines() if line.startswith("the API")] == notes
@@ -239,7 +242,7 @@ def test_variables_of_a_server_can_be_chosen(tmp_path: Path, options: list[str],
     manifest = imported(tmp_path, {}, *options, servers=SERVERS)
 
     assert manifest["apis"]["shop"]["base_url"] == url
-    note = "the address has the variable `region`, which is `eu` (or us): to change it, pass --server-variable"
+    note = "the variable `region` of the address is `eu` (other values: us): to change it, pass --server-variable"
     assert any(each.startswith(note) for each in manifest["report"]["notes"]) is (not options)
 
 
@@ -468,7 +471,7 @@ def test_pages_are_read_where_the_document_shows_how(
         ({}, False),
     ],
 )
-def test_an_answer_that_is_no_text_can_be_saved(tmp_path: Path, content: Any, is_file: bool) -> None:
+def test_a_binary_answer_can_be_saved(tmp_path: Path, content: Any, is_file: bool) -> None:
     responses = {"200": {"description": "OK", "content": content}, "404": {"content": {"application/json": {}}}}
     parameters = [query("save_as")]
 

@@ -74,7 +74,7 @@ def test_operations_are_chosen_by_tag_path_method_and_id(
     ("options", "message"),
     [
         (["--include", "tag=order"], "--include `order` matches nothing in the document; did you mean `orders`?"),
-        (["--exclude", "method=patch"], "--exclude `PATCH` matches nothing in the document; available are GET, POST"),
+        (["--exclude", "method=patch"], "--exclude `PATCH` matches nothing in the document; available: GET, POST"),
         (["--exclude", "path=/v3/*"], "--exclude `/v3/*` matches nothing"),
         (["--exclude", "*"], "no operation is left to import; change --include, --exclude"),
     ],

@@ -196,7 +196,7 @@ def test_examples_of_the_same_request_are_one_tool(tmp_path: Path) -> None:
     result = run(tmp_path / "a.json", items)
 
     assert tables(result)["tools"]["find_b"]["params"].keys() == {"x", "y"}
-    assert "`Find more` is another example of GET /b: its parameters join those of the first" in result.stderr
+    assert "`Find more` is another example of GET /b: its parameters are added to those of the first" in result.stderr
 
 
 def test_an_answer_of_the_api_of_postman_contains_the_collection(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_no_damaged_collection_ends_in_a_traceback(tmp_path: Path, items: list[A
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
-def test_variables_that_contain_each_other_take_no_time(tmp_path: Path) -> None:
+def test_variables_that_contain_each_other_are_replaced_in_limited_time(tmp_path: Path) -> None:
     variables = [{"key": f"v{number}", "value": f"{{{{v{(number + 1) % 9}}}}}" * 70} for number in range(9)]
     items = [
         {"name": f"n {number}", "request": {"url": f"https://a.example/{{{{v0}}}}/{number}", "body": raw("{{v0}}")}}

@@ -265,7 +265,7 @@ def test_the_optional_body_of_a_get_request_is_a_loss(tmp_path: Path, schema: di
     run(tmp_path / "swagger.json", json.dumps(document), "--report", tmp_path / "report.json")
 
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["operations"]["GET /a"]
-    assert report["losses"] == [{"kind": "parameter", "detail": "the body, which GET does not have"}]
+    assert report["losses"] == [{"kind": "parameter", "detail": "the body, which a GET request does not have"}]
 
 
 @pytest.mark.parametrize("part", [7, [], {"in": {}, "name": []}, {"in": "body", "schema": 7}, {"in": "formData"}])

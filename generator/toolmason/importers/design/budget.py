@@ -37,7 +37,7 @@ _CONSTRAINTS: Final = frozenset(
     {"pattern", "min_length", "max_length", "minimum", "maximum", "min_items", "max_items", "unique_items"}
 )
 _SHARED: Final = 0.6
-"""An optional parameter of this share of at least ten operations says nothing about one of them."""
+"""Share of the operations, if there are at least ten, from which an optional parameter counts as shared by all."""
 _USUAL: Final = frozenset(
     {"after", "before", "body", "content", "cursor", "date", "description", "email", "end", "fields", "filter", "from"}
     | {"id", "ids", "key", "language", "limit", "message", "name", "offset", "order", "page", "page_size", "per_page"}
@@ -293,7 +293,7 @@ def sentences(description: str, length: int) -> str:
 
 def _shorten(entry: Entry, length: int) -> None:
     if "description" in entry:
-        # The default of the API stands at the end: it tells whether a parameter is needed at all.
+        # The default of the API is at the end: it shows whether a call needs the parameter.
         head, mark, default = entry["description"].rpartition("Default: ")
         entry["description"] = (
             f"{sentences(head.rstrip(), length)} {mark}{default}".strip() if mark else sentences(default, length)

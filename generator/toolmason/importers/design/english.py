@@ -87,12 +87,12 @@ _NO_PLURALS: Final = _set(
 
 
 def is_plural(word: str) -> bool:
-    """Return whether a noun is a plural, as far as its end tells."""
+    """Return whether a noun is a plural by its ending."""
     return singular(word) != word or word in ("data", "people", "children", "media")
 
 
 def singular(word: str) -> str:
-    """Return the singular of a noun; a word that is none stays."""
+    """Return the singular of a noun; another word stays as it is."""
     if len(word) < 4 or word in _NO_PLURALS or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies") and len(word) > 4 and word not in ("movies", "cookies", "zombies", "calories"):

@@ -17,7 +17,7 @@ MAX_LENGTH: Final = 60
 """Maximum characters of a name; providers accept 64."""
 
 PLACE: Final = "argument"
-"""Place of the arguments of tools that are no requests."""
+"""Place of the arguments of tools that are not HTTP tools."""
 _IDENTIFIER: Final = re.compile(r"_{0,2}[A-Za-z](?:_?[A-Za-z0-9])*_?")
 _TIMES: Final = {"<": "before", "<=": "until", ">": "after", ">=": "since"}
 _NUMBERS: Final = {"<": "less_than", "<=": "at_most", ">": "more_than", ">=": "at_least"}
@@ -83,7 +83,7 @@ def parameter_name(wire: str, place: str, schema: Mapping[str, Any]) -> str:
     Args:
         wire: the name in the document.
         place: `path`, `query`, `header`, `body` or `argument`.
-        schema: its schema; its format tells a time, before which is `before`.
+        schema: its schema; its format shows a time, for which `<` is `before`.
     """
     if _IDENTIFIER.fullmatch(wire) and len(wire) <= MAX_LENGTH:
         return wire
@@ -169,7 +169,7 @@ def with_aliases(params: Mapping[str, dict[str, Any]], wires: Mapping[str, str])
 def chosen_name(
     wire: str, place: str, schema: Mapping[str, Any], *, compared: Container[str], used: Mapping[str, str]
 ) -> tuple[str, bool]:
-    """Return a valid and free name, and whether it cannot say all of the API's name, so that a description should.
+    """Return a valid and free name, and whether it lacks letters of the API's name, as descriptions then show it.
 
     Args:
         wire: the name in the document.

@@ -1,4 +1,4 @@
-"""Names of tools that another server or a module has named: most stay, others get the words that they lack.
+"""Names of tools that another server or a module has named: most stay, others become verb and object.
 
 `getSum` is `get_sum`, `search_search` is `search`, `API-post-search` of a server `notes` is `search_notes`,
 `read_item_items__item_id__get` is `read_item`. Names have at most `MAX_LENGTH` characters.
@@ -33,7 +33,7 @@ _FRAMEWORK: Final = re.compile(r".+_(?:get|post|put|patch|delete)")
 """The form of names that FastAPI makes of a function, its path and its method."""
 _PATH_WORD: Final = re.compile(r"api|rest|v\d+")
 _GENERIC: Final = frozenset({"api", "rest", "mcp"})
-"""First words that tell nothing if all tools of a server have them."""
+"""First words that are removed if all tools of a server have them."""
 _TITLE_WORDS: Final = 5
 
 
@@ -100,7 +100,7 @@ def _is_callable(name: str, server: str) -> bool:
 
 
 def _have_generic_words(names: Sequence[str]) -> bool:
-    """Return whether all names begin with a word such as `API`, which tells nothing."""
+    """Return whether all names begin with a word such as `API`, which distinguishes none."""
     first = {word for name in names for word in words_of(name)[:1]}
     return len(names) > 1 and len(first) == 1 and first <= _GENERIC and all(len(words_of(name)) > 1 for name in names)
 

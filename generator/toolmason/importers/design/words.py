@@ -18,7 +18,7 @@ Words = list[str]
 _LATIN: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 WHOLE: Final = frozenset({"all", "batch", "bulk", "collection", "each", "every", "many", "multiple"})
-"""Words that tell that a call concerns several objects; a shortened name keeps them."""
+"""Words of calls that concern several objects; a shortened name keeps them."""
 
 
 def name_from(text: str, fallback: str, length: int = MAX_LENGTH) -> str:

@@ -1,1 +1,1 @@
-"""Create manifests from GraphQL schemas: a tool for each query, and for each mutation that is asked for."""
+"""Create manifests from GraphQL schemas: a tool for each query, and for each mutation that is selected."""

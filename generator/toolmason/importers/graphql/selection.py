@@ -80,7 +80,7 @@ class _Selector:
         level: int,
         others: Mapping[str, str] | None = None,
     ) -> Selection:
-        """Return the selection of an object. `others` has the types of fields that stand beside it in a union."""
+        """Return the selection of an object. `others` has the types of fields beside it in a union."""
         known = others or {}
         fields = {
             name: field

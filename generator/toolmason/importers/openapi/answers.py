@@ -137,7 +137,7 @@ class Answers:
         left_out = []
         used = 0
         for key, inner in candidates:
-            # The only object of an answer without a name is what was asked for, such as `data`; others are parts of it.
+            # An object without a name that is the only one is the content, such as `data`; others are parts of it.
             is_whole = not is_part and not has_identity and content == [key] and self._level <= MAX_LEVELS
             value, inside = self._value(inner, key, is_part=is_part, is_whole=is_whole)
             description = value_description(text(inner.data.get("description")))

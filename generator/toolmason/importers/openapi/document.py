@@ -11,7 +11,7 @@ from toolmason.importers.openapi.parts import METHODS
 
 
 class UnresolvedError(ValueError):
-    """A reference leads nowhere or to itself."""
+    """A reference has no target, or refers to itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,10 @@ class OpenApi:
         """Return the part that a reference names.
 
         Raises:
-            UnresolvedError: it leads nowhere.
+            UnresolvedError: it has no target.
         """
         if not isinstance(reference, str) or not reference.startswith("#/"):
-            raise UnresolvedError(f"the reference `{reference}` leads nowhere")
+            raise UnresolvedError(f"the reference `{reference}` has no target")
         if reference not in self._targets:
             part: Any = self.data
             for name in reference[2:].split("/"):
@@ -88,7 +88,7 @@ class OpenApi:
                 elif isinstance(part, Mapping) and name in part:
                     part = part[name]
                 else:
-                    raise UnresolvedError(f"the reference `{reference}` leads nowhere")
+                    raise UnresolvedError(f"the reference `{reference}` has no target")
             self._targets[reference] = part
         return self._targets[reference]
 
@@ -96,12 +96,12 @@ class OpenApi:
         """Return a part, or the one that its references lead to.
 
         Raises:
-            UnresolvedError: a reference leads nowhere or to itself.
+            UnresolvedError: a reference has no target, or refers to itself.
         """
         seen: set[str] = set()
         while isinstance(part, Mapping) and "$ref" in part:
             if str(part["$ref"]) in seen:
-                raise UnresolvedError(f"the reference `{part['$ref']}` leads to itself")
+                raise UnresolvedError(f"the reference `{part['$ref']}` refers to itself")
             seen.add(str(part["$ref"]))
             part = self.target(part["$ref"])
         return table(part)
@@ -129,7 +129,7 @@ class OpenApi:
     ) -> Operation:
         parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
         if "$ref" in data:
-            problem = problem or f"the reference `{data['$ref']}` leads nowhere"
+            problem = problem or f"the reference `{data['$ref']}` has no target"
         if any(not isinstance(part.get("parameters") or [], list) for part in (item, data)):
             problem = problem or "its parameters are not a list"
         for reference in (*items(item.get("parameters")), *items(data.get("parameters"))):

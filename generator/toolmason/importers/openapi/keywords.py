@@ -1,6 +1,6 @@
-"""Search words that a document does not contain: what people say for the words of its operations.
+"""Keywords of tools: everyday synonyms for the words of their names and summaries.
 
-They are indexed; a model reads them only in lists that it asks for.
+Searches index them. A model sees them only in lists that it requests.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from toolmason.importers.openapi.synonyms import FIELDS, NOUNS, VERBS, Words
 MAX_KEYWORDS: Final = 12
 """Maximum keywords of a tool."""
 MIN_HEADS: Final = 3
-"""Words of a field that a document must have, so that it is about the field."""
+"""Minimum words of a table of `FIELDS` that a document must contain; otherwise the table does not apply."""
 _TEXTS: Final = ("summary", "title", "description", "deprecated", "category")
 """Keys before `keywords` in the table of a tool."""
 
 
 def add_keywords(tools: Mapping[str, dict[str, Any]], names: Mapping[str, str]) -> None:
-    """Add `keywords` to the tables of tools. `names` are those that the document gives them, whatever authors chose."""
+    """Add `keywords` to the tables of tools. `names` are those of the document, not of the author."""
     texts = {tool: (names[tool], entry["summary"]) for tool, entry in tools.items()}
     own = {tool: [singular(word) for word in words(" ".join(pair))] for tool, pair in texts.items()}
     document = {word for each in own.values() for word in each}

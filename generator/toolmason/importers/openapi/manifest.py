@@ -18,10 +18,10 @@ from toolmason.importers.names import ToolNames, snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.answers import Answers
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
-from toolmason.importers.openapi.hollow import missing_parts
 from toolmason.importers.openapi.keywords import add_keywords
 from toolmason.importers.openapi.known_names import known_parameter_names
 from toolmason.importers.openapi.losses import LeftOutError, Losses
+from toolmason.importers.openapi.missing_parts import missing_parts
 from toolmason.importers.openapi.operations import ToolBuilder
 from toolmason.importers.openapi.options import Options
 from toolmason.importers.openapi.pages import pagination_of
@@ -134,7 +134,7 @@ class _Importer:
     _length: int = field(init=False)
     """Maximum characters of a name of a tool: clients put the name of the server before it."""
     _common: str = ""
-    """What the names of all operations begin with."""
+    """The beginning that the names of all operations share."""
     _operations: dict[str, Operation] = field(default_factory=dict)
     """The operation of each tool."""
     _categories: dict[str, str] = field(default_factory=dict)
@@ -272,15 +272,17 @@ class _Importer:
         Raises:
             ImporterError: one does, which is a fault of the importer.
         """
-        hollow = [
+        incomplete = [
             (operation.key, f"the tool `{name}` has no parameters, but {operation.key} declares {', '.join(parts)}")
             for operation in self._selected
             if (name := self.tools[operation.key])
             if (parts := missing_parts(operation, tools[name], self.document, self.losses))
         ]
-        if hollow:
+        if incomplete:
             places = self.losses.places()
-            lines = [f"{places.get(key, key)}: {message}; please report this" for key, message in hollow[:MAX_SHOWN]]
+            lines = [
+                f"{places.get(key, key)}: {message}; please report this" for key, message in incomplete[:MAX_SHOWN]
+            ]
             raise ImporterError(*lines)
 
     def _fit(self) -> None:
@@ -327,7 +329,9 @@ class _Importer:
         }
         if not self.options.pages:
             if found:
-                example = f"{len(found)} tools return the first page of a list, such as `{next(iter(found))}`"
+                example = (
+                    f"tools that return only the first page of a list ({len(found)}), such as `{next(iter(found))}`"
+                )
                 self.losses.notes.append(f"{example}: --pages N reads up to N pages in one call")
             return
         for name, pages in found.items():
@@ -367,7 +371,7 @@ class _Importer:
     def _note_security(self) -> None:
         if not any("auth" in entry for entry in self._apis.tables.values()):
             name = next(iter(self._apis.tables))
-            hint = f'add it if the API needs one: `auth = {{ bearer = "$TOKEN" }}` in [apis.{name}]'
+            hint = f'if the API needs one, add `auth = {{ bearer = "$TOKEN" }}` to [apis.{name}]'
             self.losses.notes.append(f"the document specifies no usable credential; {hint}")
 
 

@@ -123,7 +123,7 @@ def follow_renames(record: Record, current: Mapping[str, Any]) -> Record:
 
 
 def _request(table: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what identifies the request of a tool, without the names of the placeholders in its path."""
+    """Return the request of a tool without the names of the placeholders in its path, as an identifier."""
     path = re.sub(r"\{\+?[^{}]*\}", "{}", str(table.get("http")))
     return table.get("api"), path, table.get("graphql")
 
@@ -203,7 +203,8 @@ class Merge:
             if is_edited and mine not in new and theirs in new:
                 self.conflicts += 1
                 self._report_change(
-                    (*at, mine), f"your edit is kept; the document now needs `{theirs}`: import it elsewhere to compare"
+                    (*at, mine),
+                    f"your edit is kept; the document now needs `{theirs}`; to compare, import it to another file",
                 )
                 new = {key: value for key, value in new.items() if key != theirs}
                 new |= {mine: base[mine]} if mine in base else {}

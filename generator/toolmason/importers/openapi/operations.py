@@ -20,11 +20,11 @@ from toolmason.importers.design.texts import description_of, plain, summary_from
 from toolmason.importers.design.words import has_latin_words, is_other_script
 from toolmason.importers.names import unique
 from toolmason.importers.openapi.document import Operation, UnresolvedError, table, text
-from toolmason.importers.openapi.hollow import IGNORED_HEADERS
 from toolmason.importers.openapi.known_names import BODY_METHODS
 from toolmason.importers.openapi.losses import LeftOutError, Losses
 from toolmason.importers.openapi.media import answers_of, body_of, choices_of, is_file_part, is_json, others
 from toolmason.importers.openapi.media import plain as plain_media
+from toolmason.importers.openapi.missing_parts import IGNORED_HEADERS
 from toolmason.importers.openapi.raw import MAX_CHARACTERS, RawSchema
 from toolmason.importers.openapi.shapes import Shape
 from toolmason.importers.openapi.values import Types, Value
@@ -167,7 +167,7 @@ class ToolBuilder:
         return texts
 
     def _title(self) -> str:
-        """Return the document's name of the operation in its own language, if the tool's name cannot tell it."""
+        """Return the document's name of the operation in its own language, if the tool's name has other letters."""
         operation = self.operation
         choices = (operation.id, text(operation.data.get("summary")), *operation.tags[:1])
         return next((summary_from(name) for name in choices if is_other_script(name)), "")
@@ -326,7 +326,7 @@ class ToolBuilder:
         return name
 
     def _new_name(self, place: str, wire: str, entry: Value, used: Mapping[str, str]) -> str:
-        """Return a valid and free name; if it cannot say all of the API's name, the description begins with that."""
+        """Return a valid and free name; if it lacks letters of the API's name, the description begins with that."""
         if wire == ".":
             return free_name("file" if entry.get("file") else "body", wire, place, used)
         compared = self._compared if place == "query" else ()
@@ -350,11 +350,11 @@ class ToolBuilder:
         if self.operation.method in ("GET", "HEAD"):
             if is_required:
                 raise LeftOutError(f"{self.operation.method} with a body")
-            self._lose("parameter", "the body, which GET does not have")
+            self._lose("parameter", "the body, which a GET request does not have")
             return
         choices = choices_of(content, media, self._body)
         if not_sent := others(list(content), choices):
-            self._lose("media", f"{not_sent}, besides {media}")
+            self._lose("media", f"{not_sent}; the tool sends {media}")
         if self._body in ("text", "file"):
             self._add_content(choices, shape, is_required=is_required)
             return

@@ -39,7 +39,7 @@ _PARAMS: Final = (
 _PAGES: Final = frozenset({"page", "pagenumber", "pageno", "pageindex"})
 _OFFSETS: Final = frozenset({"offset", "skip", "startat", "pageoffset", "pagestart"})
 _UNCLEAR: Final = frozenset({"start", "from", "startindex", "pageindex"})
-"""Names of a number whose first value is not the same everywhere: the document must tell it."""
+"""Names of a number whose first value is not the same everywhere: the document must specify it."""
 _LIMITS: Final = frozenset(
     {"limit", "count", "size", "rows", "top", "take", "maxresults", "pagesize", "perpage", "pagelimit", "num", "max"}
 )
@@ -166,7 +166,7 @@ def _has_link_header(operation: Operation, document: OpenApi) -> bool:
 
 
 def _first(parameter: Mapping[str, Any], usual: int | None) -> int | None:
-    """Return the number of the first page or item; `usual` if the document does not tell it, None without a number."""
+    """Return the number of the first page or item; `usual` if the document lacks it, None without a number."""
     schema = table(parameter.get("schema"))
     if schema.get("type") not in ("integer", "number"):
         return None

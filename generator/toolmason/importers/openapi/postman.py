@@ -1,6 +1,6 @@
 """OpenAPI from a Postman collection, 2.0 or 2.1: its requests are examples, from which parameters and types follow.
 
-Nothing says what is required, except parts of the path: all other parameters are optional.
+Only parameters in the path are required: a collection does not specify it for others.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ class _Converter:
         key = f"{method.upper()} {address.path}"
         known = self.paths.setdefault(address.path, {})
         if method in known:
-            self.result.notes.append(f"`{name}` is another example of {key}: its parameters join those of the first")
+            self.result.notes.append(
+                f"`{name}` is another example of {key}: its parameters are added to those of the first"
+            )
             _join(known[method], operation)
             return
         known[method] = operation

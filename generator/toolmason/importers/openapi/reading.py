@@ -27,7 +27,7 @@ class ApiDocument:
     hashes: dict[str, str] = field(default_factory=dict)
     """SHA-256 of its remote files by their URL."""
     notes: list[str] = field(default_factory=list)
-    """What was not read."""
+    """Notes about parts that were not read."""
     places: Callable[[], dict[str, str]] = dict
     """Gives `file:line:column` of each operation, such as `GET /items`; slow for large documents."""
 

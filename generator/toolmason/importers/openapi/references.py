@@ -271,7 +271,7 @@ class Bundle:
             if target is None:
                 return None
             if (target.file.uri, target.path) in seen:
-                self._add_mistake(last, reference, "it leads to itself")
+                self._add_mistake(last, reference, "it refers to itself")
                 return None
             seen.add((target.file.uri, target.path))
             chain.append(target)
@@ -339,7 +339,7 @@ class Bundle:
             value = part.value
             while isinstance(value, Mapping) and name not in value and isinstance(value.get("$ref"), str):
                 if hops > MAX_HOPS:
-                    raise RefusedError("it leads to itself")
+                    raise RefusedError("it refers to itself")
                 hops += 1
                 part = self._locate(joined(_base(part), self._written(value)), hops)
                 value = part.value

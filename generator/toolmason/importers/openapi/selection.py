@@ -29,7 +29,7 @@ class Extension:
 
 
 def extension(data: Mapping[str, Any], operation: Operation) -> Extension:
-    """Return `x-mcp` of an operation; `enabled` can also stand at its path or at the document."""
+    """Return `x-mcp` of an operation; `enabled` can also be in that of its path or of the document."""
     item = table(table(data.get("paths")).get(operation.path))
     enabled, own = True, Extension()
     for part in (data, item, operation.data):
@@ -54,7 +54,11 @@ def select(operations: Sequence[Operation], options: Options) -> list[Operation]
     known_tags = list(dict.fromkeys(tag for operation in operations for tag in operation.tags))
     known = [name for operation in operations for name in (operation.id, operation.key) if name]
     _check("--tag", options.tags, known_tags)
-    _check("--operation", options.operations, known)
+    if operations and operations[0].graphql:
+        for kind in ("query", "mutation"):
+            _check(f"--{kind}", _after(f"POST /{kind}/", options.operations), _after(f"POST /{kind}/", known))
+    else:
+        _check("--operation", options.operations, known)
     for option, patterns in (("--include", options.include), ("--exclude", options.exclude)):
         for pattern in patterns:
             kind, glob = _parsed(pattern)
@@ -79,10 +83,15 @@ def select(operations: Sequence[Operation], options: Options) -> list[Operation]
 _ORDER: Final = {"DELETE": 2}
 
 
+def _after(prefix: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin with `prefix`, without it: `book` for `POST /query/book`."""
+    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+
 def _check(option: str, patterns: Iterable[str], names: list[str]) -> None:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            hint = did_you_mean(pattern, names) or f"available are {', '.join(names[:8]) or 'none'}"
+            hint = did_you_mean(pattern, names) or f"available: {', '.join(names[:8]) or 'none'}"
             raise ImporterError(f"{option} {quoted(pattern)} matches nothing in the document; {hint}")
 
 

@@ -184,7 +184,8 @@ class Apis:
         declared = table(variables.get(name))
         default = str(declared.get("default", ""))
         choices = ", ".join(str(value) for value in items(declared.get("enum")) if str(value) != default)
-        note = f"the address has the variable `{name}`, which is `{default}`{f' (or {choices})' if choices else ''}: "
+        more = f" (other values: {choices})" if choices else ""
+        note = f"the variable `{name}` of the address is `{default}`{more}: "
         note += f"to change it, pass --server-variable {name}=VALUE"
         self._note(note)
         return default
@@ -212,7 +213,7 @@ class Apis:
         chosen = min(choices, key=lambda choice: choice.rank)
         if chosen.lost:
             self.losses.add(
-                "security", operation.key, f"{', '.join(chosen.lost)}, besides {chosen.credential.schemes[0]}"
+                "security", operation.key, f"{', '.join(chosen.lost)}; the tool sends {chosen.credential.schemes[0]}"
             )
         others = [option for option in alternatives if option and option.keys() != alternatives[chosen.number].keys()]
         credential = replace(chosen.credential, is_optional=is_optional)
@@ -249,8 +250,8 @@ class Apis:
     def choices(self) -> list[str]:
         """Return a note for each set of alternatives of credentials: the chosen one and the others."""
         notes = (
-            f"the API accepts {self._shown(dict.fromkeys(credential.schemes))}, which is used, or {others}: to choose,"
-            " pass --security NAME"
+            f"the API accepts {self._shown(dict.fromkeys(credential.schemes))} or {others}; tools send the first: to"
+            " choose another, pass --security NAME"
             for credential, sets in self._alternatives.items()
             for others in sets
         )
@@ -265,7 +266,7 @@ class Apis:
         known = table(self.document.components.get("securitySchemes"))
         for name in self.preferred:
             if name not in known:
-                hint = did_you_mean(name, list(known)) or f"available are {', '.join(known) or 'none'}"
+                hint = did_you_mean(name, list(known)) or f"available: {', '.join(known) or 'none'}"
                 raise ImporterError(f"--security {quoted(name)} is not a security scheme of the document; {hint}")
             if not self._kind(name):
                 raise ImporterError(f"--security {quoted(name)} is a scheme of the type {self._place(name)}")

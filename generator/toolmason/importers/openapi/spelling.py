@@ -1,7 +1,6 @@
 """Values that an API document means as text, as they are spelled: `NO`, `1.10` and `2024-01-01` need no quotes.
 
-YAML gives plain scalars a type by their form. Where the document says that a value is a string, its form counts for
-nothing.
+YAML gives plain scalars a type by their form. Where the document specifies a string, the form must not matter.
 """
 
 from __future__ import annotations

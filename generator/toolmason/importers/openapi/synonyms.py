@@ -1,7 +1,7 @@
-"""What people say for the words of APIs: a small thesaurus, in which the words of programmers lead to everyday ones.
+"""A small thesaurus: everyday synonyms for the words of APIs.
 
-The heads are those of frequent words in the paths and summaries of some 700 APIs. A synonym only adds a way to find a
-tool, so it must be true in most APIs with that word; words with another meaning elsewhere stand in `FIELDS`.
+The heads are frequent words in the paths and summaries of some 700 APIs. A synonym must be right in most APIs that use
+its head. Synonyms that are right only in APIs of one field, such as music, are in `FIELDS`.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def names_of(operation: Operation, server: str, common: str = "", length: int = 
     Args:
         operation: the operation.
         server: name of the server: the object of a tool whose path names none.
-        common: what all names of operations begin with, which tells nothing.
+        common: what all names of operations begin with, which distinguishes none.
         length: maximum characters.
     """
     resources = _resources(operation.path)
@@ -139,7 +139,7 @@ def _version(operation: Operation) -> Words:
 
 
 def _name_words(operation: Operation, name: str, resources: Sequence[_Resource]) -> Words:
-    """Return the words of an `operationId` as verb and object; none if the path tells as much."""
+    """Return the words of an `operationId` as verb and object; none if the path has the same words."""
     if (match := _CONTROLLER.fullmatch(name)) and (
         words := _controller_words(operation, match[1], match[2], resources)
     ):

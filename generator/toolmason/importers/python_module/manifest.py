@@ -38,8 +38,8 @@ HANDLERS_MODULE: Final = "functions"
 _MAX_INSTRUCTIONS: Final = 4096
 _RENAMED: Final = "renamed, since names are unique, not reserved, and have at most 40 characters and no repeated words"
 _LOST: Final = {
-    "rare": "optional parameters left out, so that tools have fewer tokens; --all-params imports them",
-    "large": "large types, described as `object`, so that tools have fewer tokens",
+    "rare": "optional parameters left out to save tokens; --all-params imports them",
+    "large": "large types described as `object` to save tokens",
     "constraint": "choices left out, which the function still checks",
     "long": "descriptions shortened to 1,000 characters; --all-params keeps up to 4,096",
     "too_long": "descriptions shortened to 4,096 characters",
@@ -343,7 +343,7 @@ def _manifest_text(data: Mapping[str, Any], module: str, left_out: Mapping[str, 
         fields = table.get("fields", {})
         lines += [f"fields.{inline_key(key)} = {inline_value(value)}" for key, value in fields.items()]
     for name, table in data["tools"].items():
-        comment = [f"# left out, to need fewer tokens: {', '.join(left_out[name])}"] if name in left_out else []
+        comment = [f"# left out to save tokens: {', '.join(left_out[name])}"] if name in left_out else []
         lines += ["", *comment, f"[tools.{inline_key(name)}]"]
         lines += [f"{key} = {inline_value(value)}" for key, value in table.items() if key != "params"]
         params = table.get("params", {})

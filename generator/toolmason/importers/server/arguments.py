@@ -1,4 +1,4 @@
-"""The arguments of an imported tool: names that say what they mean, and a limit of tokens.
+"""The arguments of an imported tool: names of words, and a limit of tokens.
 
 `input_schema` stays the schema of the server apart from its texts. `arguments` has the changes for models.
 """
@@ -39,7 +39,7 @@ def designed_arguments(schema: Mapping[str, Any], max_tokens: int, words: str) -
     Args:
         schema: the schema of the server.
         max_tokens: the limit; 0 for none.
-        words: the texts of the tool, whose words tell which arguments matter.
+        words: the texts of the tool; arguments that they mention matter more.
     """
     whole: dict[str, Any] = copy.deepcopy(dict(schema))
     properties = whole.get("properties")

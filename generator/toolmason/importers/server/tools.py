@@ -50,7 +50,7 @@ def select_tools(
     names = [tool["name"] for tool in tools]
     for pattern in (*include, *exclude):
         if not any(fnmatchcase(name, pattern) for name in names):
-            hint = did_you_mean(pattern, names) or f"available are {', '.join(names[:8]) or 'none'}"
+            hint = did_you_mean(pattern, names) or f"available: {', '.join(names[:8]) or 'none'}"
             raise ImporterError(f"no tool of the server matches {quoted(pattern)}; {hint}")
     chosen = [name for name in names if not include or _matches(name, include)]
     selected = [tool for tool in tools if tool["name"] in chosen and not _matches(tool["name"], exclude)]

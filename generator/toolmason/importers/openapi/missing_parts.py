@@ -1,4 +1,4 @@
-"""The check of an import: no tool lacks the parameters and the body of its operation without a word."""
+"""Check that each tool has the parameters and the body of its operation, or a loss that explains why not."""
 
 from __future__ import annotations
 
