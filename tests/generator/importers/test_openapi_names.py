@@ -129,6 +129,15 @@ def test_the_name_of_a_header_is_without_the_letter_of_unregistered_ones(wire: s
         (query("ids", "ids[]"), ["ids", "ids_list"]),
         (query("sort-by", "sort.by", "sort by"), ["sort_by", "sort_by_2", "sort_by_3"]),
         (query("名前", "住所"), ["query_value", "query_value_2"]),
+        # A name of the API that stays as it is belongs to its own parameter.
+        (query("page[size]", "page_size"), ["page_size_2", "page_size"]),
+        (query("ids[]", "ids"), ["ids_list", "ids"]),
+        (
+            query("sort-by", "filter.name", "sort_by", "filter_name"),
+            ["sort_by_2", "filter_name_2", "sort_by", "filter_name"],
+        ),
+        ([*query("X-Trace", place="header"), *query("trace")], ["trace_in_header", "trace"]),
+        ([*query("user.id"), *query("user_id", place="header")], ["user_id_in_query", "user_id"]),
         ([*query("id"), *query("id", place="header")], ["id", "id_in_header"]),
         ([*query("request-id"), *query("X-Request-Id", place="header")], ["request_id", "request_id_in_header"]),
     ],
