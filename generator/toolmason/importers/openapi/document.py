@@ -129,6 +129,7 @@ class OpenApi:
         self, method: str, path: str, item: Mapping[str, Any], data: Mapping[str, Any], problem: str = ""
     ) -> Operation:
         parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
+        problem = problem or text(table(data.get("x-graphql")).get("problem"))
         if "$ref" in data:
             problem = problem or f"the reference `{data['$ref']}` leads nowhere"
         if any(not isinstance(part.get("parameters") or [], list) for part in (item, data)):
