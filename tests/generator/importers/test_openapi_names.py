@@ -313,6 +313,40 @@ def test_a_tool_is_named_by_verb_and_object(
     assert len(name) <= 40
 
 
+@pytest.mark.parametrize(
+    ("request_line", "operation_id", "summary", "name"),
+    [
+        ("GET /getweather", "getweather", "Gets current weather of a city", "get_weather"),
+        ("GET /pipeline/catalog", "getallpricetables", "Get all price tables and rules", "get_all_price_tables"),
+        ("DELETE /systems/{id}", "deletesystem", "Delete a system by its id", "delete_system"),
+        ("POST /sessions", "createnewsession", "Create new session", "create_new_session"),
+        (
+            "GET /archive/{code}",
+            "getarchivedbycouponcode",
+            "Get archived by coupon code",
+            "get_archived_by_coupon_code",
+        ),
+        ("GET /pricing/tables", "Listpricetables", "List price tables", "list_price_tables"),
+        ("GET /listings", "listings", "Get listings", "get_listings"),
+        ("GET /addresses", "addresses", "Address book", "get_addresses"),
+        ("GET /unknown", "getwhatsoever", "Return it", "getwhatsoever"),
+        # A word that is too long is not cut: the path says more.
+        ("POST /prices/{id}/fixed", "createorupdatefixedpricesforthetradepolicyofashop", "", "create_price_fixed"),
+        ("GET /ships/{id}", "donaudampfschifffahrtsgesellschaftskapitaen", "", "get_ship"),
+        # A verb alone does not say what it is about.
+        ("GET /list/list", "listListList", "", "list_shop"),
+        ("GET /orders", "get", "", "get_orders"),
+    ],
+)
+def test_a_name_in_one_piece_has_the_words_of_its_document(
+    imported: Any, request_line: str, operation_id: str, summary: str, name: str
+) -> None:
+    method, path = request_line.split()
+    operation = {"operationId": operation_id, "summary": summary}
+
+    assert list(imported({path: {method.lower(): operation}})["tools"]) == [name]
+
+
 def test_names_stay_when_the_document_grows(imported: Any) -> None:
     books = {"get": {"operationId": "list", "tags": ["books"]}}
     before = imported({"/v2/books": books, "/books/{id}": {"get": {}}})
