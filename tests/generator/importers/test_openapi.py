@@ -1134,6 +1134,39 @@ def test_a_body_that_is_no_object_leaves_only_its_operation_out(tmp_path: Path, 
     assert "POST /a" in result.stderr
 
 
+def test_hidden_characters_of_a_title_are_visible_in_the_comment(tmp_path: Path) -> None:
+    document = tmp_path / "a.json"
+    info = {"title": "Shop \u202e\u2066\ufeff", "version": "1\u200b"}
+    document.write_text(json.dumps({"openapi": "3.1.0", "info": info, "paths": {"/b": {"get": {}}}}), encoding="utf-8")
+
+    first = run(document).stdout.splitlines()[0]
+
+    assert first == r"# Imported from Shop \u202e\u2066\ufeff 1\u200b."
+
+
+@pytest.mark.parametrize(
+    ("url", "is_noted"),
+    [
+        ("https://user:secret-word@api.example.com/v1", True),
+        ("https://api.example.com/v1?key=secret-word", True),
+        ("https://api.example.com/$HOME", True),
+        ("ftp://api.example.com", True),
+        ("https://api.example.com/v1", False),
+        ("/v1", False),
+    ],
+)
+def test_a_server_that_no_document_may_choose_is_noted(tmp_path: Path, url: str, is_noted: bool) -> None:
+    document = tmp_path / "a.json"
+    content = {"openapi": "3.1.0", "servers": [{"url": url}], "paths": {"/b": {"get": {}}}}
+    document.write_text(json.dumps(content), encoding="utf-8")
+
+    result = run(document, "--name", "shop")
+
+    assert ("a server of the document is not used" in result.stderr) == is_noted
+    assert ("set SHOP_URL" in result.stderr) == is_noted
+    assert "secret-word" not in result.output
+
+
 @pytest.mark.parametrize("parameters", [{"a": {"in": "query"}}, "a", 7, True])
 def test_parameters_that_are_no_list_leave_an_operation_out(tmp_path: Path, parameters: Any) -> None:
     result = run(_one_operation(tmp_path / "a.json", {"operationId": "add_a", "parameters": parameters}))
