@@ -299,6 +299,11 @@ def test_names_of_parameters_stay_when_the_document_grows(imported: Any, tmp_pat
             "set_log_retention_settings_org",
         ),
         ("GET /", "", "", "call_shop"),
+        ("GET /订单", "", "", "list_items"),
+        ("POST /الطلبات", "إنشاء", "", "create_item"),
+        ("GET /заказы/{id}/строки", "", "", "list_items"),
+        ("DELETE /παραγγελίες/{id}", "", "", "delete_item"),
+        ("PUT /주문", "", "", "replace_item"),
     ],
 )
 def test_a_tool_is_named_by_verb_and_object(

@@ -287,7 +287,10 @@ def _path_words(operation: Operation, resources: Sequence[_Resource], count: int
     """Return verb and object from method and path; the object has the names of at most `count` resources."""
     method, path = operation.method, operation.path
     if not resources:
-        return [_METHOD_VERBS.get(method, "get"), "item"] if "{" in path else []
+        is_foreign = any(map(is_other_script, unquote(path).split("/")))
+        if is_foreign and method == "GET" and not _ends_with_key(path):
+            return ["list", "items"]
+        return [_METHOD_VERBS.get(method, "get"), "item"] if "{" in path or is_foreign else []
     *parents, last = resources
     actions = READING_ACTIONS if method in ("GET", "HEAD") else ACTIONS
     index = next((index for index, word in enumerate(last.words) if word in actions), None)
