@@ -105,4 +105,7 @@ def _read(source: str, endpoint: str, name: str, headers: dict[str, str]) -> Api
     shown = without_user(source)
     text = decode(fetch(source, headers) if is_url(source) else read(Path(source), shown), shown)
     title = (name or Path(urlsplit(shown).path).stem).replace("_", " ").replace("-", " ").capitalize()
-    return ApiDocument(converted(schema_of(text, shown), endpoint=endpoint, title=title or "API"))
+    schema = schema_of(text, shown)
+    left_out = list(schema.subscription_type.fields) if schema.subscription_type else []
+    notes = [f"subscriptions, which tools cannot receive ({len(left_out)}): {', '.join(left_out)}"] if left_out else []
+    return ApiDocument(converted(schema, endpoint=endpoint, title=title or "API"), notes=notes)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import tomli_w
 from toolmason_runtime.shared.placeholders import escape_texts
 from toolmason_runtime.shared.toml.positions import KeyPath, Position, dotted, key_positions
+from toolmason_runtime.shared.visible_text import visible
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Severity
 from toolmason.importers.names import one_line
@@ -70,7 +71,7 @@ def _has_default(data: Mapping[str, Any], part: KeyPath) -> bool:
 
 def toml_text(data: Mapping[str, Any], *comments: str, multiline: bool = False) -> str:
     r"""Return tables as TOML after comment lines. With `multiline`, no text may contain `\r`."""
-    head = "".join(f"# {one_line(comment)}\n" for comment in comments)
+    head = "".join(f"# {visible(one_line(comment))}\n" for comment in comments)
     return f"{head}\n{tomli_w.dumps(data, multiline_strings=multiline)}"
 
 

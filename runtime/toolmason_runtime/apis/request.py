@@ -19,6 +19,8 @@ from toolmason_runtime.shared.specs.request import HttpTool, Place, Placement
 _PLACEHOLDER: Final = re.compile(r"\{(?P<reserved>\+?)(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\}")
 """`{owner}`, or `{+path}` whose value may contain `/`."""
 _SEGMENT: Final = re.compile(r"[/\\]")
+_URL_CHARACTERS: Final = "%/:?#[]@!$&'()*+,;=~"
+"""Characters that stay in a URL; a path can also have letters of any script, which are sent in ASCII."""
 _SEPARATORS: Final = {"comma": ",", "space": "%20", "pipe": "%7C"}
 
 
@@ -69,6 +71,7 @@ def build_request(tool: HttpTool, arguments: Mapping[str, Any], base_url: str) -
     if content_type:
         headers.setdefault("content-type", content_type)
     url = f"{base_url.rstrip('/')}{path}{'?' if query else ''}{'&'.join(query)}"
+    url = quote(url, safe=_URL_CHARACTERS)
     return Request(method=tool.method, url=url, headers=headers, content=content)
 
 
@@ -95,7 +98,7 @@ def with_query(url: str, name: str, value: str | None) -> str:
 def join_url(base: str, reference: str) -> str:
     """Return the URL of a reference in an answer to `base`, without a fragment; empty if it is invalid."""
     try:
-        return quote(urljoin(base, reference).partition("#")[0], safe="%/:?#[]@!$&'()*+,;=~")
+        return quote(urljoin(base, reference).partition("#")[0], safe=_URL_CHARACTERS)
     except ValueError:
         return ""
 

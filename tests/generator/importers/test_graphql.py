@@ -149,6 +149,38 @@ ODD: dict[str, str] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        ("search_search: Int", "search_query"),
+        ("listListItems: Int", "list_items"),
+        ("getGetUser: Int", "get_user"),
+        ("findBook: Int", "find_book"),
+        ("orders_order: Int", "get_order"),
+    ],
+)
+def test_a_name_has_no_word_twice(tmp_path: Path, field: str, name: str) -> None:
+    source = tmp_path / "a.graphql"
+    source.write_text(f"type Query {{ {field} }}", encoding="utf-8")
+
+    assert list(tools(source)) == [name]
+
+
+def test_what_tools_cannot_send_is_reported(tmp_path: Path) -> None:
+    source = tmp_path / "a.graphql"
+    mutations = "add(file: Upload!): Int addAll(files: [Upload!]!): Int rename(name: String!, icon: Upload): Int"
+    source.write_text(
+        f"scalar Upload type Query {{ a: Int }} type Mutation {{ {mutations} }} type Subscription {{ b: Int c: Int }}",
+        encoding="utf-8",
+    )
+
+    result = run(source, "--query", "*", "--mutation", "*")
+
+    assert list(tomllib.loads(result.stdout)["tools"]) == ["get_a", "rename"]
+    assert "operations left out (2): POST /mutation/add, POST /mutation/addAll" in result.stderr
+    assert "subscriptions, which tools cannot receive (2): b, c" in result.stderr
+
+
 @pytest.mark.parametrize("schema", ODD.values(), ids=ODD)
 def test_an_odd_schema_is_imported_and_generated(tmp_path: Path, schema: str) -> None:
     source, manifest = tmp_path / "odd.graphql", tmp_path / "manifest" / "odd.toml"

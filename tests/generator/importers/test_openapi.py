@@ -151,6 +151,12 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         ("swagger: '1.2'\npaths: {}", "`swagger` must be 2.0, not `1.2`"),
         ("openapi: 4.0.0\npaths: {}", "`openapi` must be 3.0, 3.1 or 3.2, not `4.0.0`"),
         ("openapi: 3.1.0", "the document has no `paths`"),
+        ("openapi: 3.1.0\nwebhooks: {a: {post: {}}}", "the document has only webhooks, which the API calls itself"),
+        ("openapi: 3.1.0\nwebhooks: {a: {post: {}}}\npaths: {}", "the document has only webhooks, which"),
+        ("openapi: 3.1.0\npaths: {}\nx-webhooks: {a: {post: {}}}", "the document has only webhooks, which"),
+        ("openapi: 3.1.0\npaths: {}", "the document has no operations"),
+        ("openapi: 3.1.0\npaths: {/a: {summary: x}}", "the document has no operations"),
+        ("openapi: 3.1.0\npaths: {a/b: {get: {}}}", "the path does not begin with `/`"),
         ("- a", "an OpenAPI document is an object, not list"),
         ("{", "not YAML: "),
         ("a: [", "not YAML: "),
@@ -167,7 +173,7 @@ ENDLESS_BODY = "paths: {/a: {post: {requestBody: {content: {application/json: {s
         (f"openapi: 3.1.0\npaths: {{}}\nx: 0x{'f' * 300}", "an integer of more than 308 digits"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 60_000}", "a number has more than 308 characters"),
         (f"openapi: 3.1.0\npaths: {{}}\nx: {'1' * 400}.5", "a number has more than 308 characters"),
-        (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "no operation is left to import"),
+        (f"openapi: 3.1.0\npaths: {{}}\n? 0x{'f' * 5_000}\n: 1", "the document has no operations"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!binary aGk=}}}", "a value is of the type bytes"),
         ("openapi: 3.1.0\npaths: {/a: {get: {x: !!set {a}}}}", "a value is of the type set"),
         ("openapi: 3.1\npaths: {/a: {get: {}}}", ""),
@@ -1099,6 +1105,64 @@ def test_a_tool_without_parameters_has_a_loss(tmp_path: Path, operation: dict[st
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["operations"]["POST /a"]
     assert any(item["detail"].startswith(loss) for item in report["losses"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        "a",
+        True,
+        {"content": []},
+        {"content": "a"},
+        {"$ref": "#/components/requestBodies/None"},
+        {"$ref": 7},
+    ],
+    ids=str,
+)
+def test_a_body_that_is_no_object_leaves_only_its_operation_out(tmp_path: Path, body: Any) -> None:
+    paths = {"/a": {"post": {"requestBody": body}}, "/b": {"get": {}}}
+    document = tmp_path / "a.json"
+    document.write_text(json.dumps({"openapi": "3.1.0", "paths": paths}), encoding="utf-8")
+
+    result = run(document, "--skip-unresolved")
+
+    assert result.exit_code == 0, result.output
+    assert "1 of 2 selected operations imported" in result.stderr
+    assert "POST /a" in result.stderr
+
+
+def test_hidden_characters_of_a_title_are_visible_in_the_comment(tmp_path: Path) -> None:
+    document = tmp_path / "a.json"
+    info = {"title": "Shop \u202e\u2066\ufeff", "version": "1\u200b"}
+    document.write_text(json.dumps({"openapi": "3.1.0", "info": info, "paths": {"/b": {"get": {}}}}), encoding="utf-8")
+
+    first = run(document).stdout.splitlines()[0]
+
+    assert first == r"# Imported from Shop \u202e\u2066\ufeff 1\u200b."
+
+
+@pytest.mark.parametrize(
+    ("url", "is_noted"),
+    [
+        ("https://user:secret-word@api.example.com/v1", True),
+        ("https://api.example.com/v1?key=secret-word", True),
+        ("https://api.example.com/$HOME", True),
+        ("ftp://api.example.com", True),
+        ("https://api.example.com/v1", False),
+        ("/v1", False),
+    ],
+)
+def test_a_server_that_no_document_may_choose_is_noted(tmp_path: Path, url: str, is_noted: bool) -> None:
+    document = tmp_path / "a.json"
+    content = {"openapi": "3.1.0", "servers": [{"url": url}], "paths": {"/b": {"get": {}}}}
+    document.write_text(json.dumps(content), encoding="utf-8")
+
+    result = run(document, "--name", "shop")
+
+    assert ("a server of the document is not used" in result.stderr) == is_noted
+    assert ("set SHOP_URL" in result.stderr) == is_noted
+    assert "secret-word" not in result.output
 
 
 @pytest.mark.parametrize("parameters", [{"a": {"in": "query"}}, "a", 7, True])

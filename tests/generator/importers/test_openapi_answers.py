@@ -96,6 +96,41 @@ def test_a_result_has_the_type_of_the_success(arguments: dict[str, Any], returns
     assert answers(**arguments)[0] == returns
 
 
+TEXT = {"type": "string"}
+ROWS = {"type": "array", "items": {"type": "array", "items": TEXT}}
+NO_CONTENT: dict[str, tuple[dict[str, Any], str]] = {
+    "rows of a sheet": ({"range": TEXT, "values": ROWS}, ""),
+    "coordinates": ({"type": TEXT, "coordinates": ROWS}, ""),
+    "items of any type": ({"total": {"type": "integer"}, "items": {"type": "array", "items": {}}}, ""),
+    "a result of any type": ({"success": {"type": "boolean"}, "result": {}}, ""),
+    "rows inside of an object": ({"status": TEXT, "data": {"type": "object", "properties": {"rows": ROWS}}}, ""),
+    "rows of an object with a name": ({"id": TEXT, "rows": ROWS}, ""),
+    "rows beside the page": ({"page_info": {"type": "object", "properties": {"next": TEXT}}, "rows": ROWS}, ""),
+    "a lesser member of an object with a name": ({"id": TEXT, "name": TEXT, "metadata": {}}, "GetXAnswer"),
+    "an error of any type": ({"success": {"type": "boolean"}, "errors": {}}, "GetXAnswer"),
+    "other content": ({"total": {"type": "integer"}, "pets": {"type": "array", "items": PET}, "x": {}}, "GetXAnswer"),
+}
+
+
+@pytest.mark.parametrize(("properties", "returns"), NO_CONTENT.values(), ids=NO_CONTENT)
+def test_an_answer_whose_content_no_type_can_express_is_whole(properties: dict[str, Any], returns: str) -> None:
+    assert answers({"type": "object", "properties": properties})[0] == returns
+
+
+@pytest.mark.parametrize(("others", "returns"), [({"type": "number"}, ""), (True, "GetXAnswer"), ({}, "GetXAnswer")])
+def test_an_answer_with_members_of_any_name_is_whole(others: Any, returns: str) -> None:
+    schema = {"type": "object", "properties": {"base": TEXT}, "additionalProperties": others}
+
+    assert answers(schema)[0] == returns
+
+
+def test_members_whose_names_cannot_be_fields_are_reported() -> None:
+    schema = {"type": "object", "properties": {"id": TEXT, "@type": TEXT, "订单": TEXT, "x y": TEXT}}
+    _, found = answers(schema)
+
+    assert found.losses.of("GET /x") == [{"kind": "answer", "detail": "GetXAnswer: @type, 订单, x y"}]
+
+
 def test_objects_inside_of_an_object_are_parts_without_further_objects() -> None:
     _, found = answers(ref("Node"))
 

@@ -129,6 +129,15 @@ def test_the_name_of_a_header_is_without_the_letter_of_unregistered_ones(wire: s
         (query("ids", "ids[]"), ["ids", "ids_list"]),
         (query("sort-by", "sort.by", "sort by"), ["sort_by", "sort_by_2", "sort_by_3"]),
         (query("名前", "住所"), ["query_value", "query_value_2"]),
+        # A name of the API that stays as it is belongs to its own parameter.
+        (query("page[size]", "page_size"), ["page_size_2", "page_size"]),
+        (query("ids[]", "ids"), ["ids_list", "ids"]),
+        (
+            query("sort-by", "filter.name", "sort_by", "filter_name"),
+            ["sort_by_2", "filter_name_2", "sort_by", "filter_name"],
+        ),
+        ([*query("X-Trace", place="header"), *query("trace")], ["trace_in_header", "trace"]),
+        ([*query("user.id"), *query("user_id", place="header")], ["user_id_in_query", "user_id"]),
         ([*query("id"), *query("id", place="header")], ["id", "id_in_header"]),
         ([*query("request-id"), *query("X-Request-Id", place="header")], ["request_id", "request_id_in_header"]),
     ],
@@ -290,6 +299,11 @@ def test_names_of_parameters_stay_when_the_document_grows(imported: Any, tmp_pat
             "set_log_retention_settings_org",
         ),
         ("GET /", "", "", "call_shop"),
+        ("GET /订单", "", "", "list_items"),
+        ("POST /الطلبات", "إنشاء", "", "create_item"),
+        ("GET /заказы/{id}/строки", "", "", "list_items"),
+        ("DELETE /παραγγελίες/{id}", "", "", "delete_item"),
+        ("PUT /주문", "", "", "replace_item"),
     ],
 )
 def test_a_tool_is_named_by_verb_and_object(
@@ -302,6 +316,40 @@ def test_a_tool_is_named_by_verb_and_object(
 
     assert names == [name]
     assert len(name) <= 40
+
+
+@pytest.mark.parametrize(
+    ("request_line", "operation_id", "summary", "name"),
+    [
+        ("GET /getweather", "getweather", "Gets current weather of a city", "get_weather"),
+        ("GET /pipeline/catalog", "getallpricetables", "Get all price tables and rules", "get_all_price_tables"),
+        ("DELETE /systems/{id}", "deletesystem", "Delete a system by its id", "delete_system"),
+        ("POST /sessions", "createnewsession", "Create new session", "create_new_session"),
+        (
+            "GET /archive/{code}",
+            "getarchivedbycouponcode",
+            "Get archived by coupon code",
+            "get_archived_by_coupon_code",
+        ),
+        ("GET /pricing/tables", "Listpricetables", "List price tables", "list_price_tables"),
+        ("GET /listings", "listings", "Get listings", "get_listings"),
+        ("GET /addresses", "addresses", "Address book", "get_addresses"),
+        ("GET /unknown", "getwhatsoever", "Return it", "getwhatsoever"),
+        # A word that is too long is not cut: the path says more.
+        ("POST /prices/{id}/fixed", "createorupdatefixedpricesforthetradepolicyofashop", "", "create_price_fixed"),
+        ("GET /ships/{id}", "donaudampfschifffahrtsgesellschaftskapitaen", "", "get_ship"),
+        # A verb alone does not say what it is about.
+        ("GET /list/list", "listListList", "", "list_shop"),
+        ("GET /orders", "get", "", "get_orders"),
+    ],
+)
+def test_a_name_in_one_piece_has_the_words_of_its_document(
+    imported: Any, request_line: str, operation_id: str, summary: str, name: str
+) -> None:
+    method, path = request_line.split()
+    operation = {"operationId": operation_id, "summary": summary}
+
+    assert list(imported({path: {method.lower(): operation}})["tools"]) == [name]
 
 
 def test_names_stay_when_the_document_grows(imported: Any) -> None:

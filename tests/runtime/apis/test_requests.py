@@ -85,6 +85,23 @@ def test_a_path_value_is_one_segment_and_a_query_value_one_pair(segment: str, va
 
 
 @pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/订单/{p}", "/%E8%AE%A2%E5%8D%95/a%2Fb"),
+        ("/الطلبات/{p}", "/%D8%A7%D9%84%D8%B7%D9%84%D8%A8%D8%A7%D8%AA/a%2Fb"),
+        ("/Größe", "/Gr%C3%B6%C3%9Fe"),
+        ("/caf%C3%A9/{p}?größe=1&k=%7C", "/caf%C3%A9/a%2Fb?gr%C3%B6%C3%9Fe=1&k=%7C"),
+        ("/odata/Orders('{p}')/$count", "/odata/Orders('a%2Fb')/$count"),
+        ("/v1/{p}:cancel;x=1,2@home", "/v1/a%2Fb:cancel;x=1,2@home"),
+    ],
+)
+def test_a_path_in_any_script_is_sent_in_ascii(path: str, sent: str) -> None:
+    request = build_request(tool(path, placed("p", Place.PATH)), {"p": "a/b"}, "https://api.example.com/ü")
+
+    assert request.url == f"https://api.example.com/%C3%BC{sent}"
+
+
+@pytest.mark.parametrize(
     ("style", "value", "query"),
     [
         ("form", ["a", "b c"], "k=a&k=b%20c"),

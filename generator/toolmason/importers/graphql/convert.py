@@ -26,12 +26,14 @@ from graphql import (
     IntrospectionQuery,
     build_client_schema,
     build_schema,
+    get_named_type,
     is_list_type,
     is_non_null_type,
     value_from_ast_untyped,
 )
 
 from toolmason.importers.design.english import READING_ACTIONS
+from toolmason.importers.design.words import without_repetitions
 from toolmason.importers.graphql.selection import select
 from toolmason.importers.names import separated, snake
 from toolmason.importers.notes import ImporterError
@@ -135,6 +137,8 @@ class _Converter:
             "responses": {"200": {"content": {"application/json": {"schema": selection.schema}}}},
             KEY: {"kind": kind, "path": path, "document": f"{head} {{\n  {call}{body}\n}}"},
         }
+        if uploads := [each for each, argument in item.args.items() if _is_upload(argument)]:
+            result[KEY]["problem"] = f"the argument `{uploads[0]}` is an upload, which a request with JSON has not"
         if item.deprecation_reason is not None:
             result["deprecated"] = True
         if item.args:
@@ -179,6 +183,11 @@ def _is_required(each: GraphQLArgument | GraphQLInputField) -> bool:
     return is_non_null_type(each.type) and each.default is None
 
 
+def _is_upload(each: GraphQLArgument) -> bool:
+    """Return whether an argument is a file that the call needs. The scalar is that of most servers."""
+    return _is_required(each) and get_named_type(each.type).name == "Upload"
+
+
 def _default(each: GraphQLArgument | GraphQLInputField) -> Any:
     """Return the default as a JSON value; None without one."""
     if each.default is None:
@@ -188,7 +197,7 @@ def _default(each: GraphQLArgument | GraphQLInputField) -> Any:
 
 def _tool_name(kind: str, name: str, item: GraphQLField) -> str:
     """Return verb and object: `get_user` for the query `user`, `list_users` for `users`, `lend_book` for `lendBook`."""
-    words = snake(separated(name), name).split("_")
+    words = without_repetitions(snake(separated(name), name).split("_"))
     if kind == "mutation" or words[0] in READING_ACTIONS:
         return "_".join(words)
     named = item.type.of_type if is_non_null_type(item.type) else item.type

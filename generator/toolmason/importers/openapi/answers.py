@@ -1,7 +1,7 @@
 """Types of results, from the success responses of operations: the fields that matter, within a budget of tokens.
 
 Documents often differ from what an API returns, so a field may be absent or null, and has no constraints. Members of an
-answer without a field do not reach the model.
+answer without a field do not reach the model. So an answer whose content has no field has no type.
 """
 
 from __future__ import annotations
@@ -130,11 +130,13 @@ class Answers:
     def _fields(self, shape: Shape, *, is_part: bool) -> tuple[dict[str, Value], list[str], int]:
         """Return the fields that fit, the names of the others, and the tokens."""
         budget = MAX_PART_TOKENS if is_part else MAX_TOKENS
+        unnamed = [key for key in shape.properties if not PROPERTY_NAME.fullmatch(key)]
         candidates = list(self._candidates(shape))
         content = [key for key, inner in candidates if self._is_content(key, inner)]
         has_identity = any(_rank(key, inner) == 1 for key, inner in candidates)
         fields: dict[str, Value] = {}
-        left_out = []
+        left_out = [*unnamed]
+        lost = [key for key in unnamed if self._is_lost(key, self._reduce(shape.properties[key]), has_identity)]
         used = 0
         for key, inner in candidates:
             # An object without a name that is the only one is the content, such as `data`; others are parts of it.
@@ -149,7 +151,21 @@ class Answers:
                 used += tokens
             else:
                 left_out.append(key)
+                lost += [key] if not value and self._is_lost(key, inner, has_identity) else []
+        has_content = any(self._is_about_content(key, inner) for key, inner in candidates if key in fields)
+        if not is_part and not has_content and (lost or _is_map(shape)):
+            return {}, [], 0  # the rest without its content would be worth little
         return fields, left_out, used
+
+    def _is_lost(self, key: str, shape: Shape, has_identity: bool) -> bool:
+        """Return whether a member that has no field is content: rows in lists, or values of any type.
+
+        Of an object with a name, only a list named like content is.
+        """
+        return self._is_about_content(key, shape) and (not has_identity or _rank(key, shape) == 0)
+
+    def _is_about_content(self, key: str, shape: Shape) -> bool:
+        return not shape.is_scalar and not _ENVELOPE.search(_snake(key))
 
     def _is_content(self, key: str, shape: Shape) -> bool:
         inner = self._reduce(shape.data.get("items", {})) if shape.type == "array" else shape
@@ -216,6 +232,12 @@ def _json_schema(response: Any, document: OpenApi) -> Any:
 
 def _ignore(kind: str, detail: str) -> None:
     """Record nothing: a result that is less exact than its documentation is no loss."""
+
+
+def _is_map(shape: Shape) -> bool:
+    """Return whether an object has members of any name, such as the rates of currencies."""
+    others = shape.data.get("additionalProperties")
+    return isinstance(others, Mapping) and bool(others)
 
 
 def _rank(key: str, shape: Shape) -> int:

@@ -109,8 +109,9 @@ class OpenApi:
     def operations(self) -> Iterator[Operation]:
         """Yield the operations in the order of the document."""
         for path, reference in table(self.data.get("paths")).items():
-            if not path.startswith("/"):
+            if path.startswith("x-"):
                 continue
+            problem = "" if path.startswith("/") else "the path does not begin with `/`"
             try:
                 item = self.resolved(reference)
             except UnresolvedError as error:
@@ -119,19 +120,23 @@ class OpenApi:
                 continue
             for method in METHODS:
                 if isinstance(item.get(method), Mapping):
-                    yield self._operation(method, path, item, item[method])
+                    yield self._operation(method, path, item, item[method], problem)
             for method, data in table(item.get("additionalOperations")).items():
                 if isinstance(data, Mapping):
-                    yield self._operation(method, path, item, data)
+                    yield self._operation(method, path, item, data, problem)
 
     def _operation(
         self, method: str, path: str, item: Mapping[str, Any], data: Mapping[str, Any], problem: str = ""
     ) -> Operation:
         parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
+        problem = problem or text(table(data.get("x-graphql")).get("problem"))
         if "$ref" in data:
             problem = problem or f"the reference `{data['$ref']}` has no target"
         if any(not isinstance(part.get("parameters") or [], list) for part in (item, data)):
             problem = problem or "its parameters are not a list"
+        body = data.get("requestBody")
+        if not (body is None or (isinstance(body, Mapping) and isinstance(body.get("content", {}), Mapping))):
+            problem = problem or "its body is not an object with `content`"
         for reference in (*items(item.get("parameters")), *items(data.get("parameters"))):
             try:
                 parameter = self.resolved(reference)

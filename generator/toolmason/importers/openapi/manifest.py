@@ -81,7 +81,11 @@ def import_document(
     operations = list(document.operations())
     extensions = {operation.key: extension(read.data, operation) for operation in operations}
     enabled = [operation for operation in operations if extensions[operation.key].enabled]
-    if operations and not enabled:
+    if not operations:
+        has_webhooks = any(read.data.get(name) for name in ("webhooks", "x-webhooks"))
+        only = "has only webhooks, which the API calls itself: a tool needs a path and a method in `paths`"
+        raise ImporterError(f"the document {only if has_webhooks else 'has no operations'}")
+    if not enabled:
         raise ImporterError("the document disables all its operations with `x-mcp`")
     selected = select(enabled, options)
     name = options.name or server_name(document)

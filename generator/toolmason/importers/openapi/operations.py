@@ -13,6 +13,7 @@ from toolmason.importers.design.parameter_names import (
     chosen_name,
     compared_names,
     free_name,
+    parameter_name,
     with_aliases,
     with_wire_name,
 )
@@ -69,6 +70,8 @@ class ToolBuilder:
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
     """The name of each parameter by its place and its name in the document."""
     _compared: frozenset[str] = frozenset()
+    _kept: dict[str, str] = field(default_factory=dict)
+    """Names of the document that stay as they are, with their places: no other parameter gets one."""
     _body: str = ""
     _path: str = ""
     _schemas: dict[str, Any] = field(default_factory=dict)
@@ -90,6 +93,8 @@ class ToolBuilder:
         # Clients send no fragment: some documents distinguish operations by it that have one path.
         self._path, moved = _without_query_placeholders(operation.path.partition("#")[0])
         self._compared = compared_names(text(parameter.get("name")) for parameter in operation.parameters)
+        wires = [(text(parameter.get("name")), text(parameter.get("in"))) for parameter in operation.parameters]
+        self._kept = {wire: place for wire, place in wires if parameter_name(wire, place, {}) == wire}
         for parameter in sorted(operation.parameters, key=lambda item: item.get("in") != "path"):
             if parameter.get("in") == "path" and (query := moved.pop(text(parameter.get("name")), "")):
                 self._add_parameter({**parameter, "in": "query", "name": query, "required": True})
@@ -100,7 +105,7 @@ class ToolBuilder:
         self._check_path()
         self._add_body()
         self.params |= self._optional
-        wires = {name: wire for (_, wire), name in self._names.items() if wire != "."}
+        own_names = {name: wire for (_, wire), name in self._names.items() if wire != "."}
         entry: dict[str, Any] = {**self._texts(), "category": category, "api": api}
         entry["http"] = f"{operation.method} {self._path}"
         if operation.graphql:
@@ -114,7 +119,7 @@ class ToolBuilder:
             self.losses.discard(operation.key, INEXACT, "body")
             return entry
         if self.params:
-            entry["params"] = with_aliases(self.params, wires)
+            entry["params"] = with_aliases(self.params, own_names)
         return entry
 
     def _add_save(self) -> str:
@@ -311,7 +316,8 @@ class ToolBuilder:
         """Add a parameter, and return its name."""
         if known := self._names.get((place, wire)):
             return known
-        used = dict.fromkeys((*self.params, *self._optional), "")
+        used = {name: place_ for name, place_ in self._kept.items() if name != wire}
+        used |= dict.fromkeys((*self.params, *self._optional), "")
         used |= {name: place_ for (place_, _), name in self._names.items()}
         used |= {
             name: place_ for (place_, wire_), name in self.known_params.items() if (place_, wire_) != (place, wire)

@@ -47,7 +47,7 @@ def read_document(
         return _collection(bundle)
     _check_version(bundle.root)
     bundle.resolve()
-    if not isinstance(bundle.data.get("paths"), dict):
+    if "webhooks" not in bundle.data and not isinstance(bundle.data.get("paths"), dict):
         raise ImporterError(f"{bundle.root.name}: the document has no `paths`")
     messages = bundle.messages()
     if messages and not skips_unresolved:
@@ -69,7 +69,7 @@ def _check_version(root: File) -> None:
             raise ImporterError(f"{root.name}: `swagger` must be 2.0, not {quoted(str(swagger))}")
     elif not isinstance(version, str) or not version.startswith(("3.0", "3.1", "3.2")):
         raise ImporterError(f"{root.name}: `openapi` must be 3.0, 3.1 or 3.2, not {quoted(str(version))}")
-    if "paths" not in root.data:
+    if "paths" not in root.data and "webhooks" not in root.data:
         raise ImporterError(f"{root.name}: the document has no `paths`")
 
 

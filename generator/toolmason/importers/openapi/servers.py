@@ -142,7 +142,13 @@ class Apis:
             absolute = f"https:{absolute}"
         # A `$` would expand a variable, which no document may choose.
         if not (re.fullmatch(r"https?://[^\s/$?#@]+(?:/[^\s$?#]*)?", absolute) and host_of(absolute)):
-            return self.base_url or f"${self.name.upper()}_URL"
+            variable = f"{self.name.upper()}_URL"
+            if "://" in url and not self.base_url:  # not shown: it can have a password
+                self._note(
+                    "a server of the document is not used, since its address is not a plain https or http URL, or has a"
+                    f" user, a query or `$`: set {variable} to the address, or pass --base-url"
+                )
+            return self.base_url or f"${variable}"
         if is_metadata_host(host_of(absolute)):
             problem = f"the server {quoted(absolute)} is a link-local or metadata address, which no document may choose"
             if is_general or not servers:

@@ -34,7 +34,7 @@ from toolmason.importers.design.words import (
     words_of,
 )
 from toolmason.importers.names import is_reserved, snake
-from toolmason.importers.openapi.document import Operation
+from toolmason.importers.openapi.document import Operation, text
 
 _METHOD_VERBS: Final = {"HEAD": "check", "POST": "create", "PUT": "replace", "PATCH": "update", "DELETE": "delete"}
 _VERSION: Final = re.compile(r"v?\d+(?:[._-]\d+)*(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
@@ -43,6 +43,8 @@ _FRAMEWORK: Final = re.compile(r"Using(?:GET|POST|PUT|PATCH|DELETE|HEAD)(?:_\d+)
 """What Springfox appends to the name of a method, and what other frameworks append to the name of a class."""
 _CONTROLLER: Final = re.compile(r"(\w*?)_?[Cc]ontroller(?:Impl)?(?:[_.:/]|(?=[A-Z]))([A-Za-z].*)", re.DOTALL)
 """Class and method, such as `OrderController_findAll` (NestJS), `OrderController.find` or `orderControllerFind`."""
+_MAX_WORD: Final = 32
+"""Characters of a word. A longer one is several words in one piece, or none that helps."""
 _BATCH: Final = frozenset({"batch", "bulk", "multi"})
 _SAME: Final[Mapping[tuple[str, ...], str]] = {
     ("find", "one"): "get",
@@ -87,9 +89,9 @@ def names_of(operation: Operation, server: str, common: str = "", length: int = 
     is_named = False
     for words in choices:
         name = fitting(words, length)
-        if is_reserved(name):
+        if is_reserved(name) or name in VERBS - COMPLETE_VERBS:
             nouns = [noun for each in reversed(resources) for noun in each.words]
-            name = with_object(words, [*nouns, "_".join(words_of(server)), "api"], length)
+            name = with_object(words, [*nouns, "_".join(words_of(server)), "data"], length)
         if name and not is_reserved(name):
             is_named = True
             yield name
@@ -145,7 +147,12 @@ def _name_words(operation: Operation, name: str, resources: Sequence[_Resource])
     ):
         return words
     name = _FRAMEWORK.sub("", name)
-    words = _without_path(words_of(name), operation)
+    words = words_of(name)
+    if len(words) == 1 and name[1:].islower():
+        words = _split(words[0], operation)
+    if any(len(word) > _MAX_WORD for word in words):
+        return []
+    words = _without_path(words, operation)
     words = without_repetitions([word for word in words if not _VERSION_WORD.fullmatch(word)])
     while len(words) > 1 and words[0] in ("api", "rest", "app"):
         words = words[1:]
@@ -163,13 +170,32 @@ def _name_words(operation: Operation, name: str, resources: Sequence[_Resource])
         last = next((place for place, word in enumerate(words) if word in PREPOSITIONS), len(words)) - 1
         if not any(map(is_plural, words[2:last])):
             words[last] = _plural(words[last], resources)
-    has_verb = not VERBS.isdisjoint(words) or words[0].startswith(tuple(PLAIN_VERBS))
+    is_noun = is_plural(words[0]) and singular(words[0]) in nouns  # `listings`
+    has_verb = not VERBS.isdisjoint(words) or (words[0].startswith(tuple(PLAIN_VERBS)) and not is_noun)
     if not has_verb and operation.method in ("GET", "DELETE", "HEAD"):
         words = ["get" if operation.method == "GET" else _METHOD_VERBS[operation.method], *words]
     if len(words) == 1 and words[0] in VERBS - COMPLETE_VERBS:
         rest = [word for resource in resources[-2:] for word in resource.words if word != words[0]]
         words += rest
     return words
+
+
+def _split(word: str, operation: Operation) -> Words:
+    """Return the words of a name without capitals, if the document has them: `getallprices` is `get all prices`."""
+    texts = (operation.path, text(operation.data.get("summary")), *operation.tags)
+    found = {part for each in texts for piece in re.split(r"[^A-Za-z0-9]+", each) for part in words_of(piece)}
+    known = {part for each in found for part in (each, singular(each)) if len(part) > 1}
+    known = (known | VERBS | WHOLE | PREPOSITIONS) - ({word} if word.startswith(tuple(PLAIN_VERBS)) else set())
+    best: dict[int, Words] = {0: []}
+    for end in range(2, len(word) + 1):
+        choices = [
+            [*best[start], word[start:end]]
+            for start in range(max(end - _MAX_WORD, 0), end - 1)
+            if start in best and word[start:end] in known
+        ]
+        if choices:
+            best[end] = min(choices, key=len)
+    return best.get(len(word)) or [word]
 
 
 def _controller_words(operation: Operation, owner: str, method: str, resources: Sequence[_Resource]) -> Words:
@@ -261,7 +287,10 @@ def _path_words(operation: Operation, resources: Sequence[_Resource], count: int
     """Return verb and object from method and path; the object has the names of at most `count` resources."""
     method, path = operation.method, operation.path
     if not resources:
-        return [_METHOD_VERBS.get(method, "get"), "item"] if "{" in path else []
+        is_foreign = any(map(is_other_script, unquote(path).split("/")))
+        if is_foreign and method == "GET" and not _ends_with_key(path):
+            return ["list", "items"]
+        return [_METHOD_VERBS.get(method, "get"), "item"] if "{" in path or is_foreign else []
     *parents, last = resources
     actions = READING_ACTIONS if method in ("GET", "HEAD") else ACTIONS
     index = next((index for index, word in enumerate(last.words) if word in actions), None)
