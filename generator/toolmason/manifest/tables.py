@@ -435,11 +435,12 @@ class ParamTable(ValueTable):
     """Name of the member in the body of the request. `.` is the whole body."""
     file: bool = False
     """Whether it is the path of a file, or a list of paths, whose content is sent in the body."""
-    style: Literal["form", "comma", "space", "pipe", "deepObject", "json"] = "form"
+    style: Literal["form", "comma", "space", "pipe", "deepObject", "members", "json"] = "form"
     """Form of an array or object in the query, or in a body of the kind `form`.
 
     `form` repeats the name: `a=1&a=2`. `comma`, `space` and `pipe` join the items. `deepObject` writes `a[key]=1` and
-    `a[0]=1`. `json` writes a value as JSON, also in a part of a `multipart` body. A cookie has `form` or `comma`.
+    `a[0]=1`, `members` writes `key=1` for each member of an object. `json` writes a value as JSON, also in a part of a
+    `multipart` body. A cookie has `form` or `comma`.
     """
     claim: str = key(TEXT, default="")
     """Claim of the caller's access token that is the value, such as `sub`. Models neither see nor send it."""

@@ -137,6 +137,10 @@ def _query_parts(placement: Placement, value: Any) -> Iterator[str]:
     key = _quoted(placement.key)
     if placement.style == "json":
         yield f"{key}={_quoted(_json(value))}"
+    elif placement.style == "members":
+        for name, member in value.items():
+            for item in [] if member is None else _items(member):
+                yield f"{_quoted(name)}={_quoted(text_of(item))}"
     elif placement.style == "deepObject" or isinstance(value, dict):
         yield from _deep_parts(placement.key, value)
     elif isinstance(value, list) and placement.style in _SEPARATORS:

@@ -527,6 +527,42 @@ def test_a_cookie_can_be_a_list(tmp_path: Path, schema: Any, explode: Any, expec
     assert ({"kind": "any", "detail": "c: sent as text"} in losses) is (expected["type"] == "string")
 
 
+@pytest.mark.parametrize(
+    ("schema", "explode", "expected"),
+    [
+        ({"type": "object", "additionalProperties": TEXT}, True, {"type": "map<string>", "style": "members"}),
+        ({"type": "object", "additionalProperties": True}, None, {"type": "object", "style": "members"}),
+        ({"type": "object"}, True, {"type": "object", "style": "members"}),
+        ({"type": "object"}, False, None),
+    ],
+)
+def test_an_object_of_any_members_is_sent_as_parameters_of_the_query(
+    tmp_path: Path, schema: Any, explode: Any, expected: Any
+) -> None:
+    parameter = {
+        "name": "options",
+        "in": "query",
+        "schema": schema,
+        **({} if explode is None else {"explode": explode}),
+    }
+    manifest = imported(tmp_path, {"parameters": [parameter]})
+
+    params = manifest["tools"]["list_things"].get("params", {})
+    assert params == ({"options": {**expected, "required": False}} if expected else {})
+
+
+def test_an_options_request_is_a_tool_that_reads(tmp_path: Path) -> None:
+    body = {
+        "content": {"application/json": {"schema": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    }
+    check = {"operationId": "preflight_upload", "requestBody": body, "responses": {}}
+    manifest = imported(tmp_path, {}, paths={"/uploads": {"options": check}})
+
+    [tool] = manifest["tools"].values()
+    assert tool["http"] == "OPTIONS /uploads"
+    assert tool["params"]["size"] == {"type": "integer", "body": "size", "required": False}
+
+
 def test_json_in_the_query_has_its_type(tmp_path: Path) -> None:
     filters = {"type": "object", "properties": {"state": TEXT, "labels": {"type": "array", "items": TEXT}}}
     content = {"application/json": {"schema": filters}}

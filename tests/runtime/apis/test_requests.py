@@ -110,6 +110,12 @@ def test_a_path_in_any_script_is_sent_in_ascii(path: str, sent: str) -> None:
         ("pipe", ["a", "b"], "k=a%7Cb"),
         ("deepObject", {"a": 1, "b": {"c": True}, "d": None}, "k%5Ba%5D=1&k%5Bb%5D%5Bc%5D=true"),
         ("deepObject", ["x", {"a": [1]}], "k%5B0%5D=x&k%5B1%5D%5Ba%5D%5B0%5D=1"),
+        (
+            "members",
+            {"a&b": "c d", "list": [1, True], "no": None, "in": {"a": 1}},
+            "a%26b=c%20d&list=1&list=true&in=%7B%22a%22%3A%201%7D",
+        ),
+        ("members", {}, ""),
         ("json", {"a": [1, "é"]}, "k=%7B%22a%22%3A%5B1%2C%22%C3%A9%22%5D%7D"),
         ("json", ["a"], "k=%5B%22a%22%5D"),
         ("json", "a", "k=%22a%22"),

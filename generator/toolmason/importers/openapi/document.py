@@ -36,7 +36,7 @@ class Operation:
     @property
     def only_reads(self) -> bool:
         """Whether it changes nothing."""
-        return self.graphql["kind"] == "query" if self.graphql else self.method in ("GET", "HEAD")
+        return self.graphql["kind"] == "query" if self.graphql else self.method in ("GET", "HEAD", "OPTIONS")
 
     @property
     def key(self) -> str:

@@ -36,7 +36,7 @@ _QUERY_PLACEHOLDER: Final = re.compile(r"([^={}]+)=\{([^{}]+)\}")
 """A query parameter in a path: `before={date}`."""
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_SENT_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+_SENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 _LISTS: Final = ("string[]", "integer[]", "number[]", "boolean[]")
 _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
 
@@ -281,6 +281,9 @@ class ToolBuilder:
         if _is_json_value(parameter):
             entry["style"] = "json"
             self._add("query", wire, entry, is_required)
+            return
+        if shape.type == "object" and style == "form" and explode and not shape.properties:
+            self._add("query", wire, {**entry, "style": "members"}, is_required)
             return
         if shape.type == "object" and style == "form":
             self._flatten(shape, wire, is_required=is_required)

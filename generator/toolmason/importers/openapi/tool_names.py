@@ -36,10 +36,17 @@ from toolmason.importers.design.words import (
 from toolmason.importers.names import is_reserved, snake
 from toolmason.importers.openapi.document import Operation, text
 
-_METHOD_VERBS: Final = {"HEAD": "check", "POST": "create", "PUT": "replace", "PATCH": "update", "DELETE": "delete"}
+_METHOD_VERBS: Final = {
+    "HEAD": "check",
+    "OPTIONS": "check",
+    "POST": "create",
+    "PUT": "replace",
+    "PATCH": "update",
+    "DELETE": "delete",
+}
 _VERSION: Final = re.compile(r"v?\d+(?:[._-]\d+)*(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 _VERSION_WORD: Final = re.compile(r"v\d++(?:(?:alpha|beta)\d*+)?")
-_FRAMEWORK: Final = re.compile(r"Using(?:GET|POST|PUT|PATCH|DELETE|HEAD)(?:_\d+)?$|_?[Cc]ontroller(?=[_.:/])")
+_FRAMEWORK: Final = re.compile(r"Using(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)(?:_\d+)?$|_?[Cc]ontroller(?=[_.:/])")
 """What Springfox appends to the name of a method, and what other frameworks append to the name of a class."""
 _CONTROLLER: Final = re.compile(r"(\w*?)_?[Cc]ontroller(?:Impl)?(?:[_.:/]|(?=[A-Z]))([A-Za-z].*)", re.DOTALL)
 """Class and method, such as `OrderController_findAll` (NestJS), `OrderController.find` or `orderControllerFind`."""
@@ -150,7 +157,7 @@ def _name_words(operation: Operation, name: str, resources: Sequence[_Resource])
     words = words_of(name)
     if len(words) == 1 and name[1:].islower():
         words = _split(words[0], operation)
-    if any(len(word) > _MAX_WORD for word in words):
+    if any(len(word) > _MAX_WORD for word in words) or words == ["options"]:
         return []
     words = _without_path(words, operation)
     words = without_repetitions([word for word in words if not _VERSION_WORD.fullmatch(word)])

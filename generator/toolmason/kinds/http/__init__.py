@@ -53,10 +53,11 @@ class HttpKind(Kind):
             "else": none_of(["value"]),
         },
         PaginateTable: {
-            **one_of("next", "cursor", "page"),
-            "if": {"required": ["cursor"]},
+            **one_of("next", "cursor", "last", "page", "offset"),
+            "if": {"anyOf": [{"required": ["cursor"]}, {"required": ["last"]}]},
             "then": {"required": ["param"]},
             "else": none_of(["param"]),
+            "dependentSchemas": {"first": {"anyOf": [{"required": ["page"]}, {"required": ["offset"]}]}},
         },
     }
 

@@ -144,6 +144,9 @@ def _type_problem(ref: TypeRef, placement: Placement, table: ToolTable) -> tuple
         case Place.QUERY | Place.BODY if placement.style == "json":
             is_form = placement.place is Place.QUERY or table.own(HttpKeys).body in ("form", "multipart")
             return None if is_form else ("the body is JSON already", "remove `style`")
+        case place if placement.style == "members":
+            is_sent = place is Place.QUERY and is_object
+            return None if is_sent else ("`members` requires an object in the query", "remove `style`")
         case Place.PATH if not is_scalar:
             return "the path can contain only single values", "use a string, a number or a boolean"
         case Place.COOKIE if not (is_scalar or is_list):

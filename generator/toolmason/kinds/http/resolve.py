@@ -24,7 +24,7 @@ from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.results import list_type
 from toolmason.resolve.variables import used_variables
 
-_RISKS: Final = {"GET": Risk.READ, "HEAD": Risk.READ, "DELETE": Risk.DESTRUCTIVE}
+_RISKS: Final = {"GET": Risk.READ, "HEAD": Risk.READ, "OPTIONS": Risk.READ, "DELETE": Risk.DESTRUCTIVE}
 
 
 _CREDENTIALS: Final = frozenset(("authorization", "cookie", "proxy-authorization", "x-api-key"))

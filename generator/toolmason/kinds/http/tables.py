@@ -107,7 +107,7 @@ class HttpKeys(Table):
     """API of `[apis]` that implements the tool, instead of a handler."""
     http: str = key(
         matching(
-            r"(?:GET|HEAD|POST|PUT|PATCH|DELETE) /(?:[^\s{}#]|\{\+?[A-Za-z_][A-Za-z0-9_.-]*\})*",
+            r"(?:GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE) /(?:[^\s{}#]|\{\+?[A-Za-z_][A-Za-z0-9_.-]*\})*",
             "a method and a path, such as `GET /repos/{owner}/issues`",
         ),
         default="",

@@ -42,7 +42,7 @@ class Placement:
     name: str
     place: Place
     key: str
-    style: Literal["form", "comma", "space", "pipe", "deepObject", "json"] = "form"
+    style: Literal["form", "comma", "space", "pipe", "deepObject", "members", "json"] = "form"
     default: Any = None
     nullable: bool = False
     format: str = ""
@@ -132,4 +132,4 @@ class HttpTool:
     @property
     def is_repeatable(self) -> bool:
         """Whether a second identical request has no further effect (RFC 9110, 9.2.2)."""
-        return self.method in ("GET", "HEAD", "PUT", "DELETE") or self.graphql.startswith("query")
+        return self.method in ("GET", "HEAD", "OPTIONS", "PUT", "DELETE") or self.graphql.startswith("query")
