@@ -476,11 +476,17 @@ def test_tools_of_other_filters_stay_and_the_filters_are_remembered(tmp_path: Pa
     manifest = tmp_path / "shop.toml"
     run(SHOP, "-o", manifest, "--read-only")
     again = run(SHOP, "-o", manifest)
-    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["get_order", "check_raw"], again.output
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["get_order", "check_raw"], (
+        again.output
+    )
 
     run(SHOP, "-o", manifest, "--tag", "files")
 
-    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == ["get_order", "check_raw", "replace_upload"]
+    assert list(tomllib.loads(manifest.read_text(encoding="utf-8"))["tools"]) == [
+        "get_order",
+        "check_raw",
+        "replace_upload",
+    ]
     assert tools_of(manifest)
 
 
