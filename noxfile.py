@@ -413,6 +413,16 @@ def openapi(session: nox.Session) -> None:
     session.run("python", "-m", "bench.openapi", *session.posargs)
 
 
+@nox.session
+def ecosystem(session: nox.Session) -> None:
+    """Check the schemas of servers of npm and PyPI, started without a network; rewrites docs/ecosystem.md. Linux only.
+
+    `-- PACKAGE` prints the results of some; `--keep DIR` keeps the installed packages.
+    """
+    session.install("-e.[toolkit]")
+    session.run("python", "-m", "bench.ecosystem", *session.posargs)
+
+
 def _group(name: str) -> tuple[str, ...]:
     return nox.project.dependency_groups(PYPROJECT, name)
 
