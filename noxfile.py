@@ -21,7 +21,8 @@ TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", 
 PARALLEL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
 """One worker more than cores: many tests wait for a process."""
 OTHER_SESSIONS = tuple(
-    f"--ignore=tests/{name}" for name in ("checkout", "wheel", "converters", "frameworks", "local_model", "npm", "site")
+    f"--ignore=tests/{name}"
+    for name in ("checkout", "wheel", "converters", "frameworks", "llama_cpp", "local_model", "npm", "site")
 )
 """Tests of other sessions, which need the package registries, the built wheel, other libraries or the site."""
 GOLDEN = "tests/test_golden.py"
@@ -37,6 +38,8 @@ MIN_RECALL = "0.74"
 """Minimum recall@5 of Workbench's search for everyday phrases, most of which are not in the words of the manifest."""
 CLIMAX = "climax-mcp==0.5.0"
 """Oracle of `toolmason import climax`. Installed without its dependencies: the test does not use mcp 1.x."""
+LLAMA_CPP = "llama-cpp-python==0.3.36 --hash=sha256:832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e\n"
+"""Its sdist has the sources of llama.cpp."""
 
 MODEL_FILES = (
     (
@@ -208,6 +211,20 @@ def converters(session: nox.Session) -> None:
     session.install(EVERYTHING, *_group("converters"))
     _install_npm_packages(session, ROOT / "tests" / "converters")
     session.run("pytest", "tests/converters", *session.posargs)
+
+
+@nox.session
+def llama_cpp(session: nox.Session) -> None:
+    """Build llama.cpp's own converter of schemas (g++, Linux), and run our schemas through it and its parser."""
+    session.install("pip", "scikit-build-core[pyproject]", EVERYTHING, *_group("tests"))
+    directory = Path(session.create_tmp()).resolve()
+    requirements = directory / "requirements.txt"
+    requirements.write_text(LLAMA_CPP, encoding="utf-8")
+    options = ("--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--require-hashes")
+    session.run("python", "-m", "pip", "download", *options, "--dest", str(directory), "-r", str(requirements))
+    (sdist,) = directory.glob("*.tar.gz")
+    session.run("python", "tests/llama_cpp/build.py", str(sdist), str(directory))
+    session.run("pytest", "tests/llama_cpp", *session.posargs, env={"TOOLMASON_LLAMA_CPP": str(directory / "convert")})
 
 
 @nox.session

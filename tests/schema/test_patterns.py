@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolmason.schema.patterns import matches_name, to_ecma_pattern
+from toolmason.schema.patterns import is_anchored, matches_name, to_ecma_pattern
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,25 @@ def test_a_pattern_outside_ecma_262_returns_none(pattern: str) -> None:
 )
 def test_a_name_is_tried_where_that_is_sure_and_soon_done(pattern: str, name: str, does: bool | None) -> None:
     assert matches_name(pattern, name) is does
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_whole"),
+    [
+        ("^a$", True),
+        ("^$", True),
+        ("^(a|b)$", True),
+        ("^[|^$]$", True),
+        (r"^\|\^a$", True),
+        ("a", False),
+        ("^", False),
+        ("^a", False),
+        (r"^a\$", False),
+        ("^a|b$", False),
+        ("^a$|^b$", False),
+        ("^(^a|b)$", False),
+        ("^[a$", False),
+    ],
+)
+def test_a_pattern_with_one_anchor_at_each_end_is_about_the_whole_value(pattern: str, *, is_whole: bool) -> None:
+    assert is_anchored(pattern) is is_whole

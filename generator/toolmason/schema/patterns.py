@@ -75,9 +75,27 @@ def has_class(pattern: str) -> bool:
     return _CLASS.search(pattern) is not None
 
 
+_PART: Final = re.compile(r"\\.?|\[\^?\]?(?:\\.?|[^\]\\])*\]?|.", re.DOTALL)
+"""An escape, a class, or any other character."""
+
+
 def is_anchored(pattern: str) -> bool:
-    """Return whether a pattern is about the whole value: from `^` to `$`."""
-    return pattern.startswith("^") and pattern.endswith("$") and not pattern.endswith("\\$")
+    """Return whether a pattern is about the whole value: from `^` to `$`, without further anchors.
+
+    In `^a|b$`, each anchor concerns one alternative.
+    """
+    parts = [match[0] for match in _PART.finditer(pattern)]
+    if len(parts) < 2 or parts[0] != "^" or parts[-1] != "$":
+        return False
+    depth = 0
+    for part in parts[1:-1]:
+        if part in {"^", "$"} or (part == "|" and depth == 0):
+            return False
+        if part == "(":
+            depth += 1
+        elif part == ")":
+            depth -= 1
+    return True
 
 
 _ATOM: Final = r"(?:\[(?:[^\[\]\\]|\\[dw.\-])+\]|\\[dw.\-]|[^\\\[\](){}|*+?^$])"
