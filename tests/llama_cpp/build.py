@@ -20,9 +20,10 @@ FLAGS: Final = ("-std=c++17", "-O1", "-ffunction-sections", "-fdata-sections")
 def build(sdist: Path, directory: Path) -> Path:
     """Return the path of the program."""
     with tarfile.open(sdist) as archive:
-        root = f"{archive.next().name.partition('/')[0]}/vendor/llama.cpp/"
-        wanted = tuple(root + include + "/" for include in INCLUDES)
-        archive.extractall(directory, [m for m in archive if m.name.startswith(wanted)], filter="data")
+        members = archive.getmembers()
+        root = f"{members[0].name.partition('/')[0]}/vendor/llama.cpp"
+        folders = tuple(f"{root}/{include}/" for include in INCLUDES)
+        archive.extractall(directory, [one for one in members if one.name.startswith(folders)], filter="data")
     source = directory / root
     objects = []
     for path in (*(source / name for name in SOURCES), Path(__file__).with_name("convert.cpp")):

@@ -15,7 +15,7 @@ import pytest
 from bench.schemas.corpus import SMALL_CASES, load_corpus
 from hard_schemas import HARD
 
-from toolmason.schema import advertise, check, project
+from toolmason.schema import Severity, advertise, check, project
 
 SCHEMAS: dict[str, Any] = {f"{row.style}: {row.name}": row.schema for row in load_corpus()} | HARD
 SCHEMAS |= {
@@ -37,7 +37,7 @@ def convert(inputs: Mapping[str, str]) -> dict[str, Answer]:
     text = "".join(f"{line}\n" for line in inputs.values())
     process = subprocess.run([program], input=text, capture_output=True, text=True, timeout=300, check=True)
     errors = process.stdout.split("\n")[:-1]
-    warnings = [[]]
+    warnings: list[list[str]] = [[]]
     for line in process.stderr.splitlines():
         if line == ".":
             warnings.append([])
@@ -80,6 +80,23 @@ def test_each_schema_in_the_form_for_llama_cpp_is_kept_without_a_warning() -> No
     answers = convert_schemas({name: project(schema, "llama-cpp").schema for name, schema in SCHEMAS.items()})
 
     assert {name: answer for name, answer in answers.items() if any(answer)} == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ({"$ref": "#/$defs/Missing"}, "dangling-$ref"),
+        ({"$ref": "https://example.com/a.json"}, "network-$ref"),
+        (True, "boolean-schema"),
+        ({"type": "string", "maxLength": 2**70}, "int64"),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 2**70}, "int64"),
+    ],
+)
+def test_a_refused_schema_has_a_finding(schema: Any, pattern: str) -> None:
+    root = {"type": "object", "properties": {"a": schema}}
+
+    assert convert_schemas({"a": root})["a"].error
+    assert [found.pattern for found in check(root, "llama-cpp") if found.severity is Severity.REFUSED] == [pattern]
 
 
 def test_each_pattern_that_becomes_any_string_is_a_finding() -> None:
