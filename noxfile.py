@@ -216,7 +216,7 @@ def converters(session: nox.Session) -> None:
 @nox.session
 def llama_cpp(session: nox.Session) -> None:
     """Build llama.cpp's own converter of schemas (g++, Linux), and run our schemas through it and its parser."""
-    session.install("pip", "scikit-build-core[pyproject]", EVERYTHING, *_group("tests"))
+    session.install("pip", "scikit-build-core", EVERYTHING, *_group("tests"))
     directory = Path(session.create_tmp()).resolve()
     requirements = directory / "requirements.txt"
     requirements.write_text(LLAMA_CPP, encoding="utf-8")
