@@ -36,7 +36,7 @@ _TEXTS: Final = (
         "2026-01-31",
         "2026-01-31T12:00:00Z",
         "12:00:00",
-        "name@host.example",
+        "name@[192.0.2.1]",
     ),
     *("https://example.com/a", "example.com", "192.0.2.1", "2001:db8::1", "6f1b0c9e-58a0-4a7e-9c1d-0f4c6f2f9f10"),
 )
