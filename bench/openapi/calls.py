@@ -55,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(b"{}")
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815  names of the base class
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815  names of the base class
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the signature of the base class
         pass
@@ -158,8 +158,12 @@ class _Checker:
         if sample.media:
             is_whole = ("body", ".") in places
             wanted += [("body", ".", sample.body)] if is_whole else [("body", *item) for item in sample.body.items()]
+        open_object = next((name for name, table in params.items() if table.get("style") == "members"), "")
         arguments: dict[str, Any] = {}
         for place, wire, value in wanted:
+            if place == "query" and (place, wire) not in places and open_object:
+                arguments.setdefault(open_object, {})[wire] = value
+                continue
             if (place, wire) not in places:
                 return f"no parameter for {wire} in the {place}"
             name = places[place, wire]

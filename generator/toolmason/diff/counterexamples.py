@@ -24,7 +24,20 @@ MAX_PARTS: Final = 1_000
 ANY_VALUES: Final[tuple[Any, ...]] = ("a", 0, True, None, 0.5, [], {})
 """Values of a schema without rules."""
 _TEXTS: Final = (
-    *("a", "", "A", "0", "text", "a b", "-1", "é", "2026-01-31", "2026-01-31T12:00:00Z", "12:00:00", "a@example.com"),
+    *(
+        "a",
+        "",
+        "A",
+        "0",
+        "text",
+        "a b",
+        "-1",
+        "é",
+        "2026-01-31",
+        "2026-01-31T12:00:00Z",
+        "12:00:00",
+        "name@[192.0.2.1]",
+    ),
     *("https://example.com/a", "example.com", "192.0.2.1", "2001:db8::1", "6f1b0c9e-58a0-4a7e-9c1d-0f4c6f2f9f10"),
 )
 _START: Final = re.compile(r"\^?([\w-]+)")

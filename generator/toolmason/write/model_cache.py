@@ -11,10 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from toolmason.semantic.embed import embed_texts
-from toolmason.semantic.embedder import Embedder
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
+
+if TYPE_CHECKING:
+    from toolmason.semantic.embedder import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class ModelPlace:
 
 def cached_vectors(project: Path, embedder: Embedder, words: Sequence[str]) -> list[bytes]:
     """Return the vectors of `words`, from the user's cache if it contains those of this model."""
+    from toolmason.semantic.embed import embed_texts
+
     directory = cache_directory(project)
     if directory is None:
         return embed_texts(embedder, words)

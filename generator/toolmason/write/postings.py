@@ -13,8 +13,6 @@ from typing import Final
 from toolmason.catalogue.table import catalogue
 from toolmason.model.server import Server
 from toolmason.project import Project
-from toolmason.semantic.embed import embed
-from toolmason.semantic.embedder import EmbedderError, load_embedder
 from toolmason.semantic.freshness import differences
 from toolmason.semantic.postings_file import read_header
 from toolmason.write.model_cache import cached_vectors, find_model
@@ -32,6 +30,10 @@ def refreshed_postings(project: Project, server: Server, progress: Callable[[str
     if not differences(table, header) or (place := find_model(project.root, header.model)) is None:
         return ""
     progress("embedding the tools that have changed")
+    # Imported late: only the extra `semantic` has numpy.
+    from toolmason.semantic.embed import embed
+    from toolmason.semantic.embedder import EmbedderError, load_embedder
+
     try:
         with _offline():
             embedder = load_embedder(place.embedder, Path(place.directory) if place.directory else None, header.model)

@@ -285,6 +285,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def library(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    forget_server()
     monkeypatch.syspath_prepend(str(project / "generated"))
     with Library() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -293,6 +294,11 @@ def library(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]
         yield server
         server.shutdown()
         thread.join()
+    forget_server()
+
+
+def forget_server() -> None:
+    """Forget the imported server; other tests have a package of this name, too."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "library_server"]:
         del sys.modules[name]
 

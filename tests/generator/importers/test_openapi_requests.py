@@ -528,6 +528,22 @@ def test_a_cookie_can_be_a_list(tmp_path: Path, schema: Any, explode: Any, expec
 
 
 @pytest.mark.parametrize(
+    "kinds",
+    [
+        [{"type": "string", "enum": ["now"]}, {"type": "integer"}],
+        [{"type": "boolean"}, {"type": "string", "enum": ["one_off"]}],
+    ],
+)
+def test_a_member_of_several_kinds_in_a_form_is_a_text(tmp_path: Path, kinds: list[Any]) -> None:
+    schema = {"type": "object", "properties": {"end": {"anyOf": kinds}}}
+    body = {"content": {"application/x-www-form-urlencoded": {"schema": schema}}}
+    manifest = imported(tmp_path, {}, paths={"/things": {"post": {"requestBody": body, "responses": {}}}})
+
+    [tool] = manifest["tools"].values()
+    assert tool["params"]["end"] == {"type": "string", "required": False}
+
+
+@pytest.mark.parametrize(
     ("schema", "explode", "expected"),
     [
         ({"type": "object", "additionalProperties": TEXT}, True, {"type": "map<string>", "style": "members"}),

@@ -37,6 +37,7 @@ _QUERY_PLACEHOLDER: Final = re.compile(r"([^={}]+)=\{([^{}]+)\}")
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+_SCALARS: Final = ("string", "integer", "number", "boolean")
 _LISTS: Final = ("string[]", "integer[]", "number[]", "boolean[]")
 _STYLES: Final = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "deepObject"}
 
@@ -451,7 +452,8 @@ class ToolBuilder:
             words = _PATHS if _is_array(member) else _PATH
             entry["description"] = f"{entry.get('description', '').rstrip()}\n{words}".lstrip()
             return
-        if member.is_scalar or self._body not in ("form", "multipart"):
+        is_scalar = member.is_scalar or entry["type"] in _SCALARS  # `any` is sent as a text
+        if is_scalar or self._body not in ("form", "multipart"):
             return
         style = text(encoding.get("style")) or "form"
         if is_json(plain_media(text(encoding.get("contentType")))):
