@@ -168,7 +168,9 @@ def test_call_read_is_read_only_call_may_change_files_and_both_may_ask_a_model_f
     listed = room.request("tools/list", {}, Selection("search-call"))["tools"]
     (hints,) = [tool["annotations"] for tool in listed if tool["name"] == runner]
 
-    assert (hints["readOnlyHint"], hints["destructiveHint"], hints["openWorldHint"]) == (
+    # The defaults of MCP: a tool that is listed without a hint changes files, destroys and acts in an open world.
+    told = {"readOnlyHint": False, "destructiveHint": not is_read_only, "openWorldHint": True, **hints}
+    assert (told["readOnlyHint"], told["destructiveHint"], told["openWorldHint"]) == (
         is_read_only,
         not is_read_only,
         True,
