@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +17,7 @@ from toolmason.commands.options import (
     print_findings,
     working_directory,
 )
-from toolmason.diagnostics.terminal import supports_colour
+from toolmason.commands.report_output import print_report, report_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 
 _FORMATS = ("text", "markdown", "json", "github", "sarif")
 _NEVER = "never"
-_WIDTH = 100
 
 
 @click.command()
@@ -93,7 +89,6 @@ def diff(
 
     Exit codes: 0 fine, 1 a change of the severity of --fail-on, 2 a side cannot be loaded.
     """
-    from toolmason.audit.output import Terminal
     from toolmason.diff.compare import compare
     from toolmason.diff.report import Comparison, format_report, summary
     from toolmason.diff.rules import Severity, rules
@@ -107,10 +102,7 @@ def diff(
     after = _load(loader, new, layout)
     changes = compare(before, after, queries=_queries(queries, before))
     comparison = Comparison(old=before, new=after, changes=changes)
-    has_width = output is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns if has_width else _WIDTH
-    terminal = Terminal(width=width, colour=output is None and supports_colour(sys.stdout))
-    _print(format_report(comparison, layout, terminal), output)
+    print_report(format_report(comparison, layout, report_terminal(output)), output)
     if layout in {"github", "sarif"} or output is not None:
         click.echo(summary(comparison), err=True)
     if fail_on != _NEVER and any(rules()[change.rule].severity.rank <= Severity(fail_on).rank for change in changes):
@@ -156,15 +148,3 @@ def _queries(path: Path | None, contract: Contract) -> Mapping[str, Sequence[str
         for tool in query.tools:
             texts.setdefault(tool, []).append(query.text)
     return texts
-
-
-def _print(text: str, output: Path | None) -> None:
-    from toolmason.audit.output import encodable
-
-    if output is None:
-        click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False, color=True)
-        return
-    try:
-        output.write_text(encodable(text, "utf-8"), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise CommandLineError(f"cannot write {output}: {(error.strerror or str(error)).lower()}") from error

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolmason.commands.options import Command, CommandLineError, ExitCode, exit_with
+from toolmason.commands.report_output import print_report, report_terminal
 from toolmason.commands.schema_source import Request, source_options
-from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
+from toolmason.diagnostics.terminal import LAYOUTS
 from toolmason.targets import Target
 
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
-    from toolmason.audit.output import Terminal
     from toolmason.audit.verdict import Policy
 
 # A copy of the names in `toolmason.schema`, which takes long to import. A test compares them.
@@ -28,7 +25,6 @@ DEFAULT_SEVERITY = "breaks"
 NEVER = "never"
 PAGES = ("markdown", "html")
 """Formats of this report only."""
-DEFAULT_WIDTH = 100
 """Columns of output that goes neither to a terminal nor to a width in `COLUMNS`."""
 
 
@@ -144,11 +140,11 @@ def check(  # noqa: PLR0917 - click passes options by name
     others = tuple(name for name in dict.fromkeys(providers) if name in hosts())
     request = Request(**options, layout=layout, providers=others)
     tools = _accept(request.audit(), baseline, ignored)
-    _print(_format(tools, request, policy, timestamp=timestamp, output=output), output)
+    print_report(_format(tools, request, policy, timestamp=timestamp, output=output), output)
     if badge is not None:
         from toolmason.audit.pages import badge_file
 
-        _print(badge_file(badge.name, tools, policy), badge)
+        print_report(badge_file(badge.name, tools, policy), badge)
     if fail_on != NEVER and not all(map(policy.accepts, tools)):
         exit_with(ExitCode.FINDINGS)
 
@@ -225,7 +221,7 @@ def _format(
         case _:
             issues = [issue for tool in tools for issue in tool.issues if issue.finding.severity is not Severity.NOTE]
             has_details = bool(request.tools) or (len(tools) == 1 and not all(map(policy.tolerates, issues)))
-            lines = report.text_report(tools, policy=policy, terminal=_terminal(output), has_details=has_details)
+            lines = report.text_report(tools, policy=policy, terminal=report_terminal(output), has_details=has_details)
             return "".join(f"{line}\n" for line in lines)
 
 
@@ -240,8 +236,8 @@ def diff(output: Path | None, **options: Any) -> None:
     """
     from toolmason.audit.tool_report import text_diff
 
-    lines = text_diff(Request(**options).audit(), terminal=_terminal(output))
-    _print("".join(f"{line}\n" for line in lines), output)
+    lines = text_diff(Request(**options).audit(), terminal=report_terminal(output))
+    print_report("".join(f"{line}\n" for line in lines), output)
 
 
 @schema.command()
@@ -276,7 +272,7 @@ def transform(output: Path | None, **options: Any) -> None:
     click.echo(token_line(tools), err=True)
     is_list = len(tools) != 1 or bool(request.servers and not request.tools)
     data = format_tools(tools, request.selected_targets[0]) if is_list else tools[0].projection.schema
-    _print(as_json(data), output)
+    print_report(as_json(data), output)
     if any(finding.severity == "refused" for _, finding in losses):
         raise click.exceptions.Exit(1)
 
@@ -291,26 +287,3 @@ def targets() -> None:
         click.echo(f"{target:{width}}  {target.request.description}")
     for key, host in hosts().items():
         click.echo(f"{key:{width}}  {host.title}: as {host.target}, with other rules")
-
-
-# Output
-
-
-def _terminal(output: Path | None) -> Terminal:
-    from toolmason.audit.output import Terminal
-
-    has_width = output is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
-    width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if has_width else DEFAULT_WIDTH
-    return Terminal(width=width, colour=output is None and supports_colour(sys.stdout))
-
-
-def _print(text: str, output: Path | None) -> None:
-    from toolmason.audit.output import encodable
-
-    if output is None:
-        click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False, color=True)
-        return
-    try:
-        output.write_text(encodable(text, "utf-8"), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise CommandLineError(f"cannot write {output}: {(error.strerror or str(error)).lower()}") from error

@@ -168,13 +168,8 @@ class _Module:
 
     def _annotation(self, schema: Mapping[str, Any], arguments: dict[str, str]) -> str:
         """Return the type of a field; add its limits to `arguments`, which are those of `pydantic.Field`."""
-        node = schema
-        is_nullable = False
-        if "anyOf" in node:
-            node = node["anyOf"][0]
-            is_nullable = True
-        if "allOf" in node:
-            node = node["allOf"][0]
+        node = _type_node(schema)
+        is_nullable = "anyOf" in schema
         kind = node.get("type")
         if isinstance(kind, list):
             kind, is_nullable = kind[0], True
@@ -216,8 +211,7 @@ class _Module:
     def _default(self, schema: Mapping[str, Any]) -> str:
         """Return a default as Python source. Members of enumerations are named where they stand alone or in a list."""
         value = schema["default"]
-        node = schema["anyOf"][0] if "anyOf" in schema else schema
-        node = node["allOf"][0] if "allOf" in node else node
+        node = _type_node(schema)
         if "$ref" in node:
             return self._member(node["$ref"], value)
         if "$ref" in node.get("items", {}) and isinstance(value, list):
@@ -248,6 +242,12 @@ class _Module:
         if self._imported:
             modules = dict.fromkeys(self._imported.values())
             yield tuple(f"from {module} import {', '.join(self._imported)}" for module in modules)
+
+
+def _type_node(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the type in a field's schema, where `anyOf` adds null and `allOf` adds limits to a reference."""
+    node: Mapping[str, Any] = schema["anyOf"][0] if "anyOf" in schema else schema
+    return node["allOf"][0] if "allOf" in node else node
 
 
 def _references(node: object) -> Iterator[str]:

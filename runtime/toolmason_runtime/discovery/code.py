@@ -23,6 +23,7 @@ from toolmason_runtime.discovery.meta_tools import (
 )
 from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.python_types import parameter_notes, signature_line
+from toolmason_runtime.discovery.results import fit_budget
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
@@ -195,7 +196,7 @@ class _Search:
             self._function(hit, query, is_full=is_full, is_brief=index >= MAX_SIGNATURES and not is_full)
             for index, hit in enumerate(matching or shown)
         )
-        blocks = _fitting(functions, self._budget)
+        blocks = fit_budget(functions, self._budget, estimate_tokens)
         is_all = len(blocks) == len(matching) < len(shown)
         lines = [*blocks, *self._hints(hits, shown if is_all else shown[: len(blocks)], offset)]
         if is_all:  # all of a small server
@@ -218,7 +219,9 @@ class _Search:
             shown |= {hit.name: hit for hit in hits[:SIGNATURES_OF_EACH] if hit.name not in shown}
             missing += [] if hits else [query]
         found = list(shown.values())
-        blocks = _fitting((self._function(hit, "", is_full=False, is_brief=False) for hit in found), self._budget)
+        blocks = fit_budget(
+            (self._function(hit, "", is_full=False, is_brief=False) for hit in found), self._budget, estimate_tokens
+        )
         entries = [hit.entry for hit in found[: len(blocks)]]
         notes = [self._instruction(entries)] if entries else []
         if missing:
@@ -232,7 +235,7 @@ class _Search:
     def _summary(self) -> list[str]:
         lines = [f"# {len(self._index.tools)} functions. Search with a few words or a category:"]
         lines += [f"# {group.name}: {group.description} ({group.tool_count})" for group in self._index.summary()]
-        return _fitting(lines, self._budget)
+        return fit_budget(lines, self._budget, estimate_tokens)
 
     def _hints(self, hits: Sequence[Hit], shown: Sequence[Hit], offset: int) -> list[str]:
         if not hits:
@@ -272,17 +275,6 @@ class _Search:
         notes = parameter_notes(entry, is_full=is_named)
         details = "".join(f"\n    # {note}" for note in notes)
         return f"{line}\n    # {' '.join(text.split())}{suffix}{details}"
-
-
-def _fitting(blocks: Iterable[str], budget: int) -> list[str]:
-    """Return the first blocks that together cost at most `budget` tokens, but at least one if there are any."""
-    page: list[str] = []
-    for block in blocks:
-        budget -= estimate_tokens(block) + 1
-        if page and budget < 0:
-            break
-        page.append(block)
-    return page
 
 
 def _text(lines: Sequence[str]) -> WireResult:

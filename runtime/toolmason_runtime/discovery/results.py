@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.wire.results import WireResult, compact_json
+
+T = TypeVar("T")
 
 # Cached, because every search measures the same schemas and summaries.
 _estimate_tokens = lru_cache(maxsize=4096)(estimate_tokens)
@@ -56,11 +58,14 @@ def _is_json(result: WireResult) -> bool:
         return False
 
 
-def fit_budget(items: Iterable[Any], budget: int) -> list[Any]:
-    """Return the first of `items` that together cost at most `budget` tokens, but at least one if there are any."""
-    page: list[Any] = []
+def fit_budget(items: Iterable[T], budget: int, cost: Callable[[T], int] | None = None) -> list[T]:
+    """Return the first of `items` that together cost at most `budget` tokens, but at least one if there are any.
+
+    `cost` returns the tokens of an item, by default those of its JSON.
+    """
+    page: list[T] = []
     for item in items:
-        budget -= token_cost(item) + 1
+        budget -= (cost or token_cost)(item) + 1
         if page and budget < 0:
             break
         page.append(item)
