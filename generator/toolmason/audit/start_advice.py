@@ -1,4 +1,4 @@
-"""Say what a server lacks that did not start, by its stderr: a key, a program or the network."""
+"""The stderr of a server that did not start shows what it lacks: a key, a program or the network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_NAMED: Final = 3
 
 
 def start_advice(stderr: str) -> str:
-    """Return what to set or to allow so that a server starts; an empty string if its stderr does not tell."""
+    """Return what to set or to allow so that a server starts; an empty string if its stderr does not show it."""
     for line in stderr.splitlines():
         if not _MISSING.search(line):
             continue

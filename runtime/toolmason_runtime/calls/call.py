@@ -280,7 +280,7 @@ class ToolCall:
         return can_elicit(self.client_capabilities, mode)
 
     def person_needed(self, reason: str) -> None:
-        """Tell that the result of this call only says that a person has not decided yet, and why.
+        """Mark the result of this call as preliminary: a person must decide first, for `reason`.
 
         The same call later must return the decision. A program that made the call is suspended meanwhile; other
         callers get the result.

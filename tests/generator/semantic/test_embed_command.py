@@ -140,7 +140,7 @@ def test_generate_that_is_refused_leaves_the_postings(embedded: Project, run: Ru
     assert embedded.postings.read_bytes() == before
 
 
-def test_generate_without_the_model_reports_what_to_embed(
+def test_generate_without_the_model_lists_the_tools_to_embed(
     embedded: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = embedded.postings.read_bytes()
