@@ -11,10 +11,12 @@ from toolmason.commands.options import (
     CommandLineError,
     ExitCode,
     exit_with,
+    expand_headers,
     find_current_project,
+    header_option,
     manifest_option,
-    parse_headers,
     print_findings,
+    server_timeout_option,
     working_directory,
 )
 from toolmason.commands.report_output import print_report, report_terminal
@@ -57,17 +59,8 @@ _NEVER = "never"
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Also report queries that no longer find their tool; a file of `toolmason eval`.",
 )
-@click.option(
-    "--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="Send this header to a URL. Repeatable."
-)
-@click.option(
-    "--timeout",
-    type=click.IntRange(1, 3600),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for a server to start and answer.",
-)
+@header_option("Send this header to a URL")
+@server_timeout_option
 @manifest_option
 def diff(
     *,
@@ -96,7 +89,7 @@ def diff(
 
     directory = working_directory()
     loader = SideLoader(
-        directory, lambda: find_current_project(manifest), headers=parse_headers(headers), timeout_s=timeout
+        directory, lambda: find_current_project(manifest), headers=expand_headers(headers), timeout_s=timeout
     )
     before = _load(loader, old, layout)
     after = _load(loader, new, layout)

@@ -12,7 +12,7 @@ import click
 
 from toolmason.commands.import_openapi import run_import, server_name_option
 from toolmason.commands.import_output import FILE, design_options, force_option, token_limit
-from toolmason.commands.options import CommandLineError, parse_headers
+from toolmason.commands.options import CommandLineError, expand_headers, header_option
 
 if TYPE_CHECKING:
     from toolmason.importers.openapi.merge import Record
@@ -44,13 +44,7 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str) -> 
 @click.option("--update", is_flag=True, help="Update the manifest of -o, from the schema of its last import.")
 @design_options
 @click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each tool to FILE as JSON.")
-@click.option(
-    "--header",
-    "headers",
-    metavar="'NAME: VALUE'",
-    multiple=True,
-    help="Header of the request for the schema. Repeatable.",
-)
+@header_option("Send this header in the request for the schema")
 @force_option
 def graphql(
     source: str,
@@ -91,7 +85,7 @@ def graphql(
 
     def read(source: str, earlier: Record | None) -> ApiDocument:
         known = earlier.options.endpoint if earlier else ""
-        return _read(source, options.endpoint or known or DEFAULT_PATH, name, parse_headers(headers))
+        return _read(source, options.endpoint or known or DEFAULT_PATH, name, expand_headers(headers))
 
     is_limit_given = all_params or max_tokens is not None
     run_import(source, output, options, read, report=report, update=update, force=force, is_limit_given=is_limit_given)

@@ -21,7 +21,7 @@ from toolmason.commands.import_output import (
     require_extra,
     token_limit,
 )
-from toolmason.commands.options import CommandLineError, OverwriteRefusedError, parse_headers
+from toolmason.commands.options import CommandLineError, OverwriteRefusedError, expand_headers, header_option
 
 if TYPE_CHECKING:
     from toolmason.importers.openapi.changes import Changes
@@ -107,13 +107,7 @@ def _server_variables(_context: click.Context, _option: click.Parameter, value: 
 )
 @design_options
 @click.option("--report", metavar="FILE", type=FILE, help="Write the losses of each operation to FILE as JSON.")
-@click.option(
-    "--header",
-    "headers",
-    metavar="'NAME: VALUE'",
-    multiple=True,
-    help="Header of the request for the document. Repeatable.",
-)
+@header_option("Send this header in the request for the document")
 @click.option(
     "--allow-directory",
     "directories",
@@ -193,7 +187,7 @@ def openapi(
     def read(source: str, earlier: Record | None) -> ApiDocument:
         lock = {} if update_lock or not output else _lock(output, earlier, force=force)
         access = Access(directories=directories, hosts=hosts, lock=lock)
-        return read_document(source, parse_headers(headers), access, skips_unresolved=skip_unresolved)
+        return read_document(source, expand_headers(headers), access, skips_unresolved=skip_unresolved)
 
     is_limit_given = all_params or max_tokens is not None
     run_import(source, output, options, read, report=report, update=update, force=force, is_limit_given=is_limit_given)

@@ -22,7 +22,7 @@ from toolmason.commands.import_output import (
     token_limit,
     write_all,
 )
-from toolmason.commands.options import parse_headers
+from toolmason.commands.options import header_option, parse_headers, server_timeout_option
 
 
 def _checked_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -52,21 +52,8 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
 @click.option("--reads", metavar="PATH", multiple=True, help="Path that COMMAND may read. Repeatable.")
 @click.option("--writes", metavar="PATH", multiple=True, help="Path that COMMAND may read and change. Repeatable.")
 @click.option("--no-network", is_flag=True, help="Run COMMAND without network.")
-@click.option(
-    "--header",
-    "headers",
-    metavar="'NAME: VALUE'",
-    multiple=True,
-    help="Send this header to URL; `$VAR` is an environment variable. Repeatable.",
-)
-@click.option(
-    "--timeout",
-    type=click.IntRange(1, 3600),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for the server to start and answer.",
-)
+@header_option("Send this header to URL")
+@server_timeout_option
 @force_option
 def server(
     address: tuple[str, ...],

@@ -187,6 +187,29 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
+def header_option(help_text: str) -> Callable[[Command], Command]:
+    """Return the option `--header 'NAME: VALUE'`; `parse_headers` and `expand_headers` read its values."""
+    return click.option(
+        "--header",
+        "headers",
+        metavar="'NAME: VALUE'",
+        multiple=True,
+        help=f"{help_text}; `$VAR` is an environment variable. Repeatable.",
+    )
+
+
+def server_timeout_option(command: Command) -> Command:
+    """Add `--timeout SECONDS` for a server that is started or asked."""
+    return click.option(
+        "--timeout",
+        type=click.IntRange(1, 3600),
+        default=60,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time for a server to start and answer.",
+    )(command)
+
+
 def parse_headers(headers: Iterable[str]) -> dict[str, str]:
     """Return the values of `--header "Name: value"` by name, or exit."""
     parsed = {}

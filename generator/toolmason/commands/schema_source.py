@@ -16,8 +16,10 @@ from toolmason.commands.options import (
     exit_with,
     expand_headers,
     find_current_project,
+    header_option,
     manifest_option,
     print_findings,
+    server_timeout_option,
 )
 from toolmason.targets import Target
 
@@ -119,21 +121,8 @@ def source_options(command: Command) -> Command:
             multiple=True,
             help="List the tools of an MCP server: a command line in quotes, or a URL. Repeatable.",
         ),
-        click.option(
-            "--header",
-            "headers",
-            metavar="'NAME: VALUE'",
-            multiple=True,
-            help="Send this header to a URL; `$VAR` is an environment variable. Repeatable.",
-        ),
-        click.option(
-            "--timeout",
-            type=click.IntRange(1, 3600),
-            default=60,
-            show_default=True,
-            metavar="SECONDS",
-            help="Time for a server to start and answer.",
-        ),
+        header_option("Send this header to a URL"),
+        server_timeout_option,
         click.option(
             "--target",
             "targets",

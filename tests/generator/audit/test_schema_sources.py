@@ -618,17 +618,6 @@ def test_headers_are_sent_and_secrets_of_an_address_are_hidden() -> None:
     assert not {"secret", "pass@", "sesame"} & set(re.split(r"[/?=: ]", result.output))
 
 
-def test_a_header_can_have_the_value_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("A_TOKEN", "sesame")
-    with http_server(401) as (address, keys):
-        schema("check", "--server", address, "--header", "X-Key: $A_TOKEN")
-        result = schema("check", "--server", address, "--header", "X-Key: $NO_TOKEN")
-
-    assert set(keys) == {"sesame"}
-    assert result.exit_code == 2
-    assert "environment variable NO_TOKEN, used by --header X-Key, is not set" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("stderr", "advice"),
     [
