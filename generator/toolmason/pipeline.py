@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from toolmason_runtime.shared.checksum import is_signable
 from toolmason_runtime.shared.suggestions import limited_suggestions
 
-from toolmason.diagnostics import Diagnostics
+from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
@@ -154,11 +154,13 @@ def _render_project(
     progress: Progress,
     missing: list[Stub] | None = None,
     embed: bool = False,
+    published: Severity | None = None,
 ) -> _RenderResult | None:
     """Return the rendered files, None after an error.
 
     With `missing`, missing functions are no such error. With `embed`, the tools that have changed are embedded, if the
-    model of `semantic.postings` is on this machine.
+    model of `semantic.postings` is on this machine. `published` is the severity of a change of the contract of a
+    published version; None compares no contracts.
     """
     if only is None and (files := cache.load_run(project)) is not None:
         return _RenderResult(files)
@@ -184,6 +186,10 @@ def _render_project(
 
     check_safety(manifest.server, manifest.document, diagnostics=diagnostics)
     check_kept_files(manifest.server, manifest.document, project.generated, part=only, diagnostics=diagnostics)
+    if published and project.contract_lock.is_file():
+        from toolmason.diff.lock import check_released
+
+        check_released(project, manifest, diagnostics=diagnostics, level=published)
     from toolmason.resolve import MISSING_FUNCTION
 
     has_all_functions = not diagnostics.has_errors
@@ -313,7 +319,13 @@ def generate(
     """
     missing: list[Stub] | None = [] if only in {None, "python"} else None
     result = _render_project(
-        project, diagnostics=diagnostics, only=only, progress=progress, missing=missing, embed=only is None
+        project,
+        diagnostics=diagnostics,
+        only=only,
+        progress=progress,
+        missing=missing,
+        embed=only is None,
+        published=Severity.WARNING,
     )
     if result is None:
         return None
@@ -322,9 +334,9 @@ def generate(
     changes = write(result.files, project.generated, discard_edits=discard_edits, part=part)
     if result.postings:
         # After the files that contain it: a run that is interrupted here does the same again.
-        from toolmason.write.postings import replace_postings
+        from toolmason.write.replace_file import replace_file
 
-        replace_postings(project.postings, result.postings)
+        replace_file(project.postings, result.postings)
     result.save_to_cache(project)
     return GenerateResult(changes, _count(result.files), result.has_all_functions, bool(result.postings))
 
@@ -353,7 +365,7 @@ def compare(
         TemplateError: a template of the project has an error.
         TemplateRefusedError: one cannot be read safely, or takes too much time or memory.
     """
-    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress)
+    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress, published=Severity.ERROR)
     if result is None:
         return None
     progress("comparing")

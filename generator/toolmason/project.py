@@ -46,6 +46,11 @@ class Project:
         return self.manifest.with_name("semantic.postings")
 
     @property
+    def contract_lock(self) -> Path:
+        """The file that `toolmason release` writes, which may not exist."""
+        return self.manifest.with_name("contract.lock")
+
+    @property
     def generated(self) -> Path:
         """Directory that `generate` writes."""
         return self.root / "generated"

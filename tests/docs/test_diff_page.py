@@ -21,7 +21,10 @@ def test_the_commands_of_the_page_print_their_output(tmp_path: Path) -> None:
     manifest.write_text(text, encoding="utf-8")
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "notes"]):
         subprocess.run([*GIT, *command], cwd=tmp_path, check=True)
-    (first, second), (third, fourth) = PAGE.sessions()
+    (first, second), (third, fourth), (release, recorded), (check, refused) = PAGE.sessions()
+    write_handlers(tmp_path)
+    assert run("toolmason generate", tmp_path).returncode == 0
+    assert run(release, tmp_path).stdout == recorded
 
     text = text.replace("params.limit", "params.count").replace("maximum = 100", "maximum = 50")
     text = text.replace('"Words to look for" }', '"Words to look for", required = false }')
@@ -34,6 +37,18 @@ def test_the_commands_of_the_page_print_their_output(tmp_path: Path) -> None:
     result = run(third, tmp_path)
     assert matches(fourth, result.stdout), result.stdout + result.stderr
     assert result.returncode == 0
+
+    result = run(check, tmp_path)
+    assert result.stderr == refused
+    assert result.returncode == 1
+
+
+def write_handlers(root: Path) -> None:
+    package = root / "handlers" / "notes_tools"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    function = "def find_notes(params: object, call: object) -> str:\n    return ''\n"
+    (package / "notes.py").write_text(function, encoding="utf-8")
 
 
 def test_our_row_of_the_comparison_is_measured() -> None:

@@ -15,6 +15,7 @@ from toolmason.commands.import_ import importing
 from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
+from toolmason.commands.release import release
 from toolmason.commands.run import run
 from toolmason.commands.schema import schema
 from toolmason.commands.search import search
@@ -25,6 +26,7 @@ for _command in (
     generate,
     check,
     diff,
+    release,
     dev,
     run,
     call,

@@ -85,7 +85,7 @@ def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Hea
     from toolmason.manifest.input_files import MAX_INPUT_BYTES
     from toolmason.semantic.embed import embed as make
     from toolmason.write.model_cache import cached_vectors
-    from toolmason.write.postings import replace_postings
+    from toolmason.write.replace_file import replace_file
 
     with progress() as show:
         show("embedding")
@@ -95,7 +95,7 @@ def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Hea
             f"{project.postings.name} would exceed {MAX_INPUT_BYTES // 1024**2} MiB, the limit of `toolmason generate`"
         )
     try:
-        replace_postings(project.postings, result.text)
+        replace_file(project.postings, result.text)
     except OSError as error:
         raise CommandLineError(f"cannot write {project.postings}: {error.strerror}") from error
     name = project.postings.relative_to(project.root).as_posix()

@@ -42,6 +42,12 @@ class Comparison:
         return sum(rules()[change.rule].severity is severity for change in self.changes)
 
     @property
+    def counted(self) -> str:
+        """The number of changes of each severity: `2 breaking, 1 safe`; empty for equal contracts."""
+        counts = [(self.count(severity), severity) for severity in Severity]
+        return ", ".join(f"{count} {severity}" for count, severity in counts if count)
+
+    @property
     def bump(self) -> Bump | None:
         """The bump that the changes ask for; None without changes."""
         return required_bump(self.changes)
@@ -84,10 +90,8 @@ def summary(comparison: Comparison) -> str:
     """Return a sentence: the numbers of changes, and the version that they ask for."""
     if not comparison.changes:
         return f"No changes between {visible(comparison.old.source)} and {visible(comparison.new.source)}."
-    counts = [(comparison.count(severity), severity) for severity in Severity]
-    text = ", ".join(f"{count} {severity}" for count, severity in counts if count)
     total = len(comparison.changes)
-    return f"{total} change{'s' * (total != 1)}: {text}. {_version(comparison)}"
+    return f"{total} change{'s' * (total != 1)}: {comparison.counted}. {_version(comparison)}"
 
 
 def _version(comparison: Comparison) -> str:

@@ -83,6 +83,8 @@ class SideLoader:
             return self._load_npm(side.removeprefix(_NPM))
         if path.is_file() and path.suffix == ".whl":
             return _load_wheel(path, side)
+        if path.is_file() and path.suffix == ".lock":
+            return _load_lock(path, side)
         if path.is_file() and path.suffix == ".toml":
             return self._manifest(Path(side))
         if path.is_dir():
@@ -275,6 +277,16 @@ def _tool(tool: ToolDeclaration, source: Source) -> ToolContract:
         hints=hints if isinstance(hints, dict) else {},
         locate=lambda pointer: source.locate(tool, pointer),
     )
+
+
+def _load_lock(path: Path, name: str) -> Contract:
+    # Imported here: it uses `manifest_side`, and most sides are no such file.
+    from toolmason.diff.lock import LockError, read_lock
+
+    try:
+        return read_lock(path, name)
+    except (LockError, OSError) as error:
+        raise SourceError(f"{name}: cannot read the published contract: {error}") from error
 
 
 def _load_pypi(requirement: str) -> Contract:

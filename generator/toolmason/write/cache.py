@@ -246,6 +246,7 @@ def _inputs(project: Project, keys: Mapping[str, Collection[str]]) -> Iterator[t
     root = project.root
     yield "manifest", project.manifest, root
     yield "postings", project.postings, root
+    yield "contract", project.contract_lock, root
     yield PYPROJECT, root / PYPROJECT, root
     # A later stage reports a manifest that cannot be parsed.
     with suppress(OSError, ValueError, AttributeError, RecursionError):

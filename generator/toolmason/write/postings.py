@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
 from typing import Final
 
 from toolmason.catalogue.table import catalogue
@@ -53,18 +52,3 @@ def _offline() -> Iterator[None]:
             del os.environ[OFFLINE]
         else:
             os.environ[OFFLINE] = before
-
-
-def replace_postings(path: Path, text: str) -> None:
-    """Write the whole file or nothing. A link at `path`, which may lead out of the project, is replaced.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    draft = path.with_name(f".{path.name}-{token_hex(8)}")
-    try:
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

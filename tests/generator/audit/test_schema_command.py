@@ -740,7 +740,7 @@ def test_the_pre_commit_hook_for_servers_is_given_no_files() -> None:
 
 
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
-INSTALL, CHECK = ACTION["runs"]["steps"]
+INSTALL, CHECK, _ = ACTION["runs"]["steps"]
 
 
 def acted(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:

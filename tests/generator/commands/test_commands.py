@@ -19,6 +19,7 @@ from toolmason.commands.pipeline_run import CODES, INTERRUPTED, PATH_HINTS, TIME
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.rules import RULES
 from toolmason.diagnostics.terminal import paint, progress, supports_colour
+from toolmason.diff.lock import CHANGED, UNREADABLE
 from toolmason.importers.server import drift
 from toolmason.model.parts import PARTS, part_of
 from toolmason.pipeline import read
@@ -543,7 +544,7 @@ def test_every_code_of_drift_is_registered_and_shown(run: Toolmason, project: Pr
 
     registered = {code for code in RULES if code.startswith("TM6")}
     shown = {code for code, _word in CODES.values()}
-    assert shown | {INTERRUPTED, TIME_LIMIT, *PATH_HINTS, *drift.CODES, UNSELECTED} == registered
+    assert shown | {INTERRUPTED, TIME_LIMIT, *PATH_HINTS, *drift.CODES, UNSELECTED, CHANGED, UNREADABLE} == registered
     assert {code for code in registered if f"  {code} " in result.stderr} == shown
 
 

@@ -1,0 +1,63 @@
+"""`toolmason release`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolmason.commands.options import (
+    CommandLineError,
+    ExitCode,
+    OverwriteRefusedError,
+    exit_with,
+    find_current_project,
+    manifest_option,
+    print_findings,
+)
+
+
+@click.command()
+@click.option("--force", is_flag=True, help="Also replace another contract of this version, or a damaged file.")
+@manifest_option
+def release(*, force: bool, manifest: Path | None) -> None:
+    """Record the contract of a published version in contract.lock, beside the manifest.
+
+    Run it when you publish, and commit the file: `toolmason check` then fails where the contract changes and
+    `[server] version` does not.
+
+    Exit codes: 0 written, 1 the manifest has errors, 4 the version is published with another contract or is too low.
+    """
+    from toolmason.diagnostics import Diagnostics
+    from toolmason.diff.lock import LockError, compare_released, dump, read_lock, version_problem
+    from toolmason.diff.manifest_side import manifest_contract
+    from toolmason.pipeline import read
+    from toolmason.write.replace_file import replace_file
+
+    project = find_current_project(manifest)
+    diagnostics = Diagnostics()
+    reading = read(project, diagnostics=diagnostics)
+    if reading is None:
+        print_findings(diagnostics, "text")
+        exit_with(ExitCode.FINDINGS)
+    path = project.contract_lock
+    shown = path.relative_to(project.root).as_posix()
+    contract = manifest_contract(reading, project.root, source=project.shown_manifest)
+    since = ""
+    if path.exists() or path.is_symlink():
+        try:
+            comparison = compare_released(read_lock(path), contract)
+        except (LockError, OSError) as error:
+            if not force:
+                raise OverwriteRefusedError(
+                    f"{shown}: {error}; restore the file, or use --force to replace it"
+                ) from error
+        else:
+            if not force and (problem := version_problem(comparison)):
+                raise OverwriteRefusedError(f"{problem}; nothing was written. To replace the contract, use --force")
+            since = f"; changes since {comparison.old.version}: {comparison.counted or 'none'}"
+    try:
+        replace_file(path, dump(contract))
+    except OSError as error:
+        raise CommandLineError(f"cannot write {shown}: {(error.strerror or str(error)).lower()}") from error
+    click.echo(f"{shown}: version {contract.version}{since}")
