@@ -8,6 +8,7 @@ TITLE = one_line("keep to one line; `description` has room for more")
 SUMMARY = at_most(80) | TITLE
 FUNCTION = matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`")
 MEDIA_TYPE = matching(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?[a-z]+=[\w-]+)?", "a media type such as `text/markdown`")
+DATE = matching(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])", "a date such as `2027-06-30`, in quotes")
 VARIABLE = matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable")
 PATH = matching(r"(?!.*\.\.)[\w-][\w.-]*(?:/[\w-][\w.-]*)*", "a relative path such as `pages/guide.md`")
 DISTRIBUTION = matching(

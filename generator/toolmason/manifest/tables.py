@@ -34,6 +34,7 @@ from toolmason.manifest.idioms import (
     type_hint,
 )
 from toolmason.manifest.rules import (
+    DATE,
     DISTRIBUTION,
     FLAG,
     FUNCTION,
@@ -487,6 +488,8 @@ class DeprecatedTable(PartialTable):
 
     since: str
     """Version that deprecated it."""
+    until: str = key(DATE, default="")
+    """Last day (UTC) on which it works, such as `2027-06-30`. Later calls get an error that names the replacement."""
     replaced_by: str = ""
     """Tool to use instead."""
     message: str = ""

@@ -70,8 +70,9 @@ def list_all_tools(catalogue: Catalogue, category: str | None = None) -> list[To
 def deprecation_text(deprecation: DeprecationEntry) -> str:
     """Return the version of the deprecation, the replacement and the author's message."""
     since = f"since {deprecation['since']}" if deprecation["since"] else "deprecated"
+    until = f"works until {deprecation['until']}" if "until" in deprecation else ""
     instead = f"use `{deprecation['replaced_by']}`" if deprecation["replaced_by"] else ""
-    return "; ".join(part for part in (since, instead, deprecation["message"]) if part)
+    return "; ".join(part for part in (since, until, instead, deprecation["message"]) if part)
 
 
 def type_text(schema: Any) -> str:

@@ -19,10 +19,10 @@ from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
 from toolmason_runtime.shared.search.index import Hit, ToolIndex
-from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools
+from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools, why_disabled
 from toolmason_runtime.shared.shown_names import ShownNames, bare_name, meta_name
 from toolmason_runtime.shared.tokens import estimate_tokens
-from toolmason_runtime.shared.values.wording import call_json, disabled
+from toolmason_runtime.shared.values.wording import call_json
 from toolmason_runtime.wire.results import WireResult
 
 Run = Callable[[str, dict[str, Any]], Awaitable[WireResult]]
@@ -166,7 +166,7 @@ class StyleContext:
         if entry is None:
             raise ToolError(unknown_tool_text(self.index, name), code="UNKNOWN_TOOL")
         if not is_enabled(entry):
-            raise ToolError(disabled(entry["tool"]["name"]), code="DISABLED_TOOL")
+            raise ToolError(why_disabled(entry), code="DISABLED_TOOL")
         return entry
 
 

@@ -39,10 +39,10 @@ from toolmason_runtime.shared.errors import (
 )
 from toolmason_runtime.shared.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.shared.search.rankers import lazy_ranker
-from toolmason_runtime.shared.selection import Selection, is_enabled
+from toolmason_runtime.shared.selection import Selection, is_enabled, why_disabled
 from toolmason_runtime.shared.shown_names import ShownNames, bare_name, is_prefixed, meta_name
 from toolmason_runtime.shared.styles import STYLES
-from toolmason_runtime.shared.values.wording import call_json, call_text, disabled
+from toolmason_runtime.shared.values.wording import call_json, call_text
 from toolmason_runtime.wire.end_line import with_end_line
 from toolmason_runtime.wire.json_boundary import refused_arguments
 from toolmason_runtime.wire.paging import page_of
@@ -319,7 +319,7 @@ class Dispatcher:
         entry = self._entry(self._resolve_direct_name(name))
         if not is_enabled(entry):
             events.note_failure(_DISABLED)
-            return error_result(disabled(name))
+            return error_result(why_disabled(entry))
         example = [f"Example: {self._call_json(entry, example['arguments'])}" for example in entry["examples"][:1]]
         error = ToolError("\n".join([*problems, *example]), code=INVALID_ARGUMENT)
         return _error_result(error, as_json=self._has_json_errors(entry))
@@ -363,7 +363,7 @@ class Dispatcher:
             self.on_tool(name)
         if not is_enabled(entry):
             events.note_failure(_DISABLED)
-            return error_result(disabled(name))
+            return error_result(why_disabled(entry))
         work = self._execute(name, entry, arguments, context, as_json=as_json)
         return with_notes(await _as_result(name, work, as_json=as_json), _deprecation(entry))
 

@@ -152,9 +152,11 @@ class ExampleEntry(TypedDict):
 
 
 class DeprecationEntry(TypedDict):
-    """The deprecation of a tool: since which version, its replacement, and the author's message."""
+    """The deprecation of a tool: since which version, its last day, its replacement, and the author's message."""
 
     since: str
+    until: NotRequired[str]
+    """The last day (UTC) on which it works: `2027-06-30`. Absent means that it has none."""
     replaced_by: str
     message: str
 

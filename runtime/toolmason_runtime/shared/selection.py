@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import gmtime, strftime
 
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.shared.values.wording import disabled, ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,20 @@ def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEn
 
 
 def is_enabled(entry: ToolEntry) -> bool:
-    """Return whether the tool may be called."""
-    return entry.get("enabled", True)
+    """Return whether the tool may be called: it is not switched off, and its last day is not over."""
+    return entry.get("enabled", True) and not _has_ended(entry)
+
+
+def why_disabled(entry: ToolEntry) -> str:
+    """Return the error for a call of a tool that is not enabled; it names the replacement of one that has ended."""
+    name = entry["tool"]["name"]
+    return ended(name, entry["deprecated"]) if _has_ended(entry) else disabled(name)
+
+
+def _has_ended(entry: ToolEntry) -> bool:
+    until = entry.get("deprecated", {}).get("until", "")
+    # Dates of this form have the order of their texts.
+    return bool(until) and strftime("%Y-%m-%d", gmtime()) > until
 
 
 def _category(toolset: str, catalogue: Catalogue) -> str:

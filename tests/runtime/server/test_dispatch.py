@@ -186,6 +186,30 @@ async def test_deprecated_tool_works_and_names_its_replacement() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("style", "params"),
+    [
+        ("classic", {"name": "old_shout", "arguments": {"text": "a"}}),
+        ("search-call", {"name": "call", "arguments": {"tool_name": "old_shout", "args": {"text": "a"}}}),
+    ],
+)
+@pytest.mark.parametrize(("until", "has_ended"), [("2001-02-03", True), ("9999-12-31", False)])
+async def test_a_deprecated_tool_works_until_its_last_day(
+    style: str, params: dict[str, Any], until: str, has_ended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CATALOGUE["tools"]["old_shout"]["deprecated"], "until", until)
+    dispatcher = build_dispatcher(Selection(style))
+    result = await dispatcher.dispatch("tools/call", params, QuietContext())
+    await dispatcher.aclose()
+    text = texts(result)[0]
+    if has_ended:
+        assert result["isError"]
+        assert text == "Tool old_shout was removed after 2001-02-03: use `shout`. It will go."
+    else:
+        assert text.startswith("Note: old_shout is deprecated: since 2.0; works until 9999-12-31; use `shout`;")
+    assert ("old_shout" in dispatcher.listed) == (style == "classic" and not has_ended)
+
+
 async def test_argument_that_gemini_forwards_is_dropped_everywhere() -> None:
     direct = await call("shout", {"text": "a", "wait_for_previous": True})
     raw = await call("raw", {"depth": 1, "wait_for_previous": True})

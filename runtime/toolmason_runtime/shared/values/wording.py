@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from toolmason_runtime.shared.catalogue import DeprecationEntry
 from toolmason_runtime.shared.suggestions import closest_match
 from toolmason_runtime.shared.values.schema_text import describe_schema, shown, without_null
 
@@ -62,6 +63,13 @@ def too_long(path: Path, length: int) -> str:
 def disabled(name: str) -> str:
     """Return the error for a call of a disabled tool."""
     return f"Tool {name} is disabled on this server"
+
+
+def ended(name: str, deprecation: DeprecationEntry) -> str:
+    """Return the error for a call of a deprecated tool after its last day."""
+    instead = f": use `{deprecation['replaced_by']}`" if deprecation["replaced_by"] else ""
+    message = f". {deprecation['message']}" if deprecation["message"] else ""
+    return f"Tool {name} was removed after {deprecation['until']}{instead}{message}"
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
