@@ -9,6 +9,7 @@ from toolmason_runtime.shared.catalogue import (
     Catalogue,
     CategoryEntry,
     ClaimEntry,
+    DeprecationEntry,
     DiscoveryEntry,
     ExampleEntry,
     KindEntry,
@@ -102,11 +103,25 @@ def tool_entry(tool: Tool) -> ToolEntry:
         complete_schema=tool.complete_schema,
         renamed=tool.renamed,
         argument_aliases=tool.argument_aliases,
+        deprecated_arguments=_deprecated_arguments(tool),
         **tool.implementation.entry,
         placeholders=has_placeholders(json.dumps([wire, tool.table.summary])),
         claims={param.value.name: _claim(param) for param in tool.claims},
     )
     return entry
+
+
+def _deprecated_arguments(tool: Tool) -> dict[str, DeprecationEntry]:
+    """Return the deprecations of parameters by the names that callers see."""
+    shown = {own: public for public, own in tool.renamed.items()}
+    result = {}
+    for name, table in tool.table.params.items():
+        if table.deprecated and not table.claim:
+            other = table.deprecated.replaced_by
+            result[shown.get(name, name)] = entry_of(
+                DeprecationEntry, table.deprecated, replaced_by=shown.get(other, other)
+            )
+    return result
 
 
 def _claim(param: ClaimParam) -> ClaimEntry:

@@ -403,6 +403,20 @@ class ValueTable(PartialTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeprecatedTable(PartialTable):
+    """`deprecated`: the tool or the parameter still works, but should be replaced."""
+
+    since: str
+    """Version that deprecated it."""
+    until: str = key(DATE, default="")
+    """Last day (UTC) on which it works, such as `2027-06-30`. Later calls get an error that names the replacement."""
+    replaced_by: str = ""
+    """Tool, or parameter of the same tool, to use instead."""
+    message: str = ""
+    """Advice for users."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParamTable(ValueTable):
     """A parameter of a tool. The keys after the constraints are its place in a command line or in a request.
 
@@ -448,6 +462,8 @@ class ParamTable(ValueTable):
     aliases: tuple[str, ...] = ()
     """Other names under which models may send it, such as those of the same parameter in other tools. They are not
     listed."""
+    deprecated: DeprecatedTable | None = None
+    """Deprecation with its replacement. The description tells it, and the answer of a call that sends the parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -480,20 +496,6 @@ class ExampleTable(Table):
     """Arguments of the call."""
     expected_output: str = ""
     """Summary of the result."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeprecatedTable(PartialTable):
-    """`deprecated`: the tool still works, but should be replaced."""
-
-    since: str
-    """Version that deprecated it."""
-    until: str = key(DATE, default="")
-    """Last day (UTC) on which it works, such as `2027-06-30`. Later calls get an error that names the replacement."""
-    replaced_by: str = ""
-    """Tool to use instead."""
-    message: str = ""
-    """Advice for users."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,6 +212,7 @@ def check_references(context: ResolveContext) -> None:
         if tool.deprecated and tool.deprecated.replaced_by:
             at = (*tool.at, "deprecated", "replaced_by")
             _check_tool_name(context, "TM304", "tool", tool.deprecated.replaced_by, at)
+        _check_replaced_params(context, tool)
     _check_pinned(context, tables.discovery.pinned, ("discovery", "pinned"))
     for style in STYLES:
         _check_pinned(context, tables.discovery.pins.of(style) or (), ("discovery", "pins", style))
@@ -243,6 +244,19 @@ def _check_self_references(context: ResolveContext, name: str, tool: ToolTable) 
     if tool.deprecated and tool.deprecated.replaced_by == name:
         at = (*tool.at, "deprecated", "replaced_by")
         context.error("TM322", f"`{name}` is replaced by itself", at, hint="name the replacement, or remove the key")
+
+
+def _check_replaced_params(context: ResolveContext, tool: ToolTable) -> None:
+    known = context.raw_table(*map(str, tool.at), "params")
+    for name, param in tool.params.items():
+        if not param.deprecated or not (replacement := param.deprecated.replaced_by):
+            continue
+        at = (*param.at, "deprecated", "replaced_by")
+        if replacement == name:
+            hint = "name the replacement, or remove the key"
+            context.error("TM322", f"`{name}` is replaced by itself", at, hint=hint)
+        elif replacement not in known and not tool.is_uncertain("params"):
+            context.report_unknown("TM304", "parameter", replacement, known, at)
 
 
 def _check_pinned(context: ResolveContext, pinned: Sequence[str], key: KeyPath) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from toolmason_runtime.shared.toml.positions import KeyPath
 
 from toolmason.manifest.idioms import type_hint
-from toolmason.manifest.tables import TypeTable, ValueTable
+from toolmason.manifest.tables import ParamTable, TypeTable, ValueTable
 from toolmason.model.identifiers import RESERVED_MODEL_NAMES, class_name, is_type_name
 from toolmason.model.json_schema import MAX_RECURSION, definitions, property_schema
 from toolmason.model.tool import Tool
@@ -163,7 +163,7 @@ def _value(context: ResolveContext, name: str, table: ValueTable, ref: TypeRef) 
     value = Property(
         name=name,
         type=ref,
-        description=table.description.strip(),
+        description=_description(table),
         required=table.required if table.required is not None else not has_default,
         nullable=table.nullable,
         has_default=has_default,
@@ -172,6 +172,18 @@ def _value(context: ResolveContext, name: str, table: ValueTable, ref: TypeRef) 
         at=table.at,
     )
     return value if _check_default(context, value) else None
+
+
+def _description(table: ValueTable) -> str:
+    """Return the description for models, with the deprecation of a parameter."""
+    description = table.description.strip()
+    deprecation = table.deprecated if isinstance(table, ParamTable) else None
+    if deprecation is None:
+        return description
+    until = f", works until {deprecation.until}" if deprecation.until else ""
+    instead = f": use `{deprecation.replaced_by}`" if deprecation.replaced_by else ""
+    sentences = [description, f"Deprecated since {deprecation.since}{until}{instead}", deprecation.message.strip()]
+    return " ".join(f"{text.removesuffix('.')}." for text in sentences if text)
 
 
 def _json_type(ref: TypeRef) -> str:

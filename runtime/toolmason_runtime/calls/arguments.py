@@ -19,6 +19,7 @@ from toolmason_runtime.calls.binding import load_model
 from toolmason_runtime.calls.repair import Repair
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.shared.selection import is_over
 from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.shared.values.renaming import renamed
@@ -28,6 +29,8 @@ from toolmason_runtime.shared.values.wording import (
     GEMINI_EXTRA_ARGUMENT,
     Path,
     call_json,
+    deprecated_argument,
+    ended_argument,
     mismatch,
     named,
     other_name,
@@ -128,6 +131,8 @@ class ArgumentValidator:
         """
         arguments = dict(raw_arguments)
         renaming_notes = tuple(self._replace_aliases(arguments)) if "argument_aliases" in self._entry else ()
+        if "deprecated_arguments" in self._entry:
+            renaming_notes += self._deprecations(arguments)
         arguments = renamed(arguments, self._declared, self._own_names)
         # `inputSchema` lists every argument, also one that `_schema` takes from a reference.
         if GEMINI_EXTRA_ARGUMENT not in self._public_schema.get("properties", {}):
@@ -160,6 +165,23 @@ class ArgumentValidator:
             if is_used:
                 arguments[name] = value
             yield other_name(alias, name, is_used=is_used)
+
+    def _deprecations(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return a note for each deprecated argument of a call.
+
+        Raises:
+            ToolError: the last day of one is over; the text has the call without it.
+        """
+        found = {name: entry for name, entry in self._entry["deprecated_arguments"].items() if name in arguments}
+        removed = {name: entry["replaced_by"] for name, entry in found.items() if is_over(entry)}
+        if not removed:
+            return tuple(deprecated_argument(name, entry) for name, entry in found.items())
+        lines = [ended_argument(name, found[name]) for name in removed]
+        kept = {name: value for name, value in arguments.items() if name not in removed}
+        for name, replacement in removed.items():
+            if replacement:
+                kept.setdefault(replacement, arguments[name])
+        raise ToolError("\n".join([*lines, f"Example: {self._show_call(kept)}"]), code=INVALID_ARGUMENT)
 
     def _attempt(self, sent: Mapping[str, Any]) -> _Attempt:
         """Check arguments without changing them."""

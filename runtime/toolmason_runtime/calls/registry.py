@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolmason_runtime.shared.built_in import BUILT_IN
-from toolmason_runtime.shared.catalogue import Catalogue, DeprecationEntry, ToolEntry
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.shared.placeholders import placeholders_of
+from toolmason_runtime.shared.values.wording import deprecation_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,6 @@ def list_all_tools(catalogue: Catalogue, category: str | None = None) -> list[To
     fill = placeholders_of(catalogue).fill_entry
     entries = catalogue["tools"].values()
     return [metadata_of(fill(entry)) for entry in entries if category in (None, entry["category"])]
-
-
-def deprecation_text(deprecation: DeprecationEntry) -> str:
-    """Return the version of the deprecation, the replacement and the author's message."""
-    since = f"since {deprecation['since']}" if deprecation["since"] else "deprecated"
-    until = f"works until {deprecation['until']}" if "until" in deprecation else ""
-    instead = f"use `{deprecation['replaced_by']}`" if deprecation["replaced_by"] else ""
-    return "; ".join(part for part in (since, until, instead, deprecation["message"]) if part)
 
 
 def type_text(schema: Any) -> str:

@@ -9,7 +9,6 @@ from itertools import accumulate
 from typing import Any, Protocol, overload
 
 from toolmason_runtime.audit import events
-from toolmason_runtime.calls.registry import deprecation_text
 from toolmason_runtime.discovery.annotations import combined_annotations
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Parameters, input_schema, parse_arguments
@@ -22,7 +21,7 @@ from toolmason_runtime.shared.search.index import Hit, ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools, why_disabled
 from toolmason_runtime.shared.shown_names import ShownNames, bare_name, meta_name
 from toolmason_runtime.shared.tokens import estimate_tokens
-from toolmason_runtime.shared.values.wording import call_json
+from toolmason_runtime.shared.values.wording import call_json, deprecation_text
 from toolmason_runtime.wire.results import WireResult
 
 Run = Callable[[str, dict[str, Any]], Awaitable[WireResult]]

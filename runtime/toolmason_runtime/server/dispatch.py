@@ -18,7 +18,6 @@ from toolmason_runtime.calls.arguments import ArgumentValidator
 from toolmason_runtime.calls.binding import Binding, exclusive_import
 from toolmason_runtime.calls.call import Context, InputRequired, Method, ServerInfo, ToolCall
 from toolmason_runtime.calls.outcome import note_error
-from toolmason_runtime.calls.registry import deprecation_text
 from toolmason_runtime.calls.secrets import mask
 from toolmason_runtime.discovery import Style, style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
@@ -42,7 +41,7 @@ from toolmason_runtime.shared.search.rankers import lazy_ranker
 from toolmason_runtime.shared.selection import Selection, is_enabled, why_disabled
 from toolmason_runtime.shared.shown_names import ShownNames, bare_name, is_prefixed, meta_name
 from toolmason_runtime.shared.styles import STYLES
-from toolmason_runtime.shared.values.wording import call_json, call_text
+from toolmason_runtime.shared.values.wording import call_json, call_text, deprecation_text
 from toolmason_runtime.wire.end_line import with_end_line
 from toolmason_runtime.wire.json_boundary import refused_arguments
 from toolmason_runtime.wire.paging import page_of

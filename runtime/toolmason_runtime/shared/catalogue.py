@@ -152,7 +152,7 @@ class ExampleEntry(TypedDict):
 
 
 class DeprecationEntry(TypedDict):
-    """The deprecation of a tool: since which version, its last day, its replacement, and the author's message."""
+    """The deprecation of a tool or an argument: its version, last day and replacement, and the author's message."""
 
     since: str
     until: NotRequired[str]
@@ -215,6 +215,8 @@ class ToolEntry(TypedDict):
     """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
     argument_aliases: NotRequired[dict[str, str]]
     """Another name of an argument to its name in `inputSchema`; absent without any."""
+    deprecated_arguments: NotRequired[dict[str, DeprecationEntry]]
+    """The deprecations of arguments by their names in `inputSchema`; absent without any."""
     scopes: NotRequired[list[str]]
     """Scopes that an access token needs for a call; absent without any."""
     claims: NotRequired[dict[str, ClaimEntry]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import gmtime, strftime
 
-from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.catalogue import Catalogue, DeprecationEntry, ToolEntry
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.values.wording import disabled, ended
@@ -68,7 +68,12 @@ def why_disabled(entry: ToolEntry) -> str:
 
 
 def _has_ended(entry: ToolEntry) -> bool:
-    until = entry.get("deprecated", {}).get("until", "")
+    return "deprecated" in entry and is_over(entry["deprecated"])
+
+
+def is_over(deprecation: DeprecationEntry) -> bool:
+    """Return whether the last day of a deprecated tool or argument is over."""
+    until = deprecation.get("until", "")
     # Dates of this form have the order of their texts.
     return bool(until) and strftime("%Y-%m-%d", gmtime()) > until
 

@@ -500,3 +500,39 @@ def test_renamed_arguments_are_restored_at_every_depth(pets: ArgumentValidator) 
 
 def test_argument_that_a_schema_takes_from_elsewhere_is_declared(pets: ArgumentValidator) -> None:
     assert pets.validate({"wait_for_previous": True}).value == {"wait_for_previous": True}
+
+
+def with_deprecated(**deprecations: Any) -> ArgumentValidator:
+    """The tool `raw` with deprecated arguments."""
+    entry = deepcopy(CATALOGUE["tools"]["raw"])
+    entry["deprecated_arguments"] = {
+        name: {"since": "2.0", "replaced_by": "", "message": ""} | changes for name, changes in deprecations.items()
+    }
+    return ArgumentValidator(entry, None)
+
+
+def test_a_deprecated_argument_works_with_a_note() -> None:
+    reader = with_deprecated(mode={"replaced_by": "name", "until": "9999-12-31"}, name={"message": "It has no use."})
+    assert reader.validate({"depth": 1}).notes == ()
+    read = reader.validate({"depth": 1, "mode": "a", "name": "b"})
+    assert read.value == {"depth": 1, "mode": "a", "name": "b"}
+    assert read.notes == (
+        "Note: argument 'mode' is deprecated: since 2.0; works until 9999-12-31; use `name`",
+        "Note: argument 'name' is deprecated: since 2.0; It has no use.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "sent", "error", "example"),
+    [
+        ({"replaced_by": "name"}, {"mode": "a"}, ": use `name`", {"depth": 1, "name": "a"}),
+        ({"replaced_by": "name"}, {"name": "b", "mode": "a"}, ": use `name`", {"depth": 1, "name": "b"}),
+        ({"message": "It had no use."}, {"mode": "a", "name": "b"}, ". It had no use.", {"depth": 1, "name": "b"}),
+    ],
+)
+def test_after_its_last_day_an_argument_is_refused_with_the_call_to_send(
+    changes: dict[str, str], sent: dict[str, Any], error: str, example: dict[str, Any]
+) -> None:
+    lines = complaint(with_deprecated(mode={"until": "2001-02-03", **changes}), {"depth": 1, **sent})
+    assert lines[0] == f"Argument 'mode' was removed after 2001-02-03{error}"
+    assert json.loads(lines[1].removeprefix("Example: raw ")) == example

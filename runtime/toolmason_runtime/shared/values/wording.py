@@ -67,9 +67,31 @@ def disabled(name: str) -> str:
 
 def ended(name: str, deprecation: DeprecationEntry) -> str:
     """Return the error for a call of a deprecated tool after its last day."""
+    return f"Tool {name} {_removal(deprecation)}"
+
+
+def ended_argument(name: str, deprecation: DeprecationEntry) -> str:
+    """Return the error for a deprecated argument after its last day."""
+    return f"{named((name,))} {_removal(deprecation)}"
+
+
+def deprecated_argument(name: str, deprecation: DeprecationEntry) -> str:
+    """Return the note on a deprecated argument."""
+    return f"Note: argument '{name}' is deprecated: {deprecation_text(deprecation)}"
+
+
+def deprecation_text(deprecation: DeprecationEntry) -> str:
+    """Return the version of the deprecation, the last day, the replacement and the author's message."""
+    since = f"since {deprecation['since']}" if deprecation["since"] else "deprecated"
+    until = f"works until {deprecation['until']}" if "until" in deprecation else ""
+    instead = f"use `{deprecation['replaced_by']}`" if deprecation["replaced_by"] else ""
+    return "; ".join(part for part in (since, until, instead, deprecation["message"]) if part)
+
+
+def _removal(deprecation: DeprecationEntry) -> str:
     instead = f": use `{deprecation['replaced_by']}`" if deprecation["replaced_by"] else ""
     message = f". {deprecation['message']}" if deprecation["message"] else ""
-    return f"Tool {name} was removed after {deprecation['until']}{instead}{message}"
+    return f"was removed after {deprecation['until']}{instead}{message}"
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

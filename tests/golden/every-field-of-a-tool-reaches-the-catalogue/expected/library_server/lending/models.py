@@ -19,6 +19,8 @@ class LendBookParams(Model):
     """Which book"""
     printed: list[Range] | None = None
     """Printed in one of these years"""
+    years: list[Range] | None = None
+    """Deprecated since 2.0, works until 2099-12-31: use `printed`."""
 
 
 class ReserveParams(Model):
@@ -28,4 +30,4 @@ class ReserveParams(Model):
     """Which book"""
 
 
-# toolmason: sha256 b5997956f7a3af2a7d0923d275d0acfd
+# toolmason: sha256 0b9ad7c458bbf86ad14ff6ef40cda324
