@@ -7,7 +7,7 @@ error the functions return None, and the findings are in `diagnostics`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from toolmason_runtime.shared.checksum import is_signable
 from toolmason_runtime.shared.suggestions import limited_suggestions
 
-from toolmason.diagnostics import Diagnostics, Severity
+from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
@@ -43,6 +43,10 @@ class LoadedManifest:
     document: Document
     server: Server
     projections: Projections
+
+
+Examine = Callable[[LoadedManifest, Diagnostics], None]
+"""Adds findings about a valid manifest, in a run that is not from the cache."""
 
 
 def read(
@@ -154,13 +158,12 @@ def _render_project(
     progress: Progress,
     missing: list[Stub] | None = None,
     embed: bool = False,
-    published: Severity | None = None,
+    examine: Examine | None = None,
 ) -> _RenderResult | None:
     """Return the rendered files, None after an error.
 
     With `missing`, missing functions are no such error. With `embed`, the tools that have changed are embedded, if the
-    model of `semantic.postings` is on this machine. `published` is the severity of a change of the contract of a
-    published version; None compares no contracts.
+    model of `semantic.postings` is on this machine. `examine` adds findings about a valid manifest.
     """
     if only is None and (files := cache.load_run(project)) is not None:
         return _RenderResult(files)
@@ -186,10 +189,8 @@ def _render_project(
 
     check_safety(manifest.server, manifest.document, diagnostics=diagnostics)
     check_kept_files(manifest.server, manifest.document, project.generated, part=only, diagnostics=diagnostics)
-    if published and project.contract_lock.is_file():
-        from toolmason.diff.lock import check_released
-
-        check_released(project, manifest, diagnostics=diagnostics, level=published)
+    if examine:
+        examine(manifest, diagnostics)
     from toolmason.resolve import MISSING_FUNCTION
 
     has_all_functions = not diagnostics.has_errors
@@ -304,8 +305,9 @@ def generate(
     only: str | None = None,
     discard_edits: bool = False,
     progress: Progress = no_progress,
+    examine: Examine | None = None,
 ) -> GenerateResult | None:
-    """Update `generated/`, or only one of its `parts.PARTS`.
+    """Update `generated/`, or only one of its `parts.PARTS`. `examine` adds findings about a valid manifest.
 
     If functions of the handlers are missing, only the modules are written that are needed to write them.
 
@@ -325,7 +327,7 @@ def generate(
         progress=progress,
         missing=missing,
         embed=only is None,
-        published=Severity.WARNING,
+        examine=examine,
     )
     if result is None:
         return None
@@ -354,9 +356,14 @@ def render_package(project: Project, *, diagnostics: Diagnostics) -> tuple[Rende
 
 
 def compare(
-    project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
+    project: Project,
+    *,
+    diagnostics: Diagnostics,
+    only: str | None = None,
+    progress: Progress = no_progress,
+    examine: Examine | None = None,
 ) -> GenerateResult | None:
-    """Compare `generated/` with the output of `generate` without writing.
+    """Compare `generated/` with the output of `generate` without writing. `examine` as there.
 
     Raises:
         ReadError: `generated/` cannot be read.
@@ -365,7 +372,7 @@ def compare(
         TemplateError: a template of the project has an error.
         TemplateRefusedError: one cannot be read safely, or takes too much time or memory.
     """
-    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress, published=Severity.ERROR)
+    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress, examine=examine)
     if result is None:
         return None
     progress("comparing")

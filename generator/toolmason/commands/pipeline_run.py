@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -13,10 +14,10 @@ from toolmason_runtime.shared.checksum import CHECKSUM_FILE
 
 from toolmason import pipeline
 from toolmason.commands.options import ExitCode, print_findings
-from toolmason.diagnostics import Diagnostic, Diagnostics, Location
+from toolmason.diagnostics import Diagnostic, Diagnostics, Location, Severity
 from toolmason.diagnostics.printers import MAX_SHOWN
 from toolmason.diagnostics.terminal import Layout, Progress, paint, progress, supports_colour
-from toolmason.pipeline import GenerateResult
+from toolmason.pipeline import Examine, GenerateResult
 from toolmason.project import Project
 from toolmason.render.self_check import SelfCheckError
 from toolmason.time_limit import DEFAULT_S, VARIABLE, TimeLimitError, limited_time
@@ -91,7 +92,12 @@ class Run:
 
         def task(diagnostics: Diagnostics, show: Progress) -> GenerateResult | None:
             return pipeline.generate(
-                self.project, diagnostics=diagnostics, only=self.only, discard_edits=discard_edits, progress=show
+                self.project,
+                diagnostics=diagnostics,
+                only=self.only,
+                discard_edits=discard_edits,
+                progress=show,
+                examine=self._guard(Severity.WARNING),
             )
 
         def print_result(outcome: GenerateResult, diagnostics: Diagnostics) -> ExitCode:
@@ -113,7 +119,13 @@ class Run:
         """Compare `generated/` and print the differences."""
 
         def task(diagnostics: Diagnostics, show: Progress) -> GenerateResult | None:
-            return pipeline.compare(self.project, diagnostics=diagnostics, only=self.only, progress=show)
+            return pipeline.compare(
+                self.project,
+                diagnostics=diagnostics,
+                only=self.only,
+                progress=show,
+                examine=self._guard(Severity.ERROR),
+            )
 
         def print_result(outcome: GenerateResult, diagnostics: Diagnostics) -> ExitCode:
             changes = outcome.changes
@@ -131,6 +143,14 @@ class Run:
             return ExitCode.DRIFT if is_stale or not changes.is_clean else ExitCode.FINE
 
         return self._run_and_report(task, print_result)
+
+    def _guard(self, level: Severity) -> Examine | None:
+        """Return what compares the manifest with the contract of the published version; None if none is recorded."""
+        if not self.project.contract_lock.is_file():
+            return None
+        from toolmason.diff.lock import check_released
+
+        return partial(check_released, self.project, level=level)
 
     def _run_and_report(
         self,

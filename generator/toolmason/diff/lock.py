@@ -133,7 +133,7 @@ def version_problem(comparison: Comparison) -> str:
     return ""
 
 
-def check_released(project: Project, manifest: LoadedManifest, *, diagnostics: Diagnostics, level: Level) -> None:
+def check_released(project: Project, manifest: LoadedManifest, diagnostics: Diagnostics, *, level: Level) -> None:
     """Add a finding if the contract of a published version has changed, or the new version is too low.
 
     `level` is the severity of the first; the second is a warning.
