@@ -46,6 +46,8 @@ BREAKS: dict[str, Any] = {
     "untyped-map": tool(a={"type": "object", "additionalProperties": {}}),
     "required-alternatives": tool(a=tool(b=TEXT) | {"anyOf": [{"required": ["b"]}]}),
     "open-object": tool(),
+    "missing-required": tool(),
+    "repetition": tool(a={"type": "string", "maxLength": 2_000}),
     "recursive-$ref": tool(a={"$ref": "#"}),
     "required-recursive-$ref": tool(a={"$ref": "#"}) | {"required": ["a"]},
     "look-around": tool(a={"type": "string", "pattern": "^(?=a)b$"}),

@@ -103,7 +103,8 @@ CASES: dict[str, Case] = {
     # types
     "missing-type": at_a({"description": "Anything"}, {"anyOf": [TEXT, {"type": "integer"}]}),
     "untyped-enum": at_a({"enum": ["a"]}, {"type": "string", "enum": ["a"]}),
-    "boolean-schema": at_a(True, tool()),
+    "boolean-schema": Case(tool(a=tool(b=True)), "/properties/a/properties/b", tool(a=tool(b=TEXT))),
+    "boolean-argument": at_a(True, tool(b=True)),
     "type-array": at_a({"type": ["string", "integer"]}, {"type": "string"}, "/type"),
     "null-type": at_a({"anyOf": [TEXT, {"type": "null"}]}, {"anyOf": [TEXT, {"type": "integer"}]}, "/anyOf/1/type"),
     "needed-null": at_a({"type": "array", "items": NULLABLE}, NULLABLE, "/items"),
@@ -130,6 +131,9 @@ CASES: dict[str, Case] = {
         {"type": "object", "additionalProperties": TEXT},
         {"type": "object", "additionalProperties": False},
         "/additionalProperties",
+    ),
+    "closed-without-properties": at_a(
+        {"type": "object", "additionalProperties": False}, {**tool(), "additionalProperties": False}
     ),
     "property-name": Case(tool(**{"filter[id]": TEXT}), "/properties/filter[id]", tool(**{"filter.id": TEXT})),
     "nested-property-name": at_a(tool(**{"$top": TEXT}), tool(top=TEXT), "/properties/$top"),

@@ -7,7 +7,8 @@ from typing import Final
 
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40}){1,8}\b")
 _MISSING: Final = re.compile(
-    r"\b(?:required|requires|missing|must be|not set|not provided|not found|undefined|is empty|please set|provide)\b",
+    r"\b(?:required|requires|missing|must be|not set|not provided|not found|undefined|is empty|cannot be empty"
+    r"|please set|provide)\b",
     re.IGNORECASE,
 )
 _KEY: Final = re.compile(r"\b(?:api[ _-]?key|access[ _-]?token|token|credentials?|password|secret)s?\b", re.IGNORECASE)
@@ -17,6 +18,7 @@ _NETWORK: Final = re.compile(
     r"|connection refused|connecterror|connectionerror|max retries exceeded)\b",
     re.IGNORECASE,
 )
+_EITHER: Final = re.compile(r"\b(?:or|either|one of)\b", re.IGNORECASE)
 _CODES: Final = ("ERR_", "EAI_", "MODULE_NOT_FOUND")
 """Beginnings of error codes of Node.js, which look like variables."""
 _MAX_NAMED: Final = 3
@@ -29,7 +31,7 @@ def start_advice(stderr: str) -> str:
             continue
         names = [name for name in dict.fromkeys(_VARIABLE.findall(line)) if not name.startswith(_CODES)]
         if names:
-            listed = ", ".join(f"`{name}`" for name in names[:_MAX_NAMED])
+            listed = (" or " if _EITHER.search(line) else ", ").join(f"`{name}`" for name in names[:_MAX_NAMED])
             return f"it needs {listed}: set the environment variable; to list tools, many servers accept any value"
         if _KEY.search(line):
             return "it needs a key or a token: see its documentation; to list tools, many servers accept any value"

@@ -34,6 +34,10 @@ _PARTIAL_KEYWORDS: Final = frozenset(
     {"allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "propertyNames", "contains"}
 )
 """Keywords whose schemas extend another schema, and so need no type of their own."""
+_PROPERTY_SOURCES: Final = frozenset({"properties", "patternProperties", "$ref", "anyOf", "oneOf", "allOf"})
+"""Keywords that can declare properties."""
+_ARGUMENT_DEPTH: Final = 2
+"""Number of parts of the location of an argument, such as `/properties/path`."""
 _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "object", "items": "array"}
 """Keywords that Gemini rejects beside any other type."""
 
@@ -109,7 +113,9 @@ class _Scanner:
         elif location.within == "items" and node:
             self.recorder.add(location.parts, "empty-items", quote_value(node), "boolean-schema")
         elif not location.is_partial and location.within not in _OTHER_MEMBERS:
-            self.recorder.add(location.parts, "boolean-schema", quote_value(node))
+            is_argument = len(location.parts) == _ARGUMENT_DEPTH and location.within == "properties"
+            patterns = ("boolean-argument", "boolean-schema") if is_argument else ("boolean-schema",)
+            self.recorder.add(location.parts, patterns[0], quote_value(node), *patterns[1:])
 
     def _check_schema(self, node: Schema, types: tuple[str, ...], location: Location) -> None:
         """Check combinations of keywords, and missing ones."""
@@ -156,6 +162,10 @@ class _Scanner:
     def _check_object(self, node: Schema, location: Location) -> None:
         if node.get("additionalProperties") is not False:
             self.recorder.add(location.parts, "open-object", "an object that is not closed")
+        elif not location.is_root and _PROPERTY_SOURCES.isdisjoint(node):
+            self.recorder.add(location.parts, "closed-without-properties", "a closed object without `properties`")
+        if not isinstance(node.get("required"), list | tuple):
+            self.recorder.add(location.parts, "missing-required", "an object without `required`")
         properties = node.get("properties")
         if isinstance(properties, Mapping):
             required = set(strings(node.get("required")))
