@@ -123,7 +123,8 @@ def _ask(
                 error.stderr_tail = "\n".join(plain.strip().splitlines()[-_STDERR_LINES:])
                 if launch.confinement is not None:
                     error.advice = sandbox_advice(launch.confinement.upstream, error.stderr_tail)
-                error.advice = error.advice or start_advice(error.stderr_tail)
+                is_confined = launch.confinement is not None
+                error.advice = error.advice or start_advice(error.stderr_tail, is_confined=is_confined)
                 raise
 
         try:

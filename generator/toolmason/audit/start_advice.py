@@ -24,15 +24,21 @@ _CODES: Final = ("ERR_", "EAI_", "MODULE_NOT_FOUND")
 _MAX_NAMED: Final = 3
 
 
-def start_advice(stderr: str) -> str:
-    """Return what to set or to allow so that a server starts; an empty string if its stderr does not show it."""
+def start_advice(stderr: str, *, is_confined: bool = False) -> str:
+    """Return what to set or to allow so that a server starts; an empty string if its stderr does not show it.
+
+    A confined server gets only the variables that are passed on to it.
+    """
     for line in stderr.splitlines():
         if not _MISSING.search(line):
             continue
         names = [name for name in dict.fromkeys(_VARIABLE.findall(line)) if not name.startswith(_CODES)]
         if names:
             listed = (" or " if _EITHER.search(line) else ", ").join(f"`{name}`" for name in names[:_MAX_NAMED])
-            return f"it needs {listed}: set the environment variable; to list tools, many servers accept any value"
+            passed = f", and pass it on: `--pass-env {names[0]}`, in a manifest `pass_env`" if is_confined else ""
+            return (
+                f"it needs {listed}: set the environment variable{passed}; to list tools, many servers accept any value"
+            )
         if _KEY.search(line):
             return "it needs a key or a token: see its documentation; to list tools, many servers accept any value"
     if _NETWORK.search(stderr):

@@ -657,6 +657,13 @@ def test_a_server_that_does_not_start_says_what_it_needs(stderr: str, advice: st
     assert bool(advice) == bool(start_advice(stderr))
 
 
+def test_a_variable_of_a_confined_server_must_be_passed_on() -> None:
+    stderr = "Error: BRAVE_API_KEY environment variable is required"
+
+    assert "--pass-env BRAVE_API_KEY" in start_advice(stderr, is_confined=True)
+    assert "--pass-env" not in start_advice(stderr)
+
+
 @pytest.mark.parametrize("text", ["MY_API_KEY", r"\033[36mMY_API_KEY\033[39m"], ids=["plain", "coloured"])
 def test_the_error_of_a_server_without_its_key_names_the_variable(text: str) -> None:
     code = f"import sys; sys.exit('Error: {text} is required')"
