@@ -149,6 +149,7 @@ CASES: dict[str, Case] = {
     "enum-type": at_a({"type": "integer", "enum": ["1"]}, {"type": "string", "enum": ["1"]}, "/enum"),
     "empty-enum-member": at_a({"type": "string", "enum": ["a", ""]}, {"type": "string", "enum": ["a"]}, "/enum/1"),
     "empty-enum": at_a({"type": "string", "enum": []}, {"type": "string", "enum": ["a"]}, "/enum"),
+    "duplicate-enum": at_a({**TEXT, "enum": ["a", "a"]}, {**TEXT, "enum": ["a", "b"]}, "/enum"),
     "const": at_a({"type": "string", "const": "a"}, {"type": "string", "default": {"const": "a"}}, "/const"),
     # combinators
     "required-alternatives": at_a(
@@ -161,6 +162,9 @@ CASES: dict[str, Case] = {
         keyword: at_a({**TEXT, keyword: {"minLength": 1}}, tool(**{keyword: TEXT}), f"/{keyword}")
         for keyword in ("not", "if", "then", "else", "contains", "propertyNames", "additionalItems")
     },
+    "idle-propertyNames": at_a(
+        {**tool(), "propertyNames": TEXT}, {**tool(), "propertyNames": {"maxLength": 5}}, "/propertyNames"
+    ),
     **{
         keyword: at_a({**tool(), keyword: {}}, tool(**{keyword: TEXT}), f"/{keyword}")
         for keyword in ("dependencies", "dependentRequired", "dependentSchemas", "patternProperties")

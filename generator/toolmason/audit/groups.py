@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolmason.audit.audit import AuditedTool, Issue
-from toolmason.audit.verdict import share_of
+from toolmason.audit.verdict import Policy, share_of
 from toolmason.schema import Severity, Target, pointer_parts
 
 MAX_LINE: Final = 100
@@ -86,6 +86,11 @@ def _quote(schema: Any, parts: Sequence[str]) -> str:
         return ""
     line = text if parts[-1].isdigit() else f"{json.dumps(parts[-1], ensure_ascii=False)}: {text}"
     return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
+
+
+def sort_groups(groups: Sequence[IssueGroup], policy: Policy) -> tuple[IssueGroup, ...]:
+    """Return the groups that fail first, otherwise in their order."""
+    return tuple(sorted(groups, key=lambda group: not policy.fails(group.first)))
 
 
 def group_issues(tools: Sequence[AuditedTool]) -> tuple[IssueGroup, ...]:

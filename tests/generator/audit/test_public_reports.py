@@ -14,6 +14,7 @@ from toolmason.schema.hosts import hosts
 from toolmason.schema.usage import clients
 
 TEXT: dict[str, Any] = {"type": "string"}
+DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 EMAIL = r"^(?!\.)(?!.*\.\.)[A-Za-z0-9_'+\-\.]*[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$"
 
@@ -59,6 +60,9 @@ REPORTS = [
     Report("wonderwhy-er/DesktopCommanderMCP#79", listed(tool(), "1edit@block"), "tool-name", "vertex-ai"),
     Report("microsoft/vscode-copilot-release#11653", listed(tool()) * 129, "tool-count", "vscode"),
     Report("microsoft/vscode-copilot-release#9375", listed(tool()) * 129, "tool-count", "openai"),
+    Report("aws-samples/remote-swe-agents#457", listed(tool(), "Complete Session"), "tool-name", "bedrock"),
+    Report("BerriAI/litellm#12543", listed(tool(), "-search"), "tool-name", "gemini-api"),
+    Report("Lucassssss/eechat#52", listed(tool(), "web.search"), "tool-name", "openai"),
     Report("XSpoonAi/spoon-core#16", listed(tool()) * 2, "name"),
     Report("Vizards/deepseek-v4-for-copilot#280", [{"name": "terminal_selection"}], "inputSchema"),
     # The schema of the output.
@@ -74,6 +78,7 @@ REPORTS = [
     Report("github/github-mcp-server#1548", listed({"type": "object"}), "root-no-properties"),
     Report("Azure/azure-mcp#197", listed({"type": "object", "additionalProperties": False}), "root-no-properties"),
     Report("grafana/mcp-grafana#390", listed({"type": "object", "required": []}), "root-no-properties"),
+    Report("github/copilot-cli#1825", listed({"type": "object", "additionalProperties": False}), "root-no-properties"),
     Report("github/copilot-cli#2223", listed({"type": "object"}), "root-no-properties", "copilot-cli"),
     Report("farion1231/cc-switch#5490", listed({"type": None}), "root-not-object", "deepseek"),
     Report("end-4/dots-hyprland#3640", listed({}), "empty-root", "deepseek"),
@@ -93,6 +98,9 @@ REPORTS = [
     Report("agno-agi/agno#3298", listed(tool(a={"anyOf": [{"type": ""}, TEXT]})), "unknown-type"),
     Report("Apicurio/apicurio-registry#10080", listed(tool(city={"type": "strng"})), "unknown-type"),
     Report("SylphxAI/pdf-reader-mcp#63", listed(tool(pages=PAGES)), "draft-04-exclusive", "mistral"),
+    Report("microsoft/vscode#258652", listed(tool(a={**TEXT, "enum": ["is", "in", "is"]})), "duplicate-enum", "vscode"),
+    Report("microsoft/vscode#245066", listed(tool(asn={**TEXT, "pattern": "(?i)^as"})), "pattern-dialect", fails=False),
+    Report("metoro-io/mcp-golang#119", listed({**tool(), "$schema": DRAFT_2020}), "$schema", fails=False),
     # Types.
     Report("zed-industries/zed#44875", listed(tool(a={"type": ["string", "null"]})), "type-array", fails=False),
     Report("n8n-io/n8n#15553", listed(tool(a={"type": ["string", "number"]})), "type-array", fails=False),

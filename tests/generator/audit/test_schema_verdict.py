@@ -201,6 +201,18 @@ def test_a_tool_fails_for_many_clients_or_a_named_one(
     assert result.exit_code == code, result.output
 
 
+def test_the_cause_that_fails_is_shown_first(tmp_path: Path) -> None:
+    cycle = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+    file = write(
+        tmp_path / "tools.json", [tool("a", root=CLOSED), tool("b", root=CLOSED), {"name": "c", "inputSchema": cycle}]
+    )
+
+    assert check(file).stdout.startswith("breaks  recursive-$ref: 1 tool\n")
+    html = check(file, "--format", "html").stdout
+    assert html.index("recursive-$ref") < html.index("additionalProperties</td>")
+    assert '<td data-name="verdict" class="fails">fails</td>' in html
+
+
 def test_the_crash_of_one_client_is_shown_once(tmp_path: Path) -> None:
     result = check(write(tmp_path / "tools.json", CLOSED_TOOLS))
 
@@ -292,7 +304,10 @@ def test_a_page_has_a_row_for_each_cause(layout: str, tmp_path: Path) -> None:
     tools = [*CLOSED_TOOLS, tool("bad", **{"a|b <i>": {"type": "array"}})]
     page = check(write(tmp_path / "tools.json", tools), "--format", layout).stdout
 
-    row = {"markdown": "| breaks | additionalProperties | tool_0, ", "html": "<tr><td>breaks</td><td>additionalProp"}
+    row = {
+        "markdown": "| breaks | additionalProperties | tool_0, ",
+        "html": '<tr><td data-name="verdict">breaks</td><td data-name="cause">additionalProp',
+    }
     assert page.count(row[layout]) == 1
     assert "<i>" not in page
     assert "a|b" not in page or layout == "html"

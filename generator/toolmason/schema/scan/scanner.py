@@ -38,6 +38,8 @@ _PROPERTY_SOURCES: Final = frozenset({"properties", "patternProperties", "$ref",
 """Keywords that can declare properties."""
 _ARGUMENT_DEPTH: Final = 2
 """Number of parts of the location of an argument, such as `/properties/path`."""
+_ANY_NAME: Final[tuple[object, ...]] = (True, {}, {"type": "string"})
+"""Schemas of names that every name satisfies; Zod 4 writes the last one for each record."""
 _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "object", "items": "array"}
 """Keywords that Gemini rejects beside any other type."""
 
@@ -213,6 +215,8 @@ class _Scanner:
                 return ("typed-map",) if value else ("untyped-map", "typed-map")
             case "items" if isinstance(value, list | tuple):
                 return ("draft-07-items",)
+            case "propertyNames" if value in _ANY_NAME:
+                return ("idle-propertyNames",)
             case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
                 return ("draft-04-exclusive",)
             case "type" if isinstance(value, list | tuple):
