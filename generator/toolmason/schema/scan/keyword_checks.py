@@ -134,9 +134,10 @@ def _check_enum(recorder: Recorder, value: Any, node: Schema, types: tuple[str, 
     for index, item in enumerate(value):
         if item == "":
             recorder.add((*location.parts, index), "empty-enum-member", "an empty enum value")
-    if len({(type(item), repr(item)) for item in value}) < len(value):
+    texts = strings(value)
+    if len(set(texts)) < len(texts):
         recorder.add(location.parts, "duplicate-enum", "`enum` with a value twice")
-    chars = sum(map(len, strings(value)))
+    chars = sum(map(len, texts))
     recorder.count("text-length", chars, location.parts, "the schema")
     recorder.count("enum-count", len(value), location.parts, "`enum`")
     sizes = recorder.providers.sizes

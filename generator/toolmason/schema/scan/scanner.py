@@ -38,8 +38,6 @@ _PROPERTY_SOURCES: Final = frozenset({"properties", "patternProperties", "$ref",
 """Keywords that can declare properties."""
 _ARGUMENT_DEPTH: Final = 2
 """Number of parts of the location of an argument, such as `/properties/path`."""
-_ANY_NAME: Final[tuple[object, ...]] = (True, {}, {"type": "string"})
-"""Schemas of names that every name satisfies; Zod 4 writes the last one for each record."""
 _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "object", "items": "array"}
 """Keywords that Gemini rejects beside any other type."""
 
@@ -54,6 +52,13 @@ def _needs_null(node: Schema, location: Location) -> bool:
     )
     is_kept = location.is_required or location.within == "items" or node.get("default") is not None
     return allows_null and is_kept
+
+
+def _accepts_every_name(value: Any) -> bool:
+    """Return whether a schema of names rejects none; Zod 4 writes `{"type": "string"}` for each record."""
+    if not isinstance(value, Mapping):
+        return value is True
+    return not value or (len(value) == 1 and value.get("type") == "string")
 
 
 def _list(value: Any) -> Sequence[Any]:
@@ -121,7 +126,11 @@ class _Scanner:
 
     def _check_schema(self, node: Schema, types: tuple[str, ...], location: Location) -> None:
         """Check combinations of keywords, and missing ones."""
-        for size, depth in (("depth-5", location.nesting), ("depth-10", location.objects)):
+        for size, depth in (
+            ("depth-5", location.nesting),
+            ("object-depth-5", location.objects),
+            ("depth-10", location.objects),
+        ):
             if depth > self.recorder.providers.sizes[size]:
                 self.recorder.add_once(location.parts, size, "this schema")
         if location.is_root:
@@ -215,7 +224,7 @@ class _Scanner:
                 return ("typed-map",) if value else ("untyped-map", "typed-map")
             case "items" if isinstance(value, list | tuple):
                 return ("draft-07-items",)
-            case "propertyNames" if value in _ANY_NAME:
+            case "propertyNames" if _accepts_every_name(value):
                 return ("idle-propertyNames",)
             case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
                 return ("draft-04-exclusive",)
@@ -225,6 +234,9 @@ class _Scanner:
                 return (name, "unsaid-uniqueItems")
             case "$ref" | "ref" if isinstance(value, str):
                 return self._resolve(name, value, location)
+            case "minItems" if value in (0, 1) and not isinstance(value, bool):
+                unsaid = () if is_described(value, description) else ("unsaid-limit",)
+                return ("short-minItems", name, *unsaid)
             case _ if name in LIMIT_KEYWORDS and not is_described(value, description):
                 return (name, "unsaid-limit")
         return ()
@@ -274,7 +286,8 @@ class _Scanner:
 
     def _check_property_name(self, name: str, location: Location) -> None:
         parts, quoted = (*location.parts, name), quote_value(name)
-        self.recorder.count("property-count", 1, parts, quoted)
+        for size in ("property-count-100", "property-count"):
+            self.recorder.count(size, 1, parts, quoted)
         if location.is_partial:
             return
         is_argument = len(location.parts) == 1
