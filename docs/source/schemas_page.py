@@ -149,7 +149,7 @@ class Page:
                 _cell(rule.text),
                 by_source.get(rule.source, _cell(rule.source)),
             )
-            for rule in providers().rules
+            for rule in (*providers().rules, *providers().tool_rules.values())
         )
         return _table(("pattern", "targets", "severity", "why", "source"), rows)
 
@@ -178,7 +178,9 @@ class Page:
     def threads(self, text: str) -> str:
         """Return links to the threads that a text and the rules name."""
         own = (rule for host in hosts().values() for rule in host.rules.values())
-        text += "".join(f"{rule.text} {rule.source}\n" for rule in (*providers().rules, *own))
+        text += "".join(
+            f"{rule.text} {rule.source}\n" for rule in (*providers().rules, *providers().tool_rules.values(), *own)
+        )
         threads = sorted(set(_THREAD.findall(text)), key=str.lower)
         return "\n".join(f"[{thread}](https://github.com/{thread.replace('#', '/issues/')})" for thread in threads)
 

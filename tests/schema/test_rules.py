@@ -103,7 +103,8 @@ CASES: dict[str, Case] = {
     # types
     "missing-type": at_a({"description": "Anything"}, {"anyOf": [TEXT, {"type": "integer"}]}),
     "untyped-enum": at_a({"enum": ["a"]}, {"type": "string", "enum": ["a"]}),
-    "boolean-schema": at_a(True, tool()),
+    "boolean-schema": Case(tool(a=tool(b=True)), "/properties/a/properties/b", tool(a=tool(b=TEXT))),
+    "boolean-argument": at_a(True, tool(b=True)),
     "type-array": at_a({"type": ["string", "integer"]}, {"type": "string"}, "/type"),
     "null-type": at_a({"anyOf": [TEXT, {"type": "null"}]}, {"anyOf": [TEXT, {"type": "integer"}]}, "/anyOf/1/type"),
     "needed-null": at_a({"type": "array", "items": NULLABLE}, NULLABLE, "/items"),
@@ -131,6 +132,9 @@ CASES: dict[str, Case] = {
         {"type": "object", "additionalProperties": False},
         "/additionalProperties",
     ),
+    "closed-without-properties": at_a(
+        {"type": "object", "additionalProperties": False}, {**tool(), "additionalProperties": False}
+    ),
     "property-name": Case(tool(**{"filter[id]": TEXT}), "/properties/filter[id]", tool(**{"filter.id": TEXT})),
     "nested-property-name": at_a(tool(**{"$top": TEXT}), tool(top=TEXT), "/properties/$top"),
     "property-name-style": Case(tool(**{"user-id": TEXT}), "/properties/user-id", tool(user_id=TEXT)),
@@ -145,6 +149,7 @@ CASES: dict[str, Case] = {
     "enum-type": at_a({"type": "integer", "enum": ["1"]}, {"type": "string", "enum": ["1"]}, "/enum"),
     "empty-enum-member": at_a({"type": "string", "enum": ["a", ""]}, {"type": "string", "enum": ["a"]}, "/enum/1"),
     "empty-enum": at_a({"type": "string", "enum": []}, {"type": "string", "enum": ["a"]}, "/enum"),
+    "duplicate-enum": at_a({**TEXT, "enum": ["a", "a"]}, {**TEXT, "enum": ["a", "b"]}, "/enum"),
     "const": at_a({"type": "string", "const": "a"}, {"type": "string", "default": {"const": "a"}}, "/const"),
     # combinators
     "required-alternatives": at_a(
@@ -157,6 +162,9 @@ CASES: dict[str, Case] = {
         keyword: at_a({**TEXT, keyword: {"minLength": 1}}, tool(**{keyword: TEXT}), f"/{keyword}")
         for keyword in ("not", "if", "then", "else", "contains", "propertyNames", "additionalItems")
     },
+    "idle-propertyNames": at_a(
+        {**tool(), "propertyNames": TEXT}, {**tool(), "propertyNames": {"maxLength": 5}}, "/propertyNames"
+    ),
     **{
         keyword: at_a({**tool(), keyword: {}}, tool(**{keyword: TEXT}), f"/{keyword}")
         for keyword in ("dependencies", "dependentRequired", "dependentSchemas", "patternProperties")

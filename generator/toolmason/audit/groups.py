@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolmason.audit.audit import AuditedTool, Issue
-from toolmason.audit.verdict import share_of
+from toolmason.audit.verdict import Policy, share_of
 from toolmason.schema import Severity, Target, pointer_parts
-from toolmason.schema.hosts import hosts
 
 MAX_LINE: Final = 100
 """Maximum characters of a quoted part of a schema."""
@@ -51,7 +50,10 @@ class IssueGroup:
     def targets(self) -> tuple[str, ...]:
         """The affected targets and providers, targets first."""
         affected = dict.fromkeys(target for _, issue in self.members for target in issue.targets)
-        return (*(target for target in Target if target in affected), *(key for key in affected if key in hosts()))
+        return (
+            *(target for target in Target if target in affected),
+            *(key for key in affected if key not in set(Target)),
+        )
 
     def as_data(self) -> dict[str, Any]:
         """Return the group as JSON data."""
@@ -84,6 +86,11 @@ def _quote(schema: Any, parts: Sequence[str]) -> str:
         return ""
     line = text if parts[-1].isdigit() else f"{json.dumps(parts[-1], ensure_ascii=False)}: {text}"
     return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
+
+
+def sort_groups(groups: Sequence[IssueGroup], policy: Policy) -> tuple[IssueGroup, ...]:
+    """Return the groups that fail first, otherwise in their order."""
+    return tuple(sorted(groups, key=lambda group: not policy.fails(group.first)))
 
 
 def group_issues(tools: Sequence[AuditedTool]) -> tuple[IssueGroup, ...]:

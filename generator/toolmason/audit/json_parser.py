@@ -6,6 +6,7 @@ import codecs
 import json
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
@@ -94,7 +95,13 @@ class JsonPositions:
         """
         while pointer and pointer not in self._offsets:
             pointer = pointer.rpartition("/")[0]
-        return _place(self._text, self._offsets[pointer])
+        offset = self._offsets[pointer]
+        lines = bisect_left(self._line_ends, offset)
+        return Position(lines + 1, offset - (self._line_ends[lines - 1] if lines else -1))
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self._text)]
 
     @cached_property
     def _offsets(self) -> dict[str, int]:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import anyio
 import httpx2
+from click import unstyle
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, Implementation, ListRootsResult
@@ -118,10 +119,12 @@ def _ask(
             try:
                 return _run(converse, timeout_s)
             except ServerError as error:
-                error.stderr_tail = "\n".join(stderr.decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:])
+                plain = unstyle(stderr.decode("utf-8", "replace"))
+                error.stderr_tail = "\n".join(plain.strip().splitlines()[-_STDERR_LINES:])
                 if launch.confinement is not None:
                     error.advice = sandbox_advice(launch.confinement.upstream, error.stderr_tail)
-                error.advice = error.advice or start_advice(error.stderr_tail)
+                is_confined = launch.confinement is not None
+                error.advice = error.advice or start_advice(error.stderr_tail, is_confined=is_confined)
                 raise
 
         try:

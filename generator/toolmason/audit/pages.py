@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Final
 
 from toolmason.audit.audit import AuditedTool
-from toolmason.audit.groups import IssueGroup, group_issues
+from toolmason.audit.groups import IssueGroup, group_issues, sort_groups
 from toolmason.audit.output import visible
 from toolmason.audit.report import summary_line
 from toolmason.audit.tokens import token_line
@@ -21,9 +22,14 @@ _HEAD: Final = ("verdict", "cause", "tools", "fails for", "why", "fix", "line")
 _COLOURS: Final = {True: "#2da44e", False: "#cf222e"}
 _LABEL: Final = "MCP schemas"
 _STYLE: Final = (
-    "body{font-family:sans-serif}table{border-collapse:collapse}"
-    "td,th{border:1px solid #ccc;padding:.3em;text-align:left}"
+    "body{font-family:sans-serif;margin:1em}table{border-collapse:collapse}"
+    "td,th{border:1px solid #ccc;padding:.3em;text-align:left;vertical-align:top;overflow-wrap:anywhere}"
+    "th,td:first-child,td:nth-child(2){overflow-wrap:normal}.fails{color:#cf222e;font-weight:bold}"
+    "@media(max-width:60em){table,tbody,tr,td{display:block}th{display:none}tr{margin-bottom:1em}"
+    "td::before{content:attr(data-name) ': ';font-weight:bold}}"
 )
+_CODE: Final = re.compile("`([^`]+)`")
+_FAILS: Final = "fails"
 
 
 def markdown_report(tools: Sequence[AuditedTool], policy: Policy) -> str:
@@ -54,9 +60,10 @@ def html_report(tools: Sequence[AuditedTool], policy: Policy) -> str:
         ]
         if rows := _rows(own, policy):
             head = "".join(f"<th>{name}</th>" for name in _HEAD)
-            cells = ("".join(f"<td>{_html(cell)}</td>" for cell in row) for row in rows)
+            cells = ("".join(map(_cell, _HEAD, row)) for row in rows)
             body += ["<table>", f"<tr>{head}</tr>", *(f"<tr>{row}</tr>" for row in cells), "</table>"]
-    head = f'<meta charset="utf-8"><title>Tool schemas</title><style>{_STYLE}</style>'
+    viewport = '<meta name="viewport" content="width=device-width">'
+    head = f'<meta charset="utf-8">{viewport}<title>Tool schemas</title><style>{_STYLE}</style>'
     return "\n".join(["<!doctype html>", f'<html lang="en"><head>{head}</head><body>', *body, "</body></html>", ""])
 
 
@@ -100,14 +107,16 @@ def _by_source(tools: Sequence[AuditedTool]) -> list[tuple[str, list[AuditedTool
 
 
 def _rows(tools: Sequence[AuditedTool], policy: Policy) -> list[tuple[str, ...]]:
-    """Return a row for each cause; notes have none."""
-    groups = (group for group in group_issues(tools) if group.first.finding.severity is not Severity.NOTE)
+    """Return a row for each cause, the failing ones first; notes have none."""
+    groups = (
+        group for group in sort_groups(group_issues(tools), policy) if group.first.finding.severity is not Severity.NOTE
+    )
     return [_row(group, policy) for group in groups]
 
 
 def _row(group: IssueGroup, policy: Policy) -> tuple[str, ...]:
     issue, names = group.first, [tool.tool.name for tool in group.tools]
-    state = "fails" if policy.fails(issue) else str(issue.finding.severity)
+    state = _FAILS if policy.fails(issue) else str(issue.finding.severity)
     more = [f"and {len(names) - MAX_NAMES:,} more"] if len(names) > MAX_NAMES else []
     return (
         f"accepted: {issue.accepted}" if issue.accepted else state,
@@ -125,5 +134,12 @@ def _markdown(text: str) -> str:
     return visible(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
+def _cell(name: str, text: str) -> str:
+    """Return a cell of an HTML table, with its name for narrow screens."""
+    is_failure = name == _HEAD[0] and text == _FAILS
+    marked = ' class="fails"' if is_failure else ""
+    return f'<td data-name="{name}"{marked}>{_html(text)}</td>'
+
+
 def _html(text: str) -> str:
-    return escape(visible(text))
+    return _CODE.sub(r"<code>\1</code>", escape(visible(text)))

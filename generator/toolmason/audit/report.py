@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from toolmason.audit.audit import AuditedTool, Issue
-from toolmason.audit.groups import IssueGroup, group_issues
+from toolmason.audit.groups import IssueGroup, group_issues, sort_groups
 from toolmason.audit.output import Terminal, visible
 from toolmason.audit.snippet import snippet
 from toolmason.audit.tokens import schema_tokens, token_line
@@ -39,7 +39,7 @@ def text_report(
         own = [tool for tool in tools if tool.source == source]
         if len(sources) > 1:
             yield terminal.paint(f"{visible(source)}:", "cyan")
-        groups = group_issues(own)
+        groups = sort_groups(group_issues(own), policy)
         if has_details:
             yield from tool_details(own, policy, terminal)
             groups = tuple(group for group in groups if group.first.accepted)

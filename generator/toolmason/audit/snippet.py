@@ -6,9 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from toolmason.audit.audit import DUPLICATE, AuditedTool, Issue
+from toolmason.audit.audit import AuditedTool, Issue
+from toolmason.audit.declarations import is_about_declaration
 from toolmason.audit.verdict import Policy
-from toolmason.schema import Target, check
+from toolmason.schema import Target
+from toolmason.schema.check import check_targets
+from toolmason.schema.hosts import hosts
 
 SCHEMAS_FILE: Final = "tool-schemas.json"
 _PYTHON_COMMAND: Final = re.compile(r"(^|[\s/\\])(python[\d.]*|uvx?|pipx|fastmcp)(\.exe)?(\s|$)|\.py(\s|$)")
@@ -64,11 +67,14 @@ def snippet(tools: Sequence[AuditedTool], policy: Policy) -> list[str]:
 
 def _remaining_patterns(tool: AuditedTool, policy: Policy) -> Iterator[str]:
     """Yield the patterns of the findings that the converted schema of a tool still has."""
-    for finding in check(tool.projection.schema, Target.MCP):
-        if policy.fails(Issue(finding=finding, targets=(Target.MCP,))):
-            yield finding.pattern
-    if any(issue.finding.pattern == DUPLICATE and not issue.accepted for issue in tool.issues):
-        yield DUPLICATE
+    named = (key for key in policy.providers if key in hosts())
+    for target, findings in check_targets(tool.projection.schema, (Target.MCP, *named)).items():
+        for finding in findings:
+            if policy.fails(Issue(finding=finding, targets=(target,))):
+                yield finding.pattern
+    for issue in tool.issues:
+        if policy.fails(issue) and is_about_declaration(issue.finding):
+            yield issue.finding.pattern
 
 
 def _instructions(source: str, patterns: Collection[str]) -> list[str]:

@@ -131,6 +131,8 @@ def _parse_source(raw: bytes, name: str, stem: str) -> Source:
     except ToolListError as error:
         at = positions.place(error.pointer)
         raise SourceError(f"{name}:{at.line}:{at.column}: {error}") from None
+    if not (parsed.tools or parsed.notes):
+        raise SourceError(f"{name}: the list has no tools")
 
     def locate(tool: ToolDeclaration, pointer: str) -> Location:
         return Location(PurePosixPath(name), *positions.place(tool.pointer + pointer))
@@ -145,7 +147,7 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
     """List the tools of a running server at a URL, or of a server started with a command line.
 
     Raises:
-        SourceError: it does not answer, or its answer is invalid.
+        SourceError: it does not answer, its answer is invalid, or it has no tools.
     """
     from toolmason.audit.mcp_client import list_tools
     from toolmason.audit.server_lists import ServerError
@@ -164,6 +166,8 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
         raise SourceError(f"server {quoted(name)}: {' '.join(str(error).split())}{stderr}{advice}") from error
     except ToolListError as error:
         raise SourceError(f"server {quoted(name)}: invalid `tools/list` result: {error}") from None
+    if not (parsed.tools or parsed.notes):
+        raise SourceError(f"server {quoted(name)}: it lists no tools")
     return Source(name=name, tools=parsed.tools, notes=parsed.notes)
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40}){1,8}\b")
 _MISSING: Final = re.compile(
-    r"\b(?:required|requires|missing|must be|not set|not provided|not found|undefined|is empty|please set|provide)\b",
+    r"\b(?:required|requires|missing|must be|not set|not provided|not found|undefined|is empty|cannot be empty"
+    r"|please set|provide)\b",
     re.IGNORECASE,
 )
 _KEY: Final = re.compile(r"\b(?:api[ _-]?key|access[ _-]?token|token|credentials?|password|secret)s?\b", re.IGNORECASE)
@@ -17,20 +18,27 @@ _NETWORK: Final = re.compile(
     r"|connection refused|connecterror|connectionerror|max retries exceeded)\b",
     re.IGNORECASE,
 )
+_EITHER: Final = re.compile(r"\b(?:or|either|one of)\b", re.IGNORECASE)
 _CODES: Final = ("ERR_", "EAI_", "MODULE_NOT_FOUND")
 """Beginnings of error codes of Node.js, which look like variables."""
 _MAX_NAMED: Final = 3
 
 
-def start_advice(stderr: str) -> str:
-    """Return what to set or to allow so that a server starts; an empty string if its stderr does not show it."""
+def start_advice(stderr: str, *, is_confined: bool = False) -> str:
+    """Return what to set or to allow so that a server starts; an empty string if its stderr does not show it.
+
+    A confined server gets only the variables that are passed on to it.
+    """
     for line in stderr.splitlines():
         if not _MISSING.search(line):
             continue
         names = [name for name in dict.fromkeys(_VARIABLE.findall(line)) if not name.startswith(_CODES)]
         if names:
-            listed = ", ".join(f"`{name}`" for name in names[:_MAX_NAMED])
-            return f"it needs {listed}: set the environment variable; to list tools, many servers accept any value"
+            listed = (" or " if _EITHER.search(line) else ", ").join(f"`{name}`" for name in names[:_MAX_NAMED])
+            passed = f", and pass it on: `--pass-env {names[0]}`, in a manifest `pass_env`" if is_confined else ""
+            return (
+                f"it needs {listed}: set the environment variable{passed}; to list tools, many servers accept any value"
+            )
         if _KEY.search(line):
             return "it needs a key or a token: see its documentation; to list tools, many servers accept any value"
     if _NETWORK.search(stderr):

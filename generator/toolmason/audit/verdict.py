@@ -28,6 +28,11 @@ class Policy:
     clients: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
 
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """The named providers and clients, whose limits for one request apply."""
+        return tuple(dict.fromkeys((*self.providers, *self.clients)))
+
     def fails(self, issue: Issue) -> bool:
         """Return whether the issue counts and makes its tool incompatible."""
         return self.is_severe(issue) and (share_of(issue) > self.max_share or self._concerns_named(issue.finding))

@@ -78,13 +78,19 @@ _output_option: Callable[[Command], Command] = click.option(
     metavar="PERCENT",
     help="Accept findings that concern no more than this share of all clients.",
 )
-@click.option("--client", "clients", metavar="NAME", multiple=True, help="Fail where this client fails. Repeatable.")
+@click.option(
+    "--client",
+    "clients",
+    metavar="NAME",
+    multiple=True,
+    help="Fail where this client fails, such as claude-code. Repeatable.",
+)
 @click.option(
     "--provider",
     "providers",
     metavar="NAME",
     multiple=True,
-    help="Fail where this provider fails, such as groq. Repeatable.",
+    help="Fail where this provider fails, such as groq; for some, with their own rules. Repeatable.",
 )
 @click.option(
     "--badge",
@@ -131,14 +137,14 @@ def check(  # noqa: PLR0917 - click passes options by name
     """
     if is_json and layout not in {"text", "json"}:
         raise click.UsageError(f"--json and --format {layout} cannot be combined")
+    if badge is not None and badge.suffix.lower() not in {".svg", ".json"}:
+        raise click.UsageError(f"--badge {badge}: write a name that ends with .svg or .json")
     layout = "json" if is_json else layout
     if timestamp and layout != "json":
         raise click.UsageError("--timestamp requires --json")
-    from toolmason.schema.hosts import hosts
 
     policy = _policy(DEFAULT_SEVERITY if fail_on == NEVER else fail_on, max_share, clients, providers)
-    others = tuple(name for name in dict.fromkeys(providers) if name in hosts())
-    request = Request(**options, layout=layout, providers=others)
+    request = Request(**options, layout=layout, providers=policy.limited)
     tools = _accept(request.audit(), baseline, ignored)
     print_report(_format(tools, request, policy, timestamp=timestamp, output=output), output)
     if badge is not None:
@@ -279,11 +285,18 @@ def transform(output: Path | None, **options: Any) -> None:
 
 @schema.command()
 def targets() -> None:
-    """List the targets, and the providers of --provider that have rules of their own."""
+    """List the targets, the other providers of --provider, and the clients of --client."""
     from toolmason.schema.hosts import hosts
+    from toolmason.schema.providers import providers
+    from toolmason.schema.usage import clients
 
-    width = max(map(len, (*Target, *hosts())))
+    width = max(map(len, (*Target, *hosts(), *clients())))
     for target in Target:
         click.echo(f"{target:{width}}  {target.request.description}")
+    for key, provider in providers().providers.items():
+        if key not in set(Target):
+            click.echo(f"{key:{width}}  {provider.title.removeprefix('the ')}, a provider")
     for key, host in hosts().items():
         click.echo(f"{key:{width}}  {host.title}: as {host.target}, with other rules")
+    for key, client in clients().items():
+        click.echo(f"{key:{width}}  {client.title}, a client")

@@ -41,7 +41,7 @@ class Request:
     targets: tuple[str, ...]
     manifest: Path | None
     providers: tuple[str, ...] = ()
-    """Further providers to check for: keys of `schema/hosts.toml`."""
+    """Providers and clients to check for as well."""
     layout: str = "text"
 
     def audit(self) -> tuple[AuditedTool, ...]:

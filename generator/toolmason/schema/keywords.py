@@ -173,6 +173,8 @@ NUMBER_KEYWORDS: Final = _with_check(_is_number, _is_bound, _is_factor)
 TEXT_KEYWORDS: Final = _with_check(_is_text)
 FLAG_KEYWORDS: Final = _with_check(_is_flag)
 """Keywords of `VALUE_CHECKS` by the type of their value; bounds count as numbers."""
+REPETITIONS: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
+"""Keywords that a grammar expresses by repetition."""
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 """Maximum integer that every JSON number represents exactly (JavaScript's `Number.MAX_SAFE_INTEGER`)."""
 KNOWN_FORMATS: Final = frozenset(

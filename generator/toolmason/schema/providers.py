@@ -67,6 +67,8 @@ class Dialect:
     max_integer: int | None = None
     max_levels: int | None = None
     """Maximum nesting of values; None if undocumented."""
+    max_repetitions: int | None = None
+    """Maximum `maxLength`, `maxItems` and so on; None for any."""
     repeats_limits: bool = False
     """Whether the description repeats supported limits, because some clients drop the keywords."""
     merges_required_alternatives: bool = False
@@ -80,6 +82,8 @@ class Dialect:
     """Whether an object without properties gets `additionalProperties: true`, without which it becomes a string."""
     requires_properties: bool = False
     """Whether every object must have `properties`."""
+    requires_required: bool = False
+    """Whether every object must have `required`."""
     kept_annotations: frozenset[str] = frozenset()
     """Annotations that are emitted unchanged."""
     file: str
@@ -98,6 +102,8 @@ class Provider:
 
     title: str
     max_name: int
+    name_pattern: re.Pattern[str] | None = None
+    """Pattern of accepted tool names; None for any."""
     max_tools: int | None = None
     max_description: int | None = None
     source: str
@@ -141,6 +147,8 @@ class Providers:
     dialects: Mapping[Target, Dialect]
     rules: tuple[Rule, ...]
     """A pattern has at most one rule per target."""
+    tool_rules: Mapping[str, Rule]
+    """The rules about a tool apart from the schema of its input, by their pattern."""
     portable_name: re.Pattern[str]
     """Property names that every provider documents; Vertex AI is the strictest."""
     anthropic_name: re.Pattern[str]
@@ -172,16 +180,24 @@ class _TableReader:
         if missing := [target for target in Target if target not in self._data["targets"]]:
             raise ValueError(f"providers.toml lacks [targets.{missing[0]}], which `Target` has")
         dialects = {Target(name): self._dialect(checked | table) for name, table in self._data["targets"].items()}
+        tool_rules = [rule for table in self._data["tool_rules"] for rule in self._rules(checked | table, dialects)]
         return Providers(
-            providers={key: Provider(**checked | table) for key, table in self._data["providers"].items()},
+            providers={key: self._provider(checked | table) for key, table in self._data["providers"].items()},
             dialects=dialects,
             rules=tuple(rule for table in self._data["rules"] for rule in self._rules(checked | table, dialects)),
+            tool_rules={rule.pattern: rule for rule in tool_rules},
             portable_name=re.compile(names["portable"]["pattern"]),
             anthropic_name=re.compile(names["anthropic"]["pattern"]),
             annotations=frozenset(self._data["annotations"]["keywords"]),
             snake_case=self._data["snake-case"]["names"],
             sizes=self._data["sizes"],
         )
+
+    def _provider(self, table: Mapping[str, Any]) -> Provider:
+        values = dict(table)
+        if "name_pattern" in table:
+            values["name_pattern"] = re.compile(table["name_pattern"])
+        return Provider(**values)
 
     def _dialect(self, table: Mapping[str, Any]) -> Dialect:
         values = dict(table)

@@ -36,6 +36,7 @@ from toolmason.project import Project, find_project
 from toolmason.schema import Severity, Target, advertise, check
 from toolmason.schema import project as projected
 from toolmason.schema.hosts import hosts
+from toolmason.schema.usage import clients
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "schema_sources"
@@ -81,7 +82,8 @@ def report(*arguments: str) -> Any:
 
 def test_the_options_list_all_targets_and_severities() -> None:
     assert tuple(Severity) == SEVERITIES
-    assert [line.split()[0] for line in schema("targets").stdout.splitlines()] == [*Target, *hosts()]
+    names = [*Target, "vertex-ai", "gemini-api", *hosts(), *clients()]
+    assert [line.split()[0] for line in schema("targets").stdout.splitlines()] == names
 
 
 def test_a_file_is_checked_without_the_imports_for_servers_and_manifests() -> None:
@@ -136,7 +138,6 @@ def test_the_output_equals_its_golden_file(
 @pytest.mark.parametrize(
     ("tools", "arguments", "code", "lines"),
     [
-        pytest.param([], [], 0, ["0 tools: 0 compatible."], id="no-tools"),
         pytest.param(
             [tool("one"), tool("another_one")],
             ["--target", "mcp"],
@@ -281,7 +282,9 @@ def test_the_json_report_has_a_timestamp_on_request() -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", [["--timestamp"], ["--json", "--format", "sarif"], ["-o", "/none/x"]])
+@pytest.mark.parametrize(
+    "arguments", [["--timestamp"], ["--json", "--format", "sarif"], ["-o", "/none/x"], ["--badge", "x.png"]]
+)
 def test_an_impossible_output_is_refused(arguments: list[str]) -> None:
     assert schema("check", str(DUMP), *arguments).exit_code == 2
 

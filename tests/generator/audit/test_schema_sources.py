@@ -305,7 +305,14 @@ def test_an_unknown_tool_without_a_near_name_lists_some() -> None:
 
     many = json.dumps([{"name": f"tool_{number}", "inputSchema": SCHEMA} for number in range(8)]).encode()
     assert "`tool_4` and 3 more" in schema("check", "-", "--tool", "zzz", stdin=many).stderr
-    assert "no tool `zzz`: there are no tools" in schema("check", "-", "--tool", "zzz", stdin=b'{"tools": []}').stderr
+    assert "stdin: the list has no tools" in schema("check", "-", "--tool", "zzz", stdin=b'{"tools": []}').stderr
+
+
+@pytest.mark.parametrize("text", ["[]", '{"tools": []}', '{"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}'])
+def test_a_list_without_tools_is_no_success(text: str) -> None:
+    result = schema("check", "-", stdin=text.encode())
+
+    assert (result.exit_code, result.stderr) == (2, "Error: stdin: the list has no tools\n")
 
 
 def test_chosen_tools_alone_are_checked() -> None:
@@ -424,7 +431,7 @@ def test_null_values_of_a_schema_are_preserved() -> None:
     [
         (
             "dies",
-            "it exited or closed stdout before responding; its stderr:\n  | \\u001b[31ma key is missing: ODD_KEY",
+            "it exited or closed stdout before responding; its stderr:\n  | a key is missing: ODD_KEY",
         ),
         ("error", "it answered with an error: out of order\\u001b[2J (-32603)"),
         ("circle", "it returned the cursor 'same' twice, so pagination never ends"),
@@ -623,6 +630,7 @@ def test_headers_are_sent_and_secrets_of_an_address_are_hidden() -> None:
     [
         ("Error: BRAVE_API_KEY environment variable is required", "it needs `BRAVE_API_KEY`"),
         ("Missing required environment variables: A_URL and A_TOKEN", "it needs `A_URL`, `A_TOKEN`"),
+        ("Either FIGMA_API_KEY or FIGMA_OAUTH_TOKEN is required", "it needs `FIGMA_API_KEY` or `FIGMA_OAUTH_TOKEN`"),
         ("Error: NOTION_TOKEN is not set\n    at main (index.js:3)", "it needs `NOTION_TOKEN`"),
         ("Please provide an API key with --key", "it needs a key or a token"),
         ("TypeError: fetch failed\n  cause: Error: getaddrinfo ENOTFOUND api.example.com", "it needs the network"),
@@ -638,11 +646,20 @@ def test_a_server_that_does_not_start_says_what_it_needs(stderr: str, advice: st
     assert bool(advice) == bool(start_advice(stderr))
 
 
-def test_the_error_of_a_server_without_its_key_names_the_variable() -> None:
-    code = "import sys; sys.exit('Error: MY_API_KEY is required')"
+def test_a_variable_of_a_confined_server_must_be_passed_on() -> None:
+    stderr = "Error: BRAVE_API_KEY environment variable is required"
+
+    assert "--pass-env BRAVE_API_KEY" in start_advice(stderr, is_confined=True)
+    assert "--pass-env" not in start_advice(stderr)
+
+
+@pytest.mark.parametrize("text", ["MY_API_KEY", r"\033[36mMY_API_KEY\033[39m"], ids=["plain", "coloured"])
+def test_the_error_of_a_server_without_its_key_names_the_variable(text: str) -> None:
+    code = f"import sys; sys.exit('Error: {text} is required')"
     result = schema("check", "--server", f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}")
 
     assert result.exit_code == 2
+    assert "| Error: MY_API_KEY is required" in result.stderr
     assert "it needs `MY_API_KEY`: set the environment variable" in result.stderr
 
 

@@ -76,7 +76,7 @@ def test_the_reference_server_passes_on_one_line() -> None:
 
     assert result.exit_code == 0, result.output
     assert re.fullmatch(
-        r"13 tools for mcp: 13 compatible \(13 notes\)\. "
+        r"13 tools for mcp: 13 compatible \(14 notes\)\. "
         r"Schemas: about [\d,]+ tokens as declared, [\d,]+ transformed\.\n",
         result.stdout,
     )
@@ -122,6 +122,7 @@ TOOLS = st.lists(
         st.sampled_from("abc"),
         st.dictionaries(st.sampled_from("xyz"), PROPERTIES),
     ),
+    min_size=1,
     max_size=4,
 )
 
@@ -200,6 +201,18 @@ def test_a_tool_fails_for_many_clients_or_a_named_one(
     assert result.exit_code == code, result.output
 
 
+def test_the_cause_that_fails_is_shown_first(tmp_path: Path) -> None:
+    cycle = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+    file = write(
+        tmp_path / "tools.json", [tool("a", root=CLOSED), tool("b", root=CLOSED), {"name": "c", "inputSchema": cycle}]
+    )
+
+    assert check(file).stdout.startswith("breaks  recursive-$ref: 1 tool\n")
+    html = check(file, "--format", "html").stdout
+    assert html.index("recursive-$ref") < html.index("additionalProperties</td>")
+    assert '<td data-name="verdict" class="fails">fails</td>' in html
+
+
 def test_the_crash_of_one_client_is_shown_once(tmp_path: Path) -> None:
     result = check(write(tmp_path / "tools.json", CLOSED_TOOLS))
 
@@ -240,10 +253,11 @@ def test_an_unknown_client_is_refused(option: str, name: str, hint: str, tmp_pat
 def test_a_named_provider_is_checked_by_its_own_rules(
     provider: str, name: str, schema: Any, pattern: str, tmp_path: Path
 ) -> None:
-    file = write(tmp_path / "tools.json", [{"name": name, "inputSchema": schema}, tool("b")])
-    plain, named = check(file), json.loads(check(file, "--provider", provider, "--json").stdout)
+    other = {"type": "object", "properties": {}, "required": []}
+    file = write(tmp_path / "tools.json", [{"name": name, "inputSchema": schema}, {"name": "b", "inputSchema": other}])
+    plain, named = (json.loads(check(file, *options, "--json").stdout) for options in ([], ["--provider", provider]))
 
-    assert pattern not in plain.stdout
+    assert pattern not in {group["pattern"] for group in plain["groups"]}
     groups = [group for group in named["groups"] if group["pattern"] == pattern]
     assert [(group["targets"], group["severity"], group["fails"]) for group in groups] == [
         ([provider], "refused", True)
@@ -290,7 +304,10 @@ def test_a_page_has_a_row_for_each_cause(layout: str, tmp_path: Path) -> None:
     tools = [*CLOSED_TOOLS, tool("bad", **{"a|b <i>": {"type": "array"}})]
     page = check(write(tmp_path / "tools.json", tools), "--format", layout).stdout
 
-    row = {"markdown": "| breaks | additionalProperties | tool_0, ", "html": "<tr><td>breaks</td><td>additionalProp"}
+    row = {
+        "markdown": "| breaks | additionalProperties | tool_0, ",
+        "html": '<tr><td data-name="verdict">breaks</td><td data-name="cause">additionalProp',
+    }
     assert page.count(row[layout]) == 1
     assert "<i>" not in page
     assert "a|b" not in page or layout == "html"

@@ -29,6 +29,8 @@ def any_value_parts(context: EmitterContext, levels: int) -> list[JsonSchema]:
             part["items"] = any_value(context, levels - 1)
         if json_type == "object" and context.dialect.requires_properties:
             part["properties"] = {}
+        if json_type == "object" and context.dialect.requires_required:
+            part["required"] = []
         if json_type == "object" and context.dialect.strict_objects:
             part |= {"required": [], "additionalProperties": False}
         if json_type == "object" and context.dialect.closes_objects:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from toolmason.schema.emit.context import EmitterContext, JsonSchema
 from toolmason.schema.emit.values import quote_value
 from toolmason.schema.findings import Severity
-from toolmason.schema.keywords import LIMIT_KEYWORDS
+from toolmason.schema.keywords import LIMIT_KEYWORDS, REPETITIONS
 from toolmason.schema.normal_form import Branch
 from toolmason.schema.patterns import has_class, has_look_around, is_anchored, to_ecma_pattern
 from toolmason.schema.wording import append_sentences, limit_sentences, states_pattern, without_sentinel_bounds
@@ -90,6 +90,9 @@ def _why_unsupported(context: EmitterContext, keyword: str, value: Any) -> str:
         return "the pattern is not valid in ECMA 262, and clients fail on it"
     if keyword in dialect.zero_is_unset and value == 0:
         return f"`{keyword}: 0` counts as unset here"
+    most = dialect.max_repetitions
+    if most is not None and keyword in REPETITIONS and isinstance(value, int) and value > most:
+        return f"`{keyword}` above {most:,} is not supported here"
     limit = dialect.max_integer
     if limit is not None and isinstance(value, int) and not -limit - 1 <= value <= limit:
         return f"`{keyword}` exceeds {64 if limit >= 2**62 else 32} bits"

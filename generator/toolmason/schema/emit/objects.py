@@ -35,7 +35,7 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
         required = [context.names.name_for(name) for name in branch.required]
     if properties or context.dialect.requires_properties:
         schema["properties"] = properties
-    if required or context.dialect.strict_objects:
+    if required or context.dialect.strict_objects or context.dialect.requires_required:
         schema["required"] = required
     if not properties and context.dialect.opens_empty_objects:
         schema["additionalProperties"] = True

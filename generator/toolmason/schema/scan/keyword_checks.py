@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from toolmason.schema.keywords import COUNT_KEYWORDS, NUMBER_KEYWORDS, TYPE_NAMES
+from toolmason.schema.keywords import COUNT_KEYWORDS, NUMBER_KEYWORDS, REPETITIONS, TYPE_NAMES
 from toolmason.schema.mistakes import enum_of_items
 from toolmason.schema.patterns import has_class, has_look_around, is_anchored, to_ecma_pattern
 from toolmason.schema.scan.occurrences import quote_value, quote_values
@@ -53,11 +53,22 @@ def _check_number(recorder: Recorder, name: str, value: Any, parts: Parts) -> bo
         is_valid = value > 0
     if not is_valid:
         recorder.add(parts, "malformed", subject, keyword=name)
-    elif abs(value) > recorder.providers.sizes["int64"]:
-        recorder.add(parts, "int64" if name in COUNT_KEYWORDS else "int64-bound", subject, "int32", keyword=name)
-    elif abs(value) > recorder.providers.sizes["int32"]:
-        recorder.add(parts, "int32", subject, keyword=name)
+    else:
+        _check_size(recorder, name, value, parts)
     return is_valid
+
+
+def _check_size(recorder: Recorder, name: str, value: float, parts: Parts) -> None:
+    """Record a number that is too large for some target."""
+    sizes = recorder.providers.sizes
+    found = {
+        "int64" if name in COUNT_KEYWORDS else "int64-bound": abs(value) > sizes["int64"],
+        "int32": abs(value) > sizes["int32"],
+        "repetition": name in REPETITIONS and value >= sizes["repetition"],
+    }
+    patterns = [pattern for pattern, is_found in found.items() if is_found]
+    if patterns:
+        recorder.add(parts, patterns[0], f"{quote_value(value)} as `{name}`", *patterns[1:], keyword=name)
 
 
 def _check_data(recorder: Recorder, value: Any, name: str, location: Location) -> bool:
@@ -123,7 +134,10 @@ def _check_enum(recorder: Recorder, value: Any, node: Schema, types: tuple[str, 
     for index, item in enumerate(value):
         if item == "":
             recorder.add((*location.parts, index), "empty-enum-member", "an empty enum value")
-    chars = sum(map(len, strings(value)))
+    texts = strings(value)
+    if len(set(texts)) < len(texts):
+        recorder.add(location.parts, "duplicate-enum", "`enum` with a value twice")
+    chars = sum(map(len, texts))
     recorder.count("text-length", chars, location.parts, "the schema")
     recorder.count("enum-count", len(value), location.parts, "`enum`")
     sizes = recorder.providers.sizes

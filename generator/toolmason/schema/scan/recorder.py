@@ -46,7 +46,13 @@ class Recorder:
         self.providers = providers()
         self._remaining_steps = MAX_STEPS
         self._reported: set[str] = set()
-        self._totals = {"property-count": 0, "optional-count": 0, "enum-count": 0, "text-length": 0}
+        self._totals = {
+            "property-count-100": 0,
+            "property-count": 0,
+            "optional-count": 0,
+            "enum-count": 0,
+            "text-length": 0,
+        }
         """Totals of the whole schema, by the name of their limit in `Providers.sizes`."""
 
     @property

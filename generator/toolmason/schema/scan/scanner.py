@@ -34,6 +34,10 @@ _PARTIAL_KEYWORDS: Final = frozenset(
     {"allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "propertyNames", "contains"}
 )
 """Keywords whose schemas extend another schema, and so need no type of their own."""
+_PROPERTY_SOURCES: Final = frozenset({"properties", "patternProperties", "$ref", "anyOf", "oneOf", "allOf"})
+"""Keywords that can declare properties."""
+_ARGUMENT_DEPTH: Final = 2
+"""Number of parts of the location of an argument, such as `/properties/path`."""
 _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "object", "items": "array"}
 """Keywords that Gemini rejects beside any other type."""
 
@@ -48,6 +52,13 @@ def _needs_null(node: Schema, location: Location) -> bool:
     )
     is_kept = location.is_required or location.within == "items" or node.get("default") is not None
     return allows_null and is_kept
+
+
+def _accepts_every_name(value: Any) -> bool:
+    """Return whether a schema of names rejects none; Zod 4 writes `{"type": "string"}` for each record."""
+    if not isinstance(value, Mapping):
+        return value is True
+    return not value or (len(value) == 1 and value.get("type") == "string")
 
 
 def _list(value: Any) -> Sequence[Any]:
@@ -109,11 +120,17 @@ class _Scanner:
         elif location.within == "items" and node:
             self.recorder.add(location.parts, "empty-items", quote_value(node), "boolean-schema")
         elif not location.is_partial and location.within not in _OTHER_MEMBERS:
-            self.recorder.add(location.parts, "boolean-schema", quote_value(node))
+            is_argument = len(location.parts) == _ARGUMENT_DEPTH and location.within == "properties"
+            patterns = ("boolean-argument", "boolean-schema") if is_argument else ("boolean-schema",)
+            self.recorder.add(location.parts, patterns[0], quote_value(node), *patterns[1:])
 
     def _check_schema(self, node: Schema, types: tuple[str, ...], location: Location) -> None:
         """Check combinations of keywords, and missing ones."""
-        for size, depth in (("depth-5", location.nesting), ("depth-10", location.objects)):
+        for size, depth in (
+            ("depth-5", location.nesting),
+            ("object-depth-5", location.objects),
+            ("depth-10", location.objects),
+        ):
             if depth > self.recorder.providers.sizes[size]:
                 self.recorder.add_once(location.parts, size, "this schema")
         if location.is_root:
@@ -156,6 +173,10 @@ class _Scanner:
     def _check_object(self, node: Schema, location: Location) -> None:
         if node.get("additionalProperties") is not False:
             self.recorder.add(location.parts, "open-object", "an object that is not closed")
+        elif not location.is_root and _PROPERTY_SOURCES.isdisjoint(node):
+            self.recorder.add(location.parts, "closed-without-properties", "a closed object without `properties`")
+        if not isinstance(node.get("required"), list | tuple):
+            self.recorder.add(location.parts, "missing-required", "an object without `required`")
         properties = node.get("properties")
         if isinstance(properties, Mapping):
             required = set(strings(node.get("required")))
@@ -203,6 +224,8 @@ class _Scanner:
                 return ("typed-map",) if value else ("untyped-map", "typed-map")
             case "items" if isinstance(value, list | tuple):
                 return ("draft-07-items",)
+            case "propertyNames" if _accepts_every_name(value):
+                return ("idle-propertyNames",)
             case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
                 return ("draft-04-exclusive",)
             case "type" if isinstance(value, list | tuple):
@@ -211,6 +234,9 @@ class _Scanner:
                 return (name, "unsaid-uniqueItems")
             case "$ref" | "ref" if isinstance(value, str):
                 return self._resolve(name, value, location)
+            case "minItems" if value in (0, 1) and not isinstance(value, bool):
+                unsaid = () if is_described(value, description) else ("unsaid-limit",)
+                return ("short-minItems", name, *unsaid)
             case _ if name in LIMIT_KEYWORDS and not is_described(value, description):
                 return (name, "unsaid-limit")
         return ()
@@ -260,7 +286,8 @@ class _Scanner:
 
     def _check_property_name(self, name: str, location: Location) -> None:
         parts, quoted = (*location.parts, name), quote_value(name)
-        self.recorder.count("property-count", 1, parts, quoted)
+        for size in ("property-count-100", "property-count"):
+            self.recorder.count(size, 1, parts, quoted)
         if location.is_partial:
             return
         is_argument = len(location.parts) == 1
