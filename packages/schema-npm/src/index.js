@@ -1,22 +1,22 @@
 const $finding = (finding) => ({
-  path: finding.path,
-  pointer: finding.pointer,
-  pattern: finding.pattern,
-  severity: finding.severity,
-  lossy: finding.lossy,
-  message: finding.message,
-  reason: finding.reason,
-  fix: finding.fix,
-  opensObject: finding.opens_object,
-  clients: finding.clients,
-  providers: finding.providers,
-  share: finding.share,
+  "path": finding.path,
+  "pointer": finding.pointer,
+  "pattern": finding.pattern,
+  "severity": finding.severity,
+  "lossy": finding.lossy,
+  "message": finding.message,
+  "reason": finding.reason,
+  "fix": finding.fix,
+  "opensObject": finding.opens_object,
+  "clients": finding.clients,
+  "providers": finding.providers,
+  "share": finding.share,
 });
 const $projection = (projection) => ({
-  schema: $to(projection.schema),
-  findings: projection.findings.map($finding),
-  renamed: $to(projection.renamed),
-  narrows: projection.narrows,
+  "schema": $to(projection.schema),
+  "findings": projection.findings.map($finding),
+  "renamed": $to(projection.renamed),
+  "narrows": projection.narrows,
 });
 const $advertise = (schema, { rename = false } = {}) => $projection(advertise($from(schema), rename));
 const $project = (schema, target, { rename = null } = {}) => $projection(project($from(schema), target, rename));
