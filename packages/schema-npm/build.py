@@ -8,6 +8,7 @@ npm pack ./build/schema-npm
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -49,7 +50,10 @@ _MINIFY: Final = (
 
 
 def main() -> None:
-    """Write the package to the directory that the command line names."""
+    """Write the package to the directory that the command line names, or print the form of a version for npm."""
+    if sys.argv[1:2] == ["--version"]:
+        sys.stdout.write(f"{npm_version(sys.argv[2])}\n")
+        return
     directory = Path(sys.argv[1])
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -126,11 +130,18 @@ def _is_word(value: Any) -> bool:
 
 
 def manifest() -> dict[str, Any]:
-    """Return the content of the published package.json, with the version of toolmason."""
+    """Return the content of the published package.json, with the version of toolmason.
+
+    In a workflow of GitHub it names the repository, which npm compares with the provenance.
+    """
     content: dict[str, Any] = json.loads((HERE / "package.json").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     published = {key: value for key, value in content.items() if key != "devDependencies"}
-    return published | {"version": npm_version(project["version"])}
+    published["version"] = npm_version(project["version"])
+    if name := os.environ.get("GITHUB_REPOSITORY"):
+        url = f"git+{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{name}.git"
+        published["repository"] = {"type": "git", "url": url, "directory": "packages/schema-npm"}
+    return published
 
 
 def npm_version(version: str) -> str:

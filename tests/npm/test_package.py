@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import build
 import pytest
 from npm_package import SOURCE, TARGETS, NodeLibrary
 
@@ -43,6 +44,16 @@ def test_the_package_is_small_and_has_no_dependencies(tarball: Path, package: Pa
     assert sorted(path.name for path in package.iterdir()) == files
     assert not [key for key in manifest if "ependencies" in key or key == "scripts"]
     assert tarball.stat().st_size <= MAX_SIZE
+
+
+def test_a_release_names_its_repository_which_npm_compares_with_the_provenance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    without = build.manifest()
+    monkeypatch.setenv("GITHUB_REPOSITORY", "ada/notes")
+    repository = {"type": "git", "url": "git+https://github.com/ada/notes.git", "directory": "packages/schema-npm"}
+
+    assert build.manifest() == without | {"repository": repository}
+    assert "repository" not in without
 
 
 def test_an_unknown_target_is_an_error(library: NodeLibrary) -> None:
