@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import build
 import pytest
@@ -56,9 +57,88 @@ def test_a_release_names_its_repository_which_npm_compares_with_the_provenance(m
     assert "repository" not in without
 
 
-def test_an_unknown_target_is_an_error(library: NodeLibrary) -> None:
-    with pytest.raises(RuntimeError, match="'nonsense' is not a valid Target"):
-        library.call("project", {"type": "object"}, "nonsense")
+@pytest.mark.parametrize("name", ["nonsense", "", "OpenAI", "toString", "__proto__", None, 5])
+def test_an_unknown_target_is_an_error(name: Any, library: NodeLibrary) -> None:
+    shown = "null" if name is None else name
+    message = f"unknown target `{shown}`; use one of {', '.join(TARGETS)}"
+    calls: list[tuple[str, dict[str, Any]]] = [("project", {}), ("check", {}), ("report", {"find": {}})]
+    for function, value in calls:
+        with pytest.raises(RuntimeError) as raised:
+            library.call(function, value, name)
+        assert str(raised.value) == f"RangeError: {message}"
+
+
+@pytest.mark.parametrize(
+    ("options", "target", "is_renamed"),
+    [
+        ({"rename": True}, "mcp", True),
+        ({}, "mcp", False),
+        (None, "mcp", False),
+        ({"rename": False}, "anthropic", False),
+        ({}, "anthropic", True),
+    ],
+)
+def test_rename_is_an_option(
+    options: dict[str, bool] | None, target: str, is_renamed: bool, library: NodeLibrary
+) -> None:
+    schema = {"type": "object", "properties": {"a b": {"type": "string"}}}
+    wanted = {"a_b": "a b"} if is_renamed else {}
+
+    assert library.call("project", schema, target, options)["renamed"] == wanted
+    if target == "mcp":
+        assert library.call("advertise", schema, options)["renamed"] == wanted
+
+
+def test_a_report_counts_a_tool_without_a_schema(library: NodeLibrary) -> None:
+    with pytest.raises(RuntimeError, match="TypeError: `schemas` must be an object of schemas by name"):
+        library.call("report", None)
+    assert "1 of 2 tools lose nothing" in library.call("report", {"a": None, "b": {"type": "object", "properties": {}}})
+
+
+ODD_TRANSPORTS = """\
+import { portable, portableTools } from "toolmason-schema/mcp";
+const cycle = { type: "object", properties: {} };
+cycle.properties.self = cycle;
+const sent = [];
+const transport = { send: async (message, ...options) => void sent.push([message, ...options]) };
+const messages = [{ result: { tools: [{ name: "a", inputSchema: { oneOf: [] } }] } }, { method: "a" }, null];
+for (const message of messages) await portable(transport).send(message, { relatedRequestId: 1 });
+const error = (call) => { try { call(); } catch (error) { return `${error.name}: ${error.message}`; } };
+const tools = [{ inputSchema: cycle }, { inputSchema: { maximum: 1n } }, {}];
+console.log(JSON.stringify({
+  schemas: portableTools(tools).map((tool) => tool.inputSchema.type),
+  sent,
+  server: error(() => portable({ connect() {} })),
+}));
+"""
+
+
+def test_odd_transports_and_schemas(package: Path, tmp_path: Path) -> None:
+    install(tmp_path, package)
+    (tmp_path / "odd.mjs").write_text(ODD_TRANSPORTS, encoding="utf-8")
+    ran = subprocess.run(["node", "odd.mjs"], cwd=tmp_path, check=True, capture_output=True, encoding="utf-8")
+    answer = json.loads(ran.stdout)
+
+    assert answer["schemas"] == ["object"] * 3
+    assert answer["sent"][0][0]["result"]["tools"][0]["inputSchema"]["type"] == "object"
+    assert answer["sent"][1:] == [[{"method": "a"}, {"relatedRequestId": 1}], [None, {"relatedRequestId": 1}]]
+    assert answer["server"].startswith("TypeError: `portable` needs a transport, such as `new StdioServerTransport()`")
+
+
+CONSUMERS = {
+    "static.mjs": 'import { advertise } from "toolmason-schema"; console.log(advertise({}).schema.type);',
+    "dynamic.cjs": 'import("toolmason-schema").then(({ advertise }) => console.log(advertise({}).schema.type));',
+    "metadata.cjs": 'console.log(require("toolmason-schema/package.json").name && "object");',
+}
+
+
+@pytest.mark.parametrize("name", CONSUMERS)
+def test_modules_of_both_kinds_can_import_it(name: str, package: Path, tmp_path: Path) -> None:
+    install(tmp_path, package)
+    (tmp_path / name).write_text(CONSUMERS[name], encoding="utf-8")
+    ran = subprocess.run(["node", name], cwd=tmp_path, check=False, capture_output=True, encoding="utf-8")
+
+    assert ran.stdout == "object\n", ran.stderr
 
 
 def test_values_that_only_javascript_has_become_findings(package: Path, tmp_path: Path) -> None:
