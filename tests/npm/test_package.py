@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,46 @@ def test_types_fit_the_strict_compiler_and_the_sdk(package: Path, tmp_path: Path
     assert ran.returncode == 0
     names = (package / "index.d.ts").read_text(encoding="utf-8")
     assert f"export type Target = {' | '.join(json.dumps(name) for name in TARGETS)};" in names
+
+
+AI_SDK = """\
+declare const schema: object, find: (query: unknown) => unknown;
+declare module "ai" { function jsonSchema(schema: object): object; function tool(options: object): object; }
+"""
+
+
+def test_the_examples_of_the_page_fit_the_strict_compiler(package: Path, tmp_path: Path) -> None:
+    """The AI SDK is not installed: its two functions are declared."""
+    install(tmp_path, package)
+    (tmp_path / "tsconfig.json").write_text((CONSUMER / "tsconfig.json").read_text(encoding="utf-8"), encoding="utf-8")
+    for name in ("@modelcontextprotocol", "@types", "zod"):
+        (tmp_path / "node_modules" / name).symlink_to(SOURCE / "node_modules" / name)
+    page = (SOURCE.parents[1] / "docs" / "schema-library.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```ts\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    ai_sdk, others = (
+        [block for block in blocks if 'from "ai"' in block],
+        [block for block in blocks if '"ai"' not in block],
+    )
+    (tmp_path / "ambient.d.ts").write_text(AI_SDK, encoding="utf-8")
+    for number, block in enumerate([*others, *ai_sdk]):
+        (tmp_path / f"example{number}.ts").write_text(block, encoding="utf-8")
+    compiler = SOURCE / "node_modules" / ".bin" / "tsc"
+    ran = subprocess.run([compiler, "--project", "."], cwd=tmp_path, check=False, capture_output=True, encoding="utf-8")
+
+    assert (len(others), len(ai_sdk)) == (3, 1)
+    assert ran.stdout == ""
+
+
+@pytest.mark.parametrize("page", ["docs/schema-library.md", "packages/schema-npm/README.md"])
+def test_the_first_example_runs(page: str, package: Path, tmp_path: Path) -> None:
+    install(tmp_path, package)
+    text = (SOURCE.parents[1] / page).read_text(encoding="utf-8")
+    (tmp_path / "example.mjs").write_text(re.findall(r"```(?:ts|js)\n(.*?)```", text, re.DOTALL)[0], encoding="utf-8")
+    ran = subprocess.run(["node", "example.mjs"], cwd=tmp_path, check=True, capture_output=True, encoding="utf-8")
+
+    assert ran.stdout.endswith("0 of 1 tools lose nothing.\n\n")
+    if page.startswith("docs"):
+        assert "{ page: { type: 'INTEGER', nullable: true } }" in ran.stdout
 
 
 def test_one_import_makes_the_tools_of_a_server_portable(tarball: Path, tmp_path: Path) -> None:
