@@ -42,11 +42,8 @@ _UNREAD_KEYS: Final = {"source", "file", "max_name", "max_tools", "max_descripti
 _EMPTY_TABLES: Final[dict[str, Any]] = {"checked": "", "sources": [], "title": ""}
 """Values of which only the existence matters."""
 _COLUMNS: Final = ("patterns", "targets", "severity", "reason", "fix")
-_MINIFY: Final = (
-    *("--module", "--ecma", "2020", "--compress", "passes=3,inline=1,reduce_funcs=false"),
-    *("--mangle", "--mangle-props", "keep_quoted"),
-)
-"""Options of terser. It replaces the names of attributes, except those that occur as a quoted key, as in JSON."""
+_MINIFY: Final = ("--module", "--ecma", "2020", "--compress", "passes=3,inline=1,reduce_funcs=false", "--mangle")
+"""Options of terser. With `--mangle-props`, it shortens names of attributes, but not those that are keys of data."""
 
 
 def main() -> None:
@@ -60,8 +57,10 @@ def main() -> None:
     terser = HERE / "node_modules" / ".bin" / "terser"
     if not terser.exists():
         sys.exit(f"build.py: terser is missing; run: npm ci --prefix {HERE.relative_to(ROOT)}")
+    text, names = bundle()
+    properties = f"keep_quoted,reserved=[{','.join(json.dumps(name) for name in names)}]"
     minified = subprocess.run(  # noqa: S603  our own program and options
-        [terser, *_MINIFY], input=bundle(), capture_output=True, check=True, encoding="utf-8"
+        [terser, *_MINIFY, "--mangle-props", properties], input=text, capture_output=True, check=True, encoding="utf-8"
     )
     _write(directory / "index.js", minified.stdout)
     for name in ("index.d.ts", "mcp.d.ts", "mcp.js"):
@@ -72,13 +71,16 @@ def main() -> None:
         shutil.copyfile(path, directory / path.name)
 
 
-def bundle() -> str:
-    """Return the module before it is minified."""
+def bundle() -> tuple[str, list[str]]:
+    """Return the module before it is minified, and the names of attributes that are keys of tables."""
+    program = Program(module_paths())
     runtime, index = ((HERE / "src" / name).read_text(encoding="utf-8") for name in ("runtime.js", "index.js"))
     tables = f"const $tables = {table_literal()};\nconst $data = (name) => $table($tables[name]);"
-    text = "\n".join([runtime, translate(Program(module_paths()), ROOTS, ATTRIBUTES), tables, index])
+    text = "\n".join([runtime, translate(program, ROOTS, ATTRIBUTES), tables, index])
     # `let` is shorter, and one statement can declare all variables. No text has `const` at these places.
-    return re.sub(r"(^\s*|[{};]\s+|for \()const (?=[\w$[{])", r"\1let ", text, flags=re.MULTILINE)
+    return re.sub(r"(^\s*|[{};]\s+|for \()const (?=[\w$[{])", r"\1let ", text, flags=re.MULTILINE), sorted(
+        program.table_fields
+    )
 
 
 def module_paths() -> dict[str, Path]:
