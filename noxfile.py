@@ -285,13 +285,14 @@ def _build(session: nox.Session) -> list[Path]:
 
 @nox.session
 def schema_package(session: nox.Session) -> None:
-    """Build the wheel of `toolmason-schema` into build/schema/ with the locked tools; check its metadata."""
+    """Build the wheel and the npm package of `toolmason-schema` into build/schema/ with the locked tools."""
     directory = ROOT / "build" / "schema"
     shutil.rmtree(directory, ignore_errors=True)
     session.install(*TOOLS)
     arguments = ("--no-isolation", "--wheel", "--outdir", str(directory), "packages/schema")
     session.run("python", "-m", "build", *arguments, env=EPOCH)
     session.run("twine", "check", "--strict", *map(str, sorted(directory.iterdir())))
+    _pack_schema_npm(session, directory)
 
 
 @nox.session
@@ -303,14 +304,21 @@ def schema_npm(session: nox.Session) -> None:
     """
     directory = ROOT / "build" / "schema-npm"
     shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
     session.install(EVERYTHING, *_group("tests"))
-    _install_npm_packages(session, ROOT / "packages" / "schema-npm")
-    session.run("python", "packages/schema-npm/build.py", str(directory / "package"))
-    with session.chdir(directory):
-        session.run("npm", "pack", "./package", external=True)
-    (tarball,) = directory.glob("*.tgz")
+    tarball = _pack_schema_npm(session, directory)
     amount = "short" if session.posargs == ["short"] else "all"
     session.run("pytest", "tests/npm", env={"TOOLMASON_NPM": amount, "TOOLMASON_NPM_TARBALL": str(tarball)})
+
+
+def _pack_schema_npm(session: nox.Session, directory: Path) -> Path:
+    """Build the npm package, and return its tarball in `directory`. Equal sources give equal bytes."""
+    _install_npm_packages(session, ROOT / "packages" / "schema-npm")
+    package = Path(session.create_tmp()) / "toolmason-schema"
+    session.run("python", "packages/schema-npm/build.py", str(package))
+    session.run("npm", "pack", str(package), "--pack-destination", str(directory), external=True)
+    (tarball,) = directory.glob("*.tgz")
+    return tarball
 
 
 @nox.session
@@ -322,7 +330,7 @@ def release(session: nox.Session) -> None:
 
 @nox.session
 def sbom(session: nox.Session) -> None:
-    """Write build/release/ for the files in dist/: a CycloneDX SBOM, locks that include the wheel, and hashes."""
+    """Write build/release/ for dist/ and build/schema/: a CycloneDX SBOM, locks that include the wheel, and hashes."""
     (wheel,), (sdist,) = (ROOT / "dist").glob("*.whl"), (ROOT / "dist").glob("*.tar.gz")
     shutil.rmtree(RELEASE_FILES, ignore_errors=True)
     RELEASE_FILES.mkdir(parents=True)
@@ -335,7 +343,9 @@ def sbom(session: nox.Session) -> None:
     session.run(*installed, "--no-deps", "--no-index", str(wheel))
     written = ("--output-reproducible", "--validate", "--output-file", str(RELEASE_FILES / "sbom.cdx.json"))
     session.run("cyclonedx-py", "environment", environment, "--pyproject", "pyproject.toml", *written)
-    session.run("python", "requirements/release_files.py", str(wheel), str(sdist), str(RELEASE_FILES))
+    schema = sorted((ROOT / "build" / "schema").glob("*"))
+    arguments = map(str, (RELEASE_FILES, wheel, sdist, *schema))
+    session.run("python", "requirements/release_files.py", *arguments)
 
 
 @nox.session

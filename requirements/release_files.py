@@ -16,15 +16,16 @@ EXTRAS: Final = {"toolkit": "toolkit.txt", "workbench": "server.txt"}
 """Extra -> lock with what it needs; that of `workbench` also has what HTTP needs."""
 
 
-def main(wheel: Path, sdist: Path, target: Path) -> None:
-    """Write `toolmason-EXTRA.txt` for each extra, and SHA256SUMS of these, of the SBOM, and of both built files."""
+def main(target: Path, wheel: Path, sdist: Path, *others: Path) -> None:
+    """Write `toolmason-EXTRA.txt` for each extra, and SHA256SUMS of these, of the SBOM, and of the built files."""
     version = wheel.name.split("-")[1]
     hashes = "".join(f" \\\n    --hash=sha256:{sha256(path)}" for path in (wheel, sdist))
     for extra, lock in EXTRAS.items():
         text = (DIRECTORY / lock).read_text(encoding="utf-8")
         text += f"toolmason[{extra}]=={version}{hashes}\n"
         (target / f"toolmason-{extra}.txt").write_text(text, encoding="utf-8", newline="\n")
-    (target / "SHA256SUMS").write_text(sums([wheel, sdist, *sorted(target.iterdir())]), encoding="utf-8", newline="\n")
+    hashed = [wheel, sdist, *others, *sorted(target.iterdir())]
+    (target / "SHA256SUMS").write_text(sums(hashed), encoding="utf-8", newline="\n")
 
 
 def sums(paths: Sequence[Path]) -> str:

@@ -30,7 +30,7 @@ FILES: Final = (
 """Everything in this repository that the rules read."""
 PIN: Final = re.compile(r"([\w.-]+/[\w./-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)")
 """An action by commit, with the version as a comment."""
-WRITES: Final = {"attestations": "attest", "id-token": "attest|publish", "contents": "github"}
+WRITES: Final = {"attestations": "attest", "id-token": "attest|publish(-schema|-npm)?", "contents": "github"}
 """Permission to write -> pattern of the jobs that may have it."""
 
 Workflow = dict[str, Any]
@@ -151,8 +151,13 @@ def permissions(root: Path) -> Iterator[str]:
         steps = content["steps"]
         if can_write and any(step.get("uses", "").startswith("actions/checkout@") for step in steps):
             yield f"{name}: {job} may write, and checks out code"
-        if can_write and any(re.search(r"\b(?:pip|npm|npx|nox|uvx?)\b", step.get("run", "")) for step in steps):
+        if can_write and any(re.search(r"\b(?:pip|npm|npx|nox|uvx?)\b", without_upload(step)) for step in steps):
             yield f"{name}: {job} may write, and runs packages"
+
+
+def without_upload(step: dict[str, Any]) -> str:
+    """Return the script of a step without uploads of a built package to npm, which run none of its scripts."""
+    return re.sub(r'npm publish "\./[^"]*" --ignore-scripts\b', "", step.get("run", ""))
 
 
 def dangerous_workflows(root: Path) -> Iterator[str]:
@@ -203,9 +208,10 @@ def jobs_with(workflow: Workflow, *tests: Test) -> set[str]:
 
 
 UPLOAD: Final = uses("pypa/gh-action-pypi-publish")
+NPM_UPLOAD: Final = runs(r"\bnpm publish\b")
 BEFORE: Final[Mapping[str, Test]] = {
     "the signature of the tag is not checked": runs(r"\bverify-tag\b"),
-    "the build is not repeated and compared": runs(r"sha256sum \./\* \| diff"),
+    "the build is not repeated and compared": runs(r"sha256sum \./.*\* \| diff"),
     "there is no SLSA provenance": uses("actions/attest", subject_path=r"dist/\*\s", sbom_path=r"^$"),
     "there is no attestation of the SBOM": uses("actions/attest", subject_path=r"dist/", sbom_path=r"\.cdx\.json$"),
     "no SBOM is written": runs(r"nox -s .*\bsbom\b"),
@@ -220,16 +226,21 @@ def releases(root: Path) -> Iterator[str]:
     if workflow is None:
         yield "there is no workflow for releases"
         return
-    published = jobs_with(workflow, UPLOAD, runs("gh release create"))
+    published = jobs_with(workflow, UPLOAD, NPM_UPLOAD, runs("gh release create"))
     if len(published) < 2:
         yield "a release must be uploaded to PyPI and to GitHub"
     for finding, test in BEFORE.items():
         if any(not jobs_with(workflow, test) & needs(workflow, job) for job in published):
             yield finding
-    for name in jobs_with(workflow, UPLOAD):
+    for name in jobs_with(workflow, UPLOAD, NPM_UPLOAD):
         job = workflow["jobs"][name]
         if not job.get("environment"):
             yield f"{name} needs no approval: it has no environment"
+        for step in filter(NPM_UPLOAD, job["steps"]):
+            if "--provenance" not in step["run"]:
+                yield "the upload to npm has no provenance"
+            if "secrets." in str(step) or "NODE_AUTH_TOKEN" in str(step):
+                yield "the upload to npm uses a token"
         for step in filter(UPLOAD, job["steps"]):
             if step.get("with", {}).get("attestations") is not True:
                 yield "the upload to PyPI has no attestations"
@@ -338,10 +349,10 @@ MUTATIONS: Final = [
     (RELEASE, r" verify-tag ", " show ", "the signature of the tag is not checked"),
     (RELEASE, r"    needs: tag\n", "", "the signature of the tag is not checked"),
     (RELEASE, r"needs: \[build, rebuild\]", "needs: build", "the build is not repeated and compared"),
-    (RELEASE, r"sha256sum ./\* \| diff .*", "true", "the build is not repeated and compared"),
+    (RELEASE, r"sha256sum \./.*\* \| diff .*", "true", "the build is not repeated and compared"),
     (RELEASE, r"          sbom-path: .*\n", "", "there is no attestation of the SBOM"),
     (RELEASE, r"subject-path: \|\n.*\n.*\n", "subject-path: README.md\n", "there is no SLSA provenance"),
-    (RELEASE, r"nox -s build sbom", "nox -s build", "no SBOM is written"),
+    (RELEASE, r"nox -s (.*)sbom", r"nox -s \1", "no SBOM is written"),
     (RELEASE, r"- run: nox -s release\n", "", "the wheel is not tested"),
     (RELEASE, r"    environment: pypi\n", "", "publish needs no approval"),
     (RELEASE, r"attestations: true", "attestations: false", "the upload to PyPI has no attestations"),
@@ -373,6 +384,11 @@ ONLY_HERE: Final = [
     ("CONTRIBUTING.md", r"(?i)protect the branch", "", "the protection of branches is not documented"),
     ("pyproject.toml", r"(?m)^tools = ", "others = ", "the tools of a release are not a dependency group"),
     (".ci/run", r"--require-hashes --only-binary=:all: ", "", ".ci/run: "),
+    (RELEASE, r"    environment: pypi-schema\n", "", "publish-schema needs no approval"),
+    (RELEASE, r"    environment: npm\n", "", "publish-npm needs no approval"),
+    (RELEASE, r" --provenance", "", "the upload to npm has no provenance"),
+    (RELEASE, r"- name: Upload\n", "- name: Upload\n        env: {NODE_AUTH_TOKEN: x}\n", "to npm uses a token"),
+    (RELEASE, r" --ignore-scripts", "", "publish-npm may write, and runs packages"),
     (".ci/run", r"--session audit", "--session lint", ".ci/run does not look up known vulnerabilities"),
     ("action.yml", r"--require-hashes ", "", "action.yml: "),
     (".pre-commit-hooks.yaml", r'"click==\S+"', '"click"', "`click` is not an exact version"),

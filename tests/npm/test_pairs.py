@@ -16,12 +16,22 @@ from hypothesis import strategies as st
 from npm_package import TARGETS, NodeLibrary, as_json_parse, expected
 
 from toolmason.schema import report
+from toolmason.schema.keywords import VALUE_CHECKS
 
 IS_SHORT = os.environ.get("TOOLMASON_NPM") == "short"
 FILES = sorted(path.name for path in CORPUS.glob("*.jsonl"))
 KEYWORDS = (
-    *("type", "properties", "items", "required", "enum", "anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "if"),
-    *("minimum", "maxLength", "pattern", "format", "default", "const", "additionalProperties", "description", "a", "7"),
+    *sorted(VALUE_CHECKS),
+    "$ref",
+    "$anchor",
+    "any_of",
+    "const",
+    "definitions",
+    "$defs",
+    "a",
+    "7",
+    "__proto__",
+    "constructor",
 )
 TEXT = st.text(
     st.characters(max_codepoint=0x24F) | st.sampled_from("\u0661\u2028\u3000\u4e2d\ud800\U0001f600"), max_size=4
@@ -33,7 +43,11 @@ VALUES = st.recursive(
     | st.integers(-3, 2**54)
     | st.floats(-9, 9)
     | TEXT
-    | st.sampled_from(["object", "array", "string", "integer", "null", "#", "#/properties/a", "^a{2}$", "(?i)b", "1"]),
+    | st.sampled_from(["object", "array", "string", "integer", "null", "#", "#/properties/a", "^a{2}$", "(?i)b", "1"])
+    | st.sampled_from(
+        ["#/$defs/__proto__", "https://example.com/a.json#/b", "(?<n>a)\\k<n>", "\\p{L}", "a{,3}", "^(?!x)", "["]
+    )
+    | st.sampled_from([-0.0, 1e300, 1e21, 1e-7, 2**63, 2**31]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYWORDS) | TEXT, inner, max_size=4),
     max_leaves=12,
 )

@@ -48,6 +48,25 @@ def results() -> list[Any]:
         [re.search(rf"x{re.escape(text)}$", f"x{text}") is not None for text in ("-1e-07", "a.b", "[^]", "(/)", "#&~ ")],
     ]
 '''  # noqa: E501
+TABLE = """\
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromTable:
+    left: int
+    right: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Other:
+    inner: int
+
+
+def f(table: dict[str, Any]) -> Any:
+    return Other(inner=FromTable(**table).left).inner
+"""
 UNSUPPORTED = {
     "async": "async def f() -> None: ...",
     "lambda with a default": "def f() -> None:\n    raise",
@@ -92,6 +111,17 @@ def test_values_have_the_meaning_of_python(tmp_path: Path, monkeypatch: pytest.M
     wanted = [str(value) if type(value) is int and abs(value) > 2**53 else value for value in wanted]
 
     assert json.loads(ran.stdout) == json.loads(json.dumps(wanted))
+
+
+def test_fields_that_are_filled_from_a_table_keep_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terser shortens the names of attributes, but not the keys of a mapping."""
+    name = module_name(TABLE)
+    (tmp_path / f"{name}.py").write_text(TABLE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    program = Program({name: tmp_path / f"{name}.py"})
+    translate(program, [(name, "f")], ())
+
+    assert program.table_fields == {"left", "right"}
 
 
 @pytest.mark.parametrize("source", UNSUPPORTED.values(), ids=UNSUPPORTED)

@@ -149,8 +149,10 @@ def test_langchain_gets_optional_members_and_open_objects() -> None:
     assert sent["properties"]["listed"] == project(schema, "mcp").schema["properties"]["listed"]
 
 
-def test_an_unknown_provider_is_an_error() -> None:
-    with pytest.raises(ValueError, match="nobody"):
-        check({}, "nobody")
-    with pytest.raises(ValueError, match="nobody"):
-        project({}, "nobody")
+@pytest.mark.parametrize("name", ["nobody", "", "OpenAI", "MCP", "openai "])
+def test_an_unknown_provider_is_an_error_with_the_names_of_all(name: str) -> None:
+    for call in (check, project):
+        with pytest.raises(ValueError, match=f"^unknown target `{name}`; use one of mcp, .*, openai, .*, groq, .*"):
+            call({}, name)
+    with pytest.raises(ValueError, match=f"unknown target `{name}`"):
+        report({"find": {}}, name)

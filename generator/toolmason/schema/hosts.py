@@ -48,6 +48,9 @@ def destination(name: str) -> str:
     Raises:
         ValueError: neither is known.
     """
+    names = (*Target, *hosts())
+    if name not in names:
+        raise ValueError(f"unknown target `{name}`; use one of {', '.join(names)}")
     return name if name in hosts() else Target(name)
 
 

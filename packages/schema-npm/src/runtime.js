@@ -684,6 +684,16 @@ const $to = (value) => {
   return object;
 };
 
+// A table of rules, in the form of `table_literal` in `build.py`.
+const $table = (value) => {
+  if (typeof value === "string") return value.startsWith(" ") ? value.slice(1).split(" ") : value;
+  if (Array.isArray(value)) return value.map($rule);
+  if (typeof value !== "object") return $from(value);
+  return $dict(Object.entries(value).map(([key, part]) => [key, $table(part)]));
+};
+const $rule = ([patterns, targets, severity, reason, fix = "", others]) =>
+  $table({ "patterns": patterns, "targets": targets, "severity": severity, "reason": reason, "fix": fix, ...others });
+
 const $call = (owner, name, builtin, ...values) =>
   typeof owner === "string" || owner instanceof Map || owner instanceof Set || Array.isArray(owner)
     ? builtin(owner, ...values)

@@ -592,6 +592,7 @@ class Expressions:
                     for name in signature.names[len(positional) :]
                 ]
                 return ", ".join([*positional, *rest])
+            self.program.table_fields |= {*signature.names}
             members = [f"{name}: {self.expression(value)}" for name, value in named.items()]
             members += [f"...$members({self.expression(mapping)})" for mapping in mappings]
             return f"...{class_name}.order({{{', '.join(members)}}})"

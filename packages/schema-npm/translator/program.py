@@ -80,6 +80,8 @@ class Program:
         self.records: set[str] = set()
         """The dataclasses by their names in JavaScript."""
         self.tuple_fields: set[str] = set()
+        self.table_fields: set[str] = set()
+        """The fields of classes whose values come from a mapping: their names are those of keys."""
         self.enum_properties: dict[str, Symbol] = {}
         self.aliases: dict[str, str] = {}
         self._paths = names

@@ -42,8 +42,9 @@ def translate(program: Program, roots: Iterable[tuple[str, str]], attributes: It
             texts[key] = Statements(program, symbol, used, attributes).symbol()
         if (len(used), len(attributes)) == before:
             # Functions come first: constants may call them, and they need constants only when they run.
-            functions = [key for key in texts if isinstance(program.symbols[key].node, ast.FunctionDef)]
-            others = [key for key in program.symbols if key in texts and key not in functions]
+            keys = [key for key in program.symbols if key in texts]
+            functions = [key for key in keys if isinstance(program.symbols[key].node, ast.FunctionDef)]
+            others = [key for key in keys if key not in functions]
             return "\n".join(texts[key] for key in (*functions, *others))
 
 
