@@ -9,6 +9,11 @@ import { mcpToTool } from "@google/genai";
 import { GoogleSchemaCompatLayer, jsonSchema } from "@mastra/schema-compat";
 import { createGoogleGenerativeAI } from "ai-sdk-google-3";
 
+// Neither package exports its conversion.
+const dist = (path) => import(new URL(`node_modules/@langchain/${path}`, import.meta.url));
+const langchainCommon = await dist("google-common/dist/utils/zod_to_gemini_parameters.js");
+const langchainGenai = await dist("google-genai/dist/utils/zod_to_genai_parameters.js");
+
 const NAME = "tool";
 const ANSWER = { candidates: [{ content: { role: "model", parts: [{ text: "" }] }, finishReason: "STOP" }] };
 
@@ -68,6 +73,8 @@ const CONVERTERS = {
   "@ai-sdk/google 4": aiSdk(createGoogle),
   "@ai-sdk/google 3": aiSdk(createGoogleGenerativeAI),
   "@google/genai": googleGenai,
+  "@langchain/google-common": (schema) => langchainCommon.jsonSchemaToGeminiParameters(schema),
+  "@langchain/google-genai": (schema) => langchainGenai.jsonSchemaToGeminiParameters(schema),
   "@google/gemini-cli-core": geminiCli,
   "@mastra/schema-compat": mastra,
 };
