@@ -68,9 +68,13 @@ def _print_speed(schemas: Sequence[Any], python: str) -> None:
     for label, time in times.items():
         ratios = f"{time.mean / theirs.mean:.2f}x, {time.median / theirs.median:.2f}x of litellm"
         print(f"{label:30} mean {time.mean:6.0f} us, median {time.median:5.0f} us; {ratios}")
-    schema, start = many_rules(), process_time()
+    print(f"{RULES} conditions in one allOf: {min(_seconds(many_rules()) for _ in range(5)):.3f} s, the best of 5")
+
+
+def _seconds(schema: Any) -> float:
+    start = process_time()
     advertise(schema)
-    print(f"{RULES} conditions in one allOf: {process_time() - start:.3f} s")
+    return process_time() - start
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def _fault(original: Original, result: Mapping[str, Any], field: Field) -> str:
 
 
 def _converted(schemas: Mapping[str, Any], python: str) -> dict[str, Any]:
-    commands = ([python, "convert.py"], ["node", "convert.mjs"])
+    commands = ([python, "convert.py", "all"], ["node", "convert.mjs", "all"])
     with ThreadPoolExecutor() as pool:
         answers = list(pool.map(lambda command: _run(command, json.dumps(schemas)), commands))
     return {path: results for answer in answers for path, results in answer.items()}

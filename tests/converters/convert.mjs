@@ -9,10 +9,6 @@ import { mcpToTool } from "@google/genai";
 import { GoogleSchemaCompatLayer, jsonSchema } from "@mastra/schema-compat";
 import { createGoogleGenerativeAI } from "ai-sdk-google-3";
 
-// Neither package exports its conversion.
-const dist = (path) => import(new URL(`node_modules/@langchain/${path}`, import.meta.url));
-const langchainCommon = await dist("google-common/dist/utils/zod_to_gemini_parameters.js");
-const langchainGenai = await dist("google-genai/dist/utils/zod_to_genai_parameters.js");
 
 const NAME = "tool";
 const ANSWER = { candidates: [{ content: { role: "model", parts: [{ text: "" }] }, finishReason: "STOP" }] };
@@ -73,11 +69,18 @@ const CONVERTERS = {
   "@ai-sdk/google 4": aiSdk(createGoogle),
   "@ai-sdk/google 3": aiSdk(createGoogleGenerativeAI),
   "@google/genai": googleGenai,
-  "@langchain/google-common": (schema) => langchainCommon.jsonSchemaToGeminiParameters(schema),
-  "@langchain/google-genai": (schema) => langchainGenai.jsonSchemaToGeminiParameters(schema),
   "@google/gemini-cli-core": geminiCli,
   "@mastra/schema-compat": mastra,
 };
+
+// Further clients of `python -m bench.schemas survival`. Neither package exports its conversion.
+if (process.argv[2] === "all") {
+  const dist = (path) => import(new URL(`node_modules/@langchain/${path}`, import.meta.url));
+  const common = await dist("google-common/dist/utils/zod_to_gemini_parameters.js");
+  const genai = await dist("google-genai/dist/utils/zod_to_genai_parameters.js");
+  CONVERTERS["@langchain/google-common"] = (schema) => common.jsonSchemaToGeminiParameters(schema);
+  CONVERTERS["@langchain/google-genai"] = (schema) => genai.jsonSchemaToGeminiParameters(schema);
+}
 
 const schemas = JSON.parse(await text(process.stdin));
 const results = {};

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -107,9 +106,9 @@ CONVERTERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pydantic-ai Live": pydantic_ai(GoogleOpenAPISchemaTransformer),
 }
 
-if importlib.util.find_spec("agno") is not None:
-    # Only in an environment for `python -m bench.schemas survival`: beside the packages of our tests, pip resolves the
-    # requirements of google-adk for more than nine minutes.
+if sys.argv[1:] == ["all"]:
+    # Only for `python -m bench.schemas survival`: beside the packages of our tests, pip resolves the requirements of
+    # google-adk for more than nine minutes.
     CONVERTERS |= {"agno": agno, "google-adk": google_adk}
 
 
