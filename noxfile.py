@@ -38,6 +38,8 @@ MIN_RECALL = "0.74"
 """Minimum recall@5 of Workbench's search for everyday phrases, most of which are not in the words of the manifest."""
 CLIMAX = "climax-mcp==0.5.0"
 """Oracle of `toolmason import climax`. Installed without its dependencies: the test does not use mcp 1.x."""
+XGRAMMAR = "xgrammar==0.2.9"
+"""A grammar engine of vLLM. Installed without its dependencies: its compiler uses neither torch nor transformers."""
 LLAMA_CPP = "llama-cpp-python==0.3.36 --hash=sha256:832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e\n"
 """Its sdist has the sources of llama.cpp."""
 
@@ -207,8 +209,9 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def converters(session: nox.Session) -> None:
-    """Run our schemas through converters of real clients and a grammar engine; import a server of FastMCP."""
+    """Run our schemas through converters of real clients and grammar engines; import a server of FastMCP."""
     session.install(EVERYTHING, *_group("converters"))
+    session.install("--no-deps", XGRAMMAR)
     _install_npm_packages(session, ROOT / "tests" / "converters")
     session.run("pytest", "tests/converters", *session.posargs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from bench.__main__ import main
@@ -12,7 +13,16 @@ from bench.file_tools import FileTask
 from bench.page import page
 from bench.promises import Findings, rows
 from bench.rounds import Cost, ratio, typical
+from bench.schemas.cost import Tokens
+from bench.schemas.fields import Field, problems
+from bench.schemas.samples import samples
+from bench.schemas.semantics import Acceptance
+from bench.schemas.survival import Survival
 from bench.synthetic import MAX_TOOLS, synthetic_tools
+
+
+def tool(value: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": value}}
 
 
 def test_no_two_synthetic_tools_share_a_name_a_text_or_a_parameter() -> None:
@@ -80,3 +90,50 @@ def _findings(task: str, growth_mib: float | None) -> Findings:
     same = ratio([cost], [cost])
     of_task = FileTask(label=task, other="jq", ours=cost, theirs=cost, ratio=same, target=None, growth_mib=growth_mib)
     return Findings((1000,), 5, ("files",), file_tools=(of_task,))
+
+
+@pytest.mark.parametrize(
+    ("field", "schema", "problem"),
+    [
+        (Field.PARAMETERS, {"type": "object", "properties": {"a": {}}}, "type: must be specified"),
+        (Field.VERTEX, tool({"type": "null"}), "NULL"),
+        (Field.VERTEX, tool({"description": "A", "anyOf": [{"type": "string"}]}), "alongside any_of"),
+        (Field.JSON, tool({"$ref": "#/$defs/A"}), "undefined schema"),
+        (Field.JSON, tool({"$ref": "#", "minLength": 1}), "unsupported fields"),
+        (Field.ANTHROPIC, {**tool({}), "anyOf": [{}]}, "at the top level"),
+        (Field.ANTHROPIC, {"type": "object", "properties": {"a b": {}}}, "property keys"),
+        (Field.OPENAI, {"type": "object"}, "missing properties"),
+        (Field.OPENAI, tool({"type": "array"}), "missing items"),
+        (Field.VS_CODE, tool({"type": "array"}), "missing items"),
+    ],
+)
+def test_each_reader_refuses_what_its_provider_refuses(field: Field, schema: Any, problem: str) -> None:
+    assert any(problem in each for each in problems(field, schema))
+    assert not list(problems(field, tool({"type": "string"})))
+
+
+def test_the_samples_of_a_schema_are_valid_and_reach_each_branch() -> None:
+    schema = tool(
+        {"anyOf": [{"type": "string", "pattern": "^[a-c]{2,3}$"}, {"type": "array", "items": {"type": "null"}}]}
+    )
+    made = samples(schema)
+
+    assert {type(value["a"]) for value in made if "a" in value} == {str, list}
+    assert {"a": [None]} in made
+    assert all(Acceptance(schema).accepts(value) for value in made)
+
+
+def test_a_schema_that_one_client_loses_does_not_survive_all() -> None:
+    faults = {"one": {"a": "raises"}, "two": {"b": "an argument is lost"}, "three": {}}
+    survival = Survival(faults, frozenset("abcd"), frozenset("a"))
+
+    assert survival.share(["one"]) == 0.75
+    assert survival.share(["one", "two", "three"]) == 0.5
+    assert survival.share(["one", "two"], hard=True) == 0
+    assert survival.causes(["one", "two"]) == [("raises", 1, "a"), ("an argument is lost", 1, "b")]
+
+
+def test_tokens_are_compared_by_sum_and_by_schema() -> None:
+    tokens = Tokens(100, 75, (0.5, 1.0, 1.5))
+
+    assert (tokens.total, tokens.percentile(0.5), tokens.percentile(1)) == (0.75, 1.0, 1.5)

@@ -5,6 +5,7 @@ Data (`default`, `enum`, `const`, `examples`) and property names are unchanged.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
@@ -43,6 +44,7 @@ class Acceptance:
 
     def __init__(self, schema: Any) -> None:
         self._validator = Draft202012Validator(schema, registry=Registry())
+        self._shorter: dict[str, Any] = {}
 
     def accepts(self, instance: Any) -> bool:
         """Return whether `instance` is valid.
@@ -57,11 +59,14 @@ class Acceptance:
 
     def without_nulls(self, instance: Any) -> Any:
         """Return a valid `instance` without the nulls of properties that may be missing."""
-        for path in reversed(list(_null_paths(instance))):
-            shorter = _without(instance, path)
-            if self.accepts(shorter):
-                instance = shorter
-        return instance
+        key = json.dumps(instance)
+        if key not in self._shorter:
+            for path in reversed(list(_null_paths(instance))):
+                shorter = _without(instance, path)
+                if self.accepts(shorter):
+                    instance = shorter
+            self._shorter[key] = instance
+        return self._shorter[key]
 
 
 def _null_paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -9,6 +9,7 @@ import { mcpToTool } from "@google/genai";
 import { GoogleSchemaCompatLayer, jsonSchema } from "@mastra/schema-compat";
 import { createGoogleGenerativeAI } from "ai-sdk-google-3";
 
+
 const NAME = "tool";
 const ANSWER = { candidates: [{ content: { role: "model", parts: [{ text: "" }] }, finishReason: "STOP" }] };
 
@@ -71,6 +72,15 @@ const CONVERTERS = {
   "@google/gemini-cli-core": geminiCli,
   "@mastra/schema-compat": mastra,
 };
+
+// Further clients of `python -m bench.schemas survival`. Neither package exports its conversion.
+if (process.argv[2] === "all") {
+  const dist = (path) => import(new URL(`node_modules/@langchain/${path}`, import.meta.url));
+  const common = await dist("google-common/dist/utils/zod_to_gemini_parameters.js");
+  const genai = await dist("google-genai/dist/utils/zod_to_genai_parameters.js");
+  CONVERTERS["@langchain/google-common"] = (schema) => common.jsonSchemaToGeminiParameters(schema);
+  CONVERTERS["@langchain/google-genai"] = (schema) => genai.jsonSchemaToGeminiParameters(schema);
+}
 
 const schemas = JSON.parse(await text(process.stdin));
 const results = {};

@@ -7,6 +7,7 @@ are caught before they leave, and whatever wants a connection is stopped.
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import os
 import sys
@@ -84,6 +85,17 @@ def pydantic_ai(transformer: type[GoogleJsonSchemaTransformer]) -> Callable[[dic
     return lambda schema: transformer(schema).walk()
 
 
+def google_adk(schema: dict[str, Any]) -> Any:
+    """A tool of `McpToolset`, which calls a private function."""
+    converted = importlib.import_module("google.adk.tools._gemini_schema_util")._to_gemini_schema(schema)
+    return converted.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def agno(schema: dict[str, Any]) -> Any:
+    converted = importlib.import_module("agno.utils.gemini").convert_schema(schema)
+    return converted.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 CONVERTERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "google-genai MCP": google_genai_mcp,
     "google-genai Schema": google_genai_schema,
@@ -93,6 +105,11 @@ CONVERTERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pydantic-ai": pydantic_ai(GoogleJsonSchemaTransformer),
     "pydantic-ai Live": pydantic_ai(GoogleOpenAPISchemaTransformer),
 }
+
+if sys.argv[1:] == ["all"]:
+    # Only for `python -m bench.schemas survival`: beside the packages of our tests, pip resolves the requirements of
+    # google-adk for more than nine minutes.
+    CONVERTERS |= {"agno": agno, "google-adk": google_adk}
 
 
 def result(convert: Callable[[dict[str, Any]], Any], schema: dict[str, Any]) -> dict[str, Any]:

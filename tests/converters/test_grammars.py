@@ -1,4 +1,4 @@
-"""llguidance, the grammar engine of vLLM, SGLang and others, compiles what we send, and refuses what is malformed."""
+"""The grammar engines of vLLM compile what we send, and refuse what is malformed: llguidance, xgrammar, outlines."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from bench.schemas.corpus import SMALL_CASES, load_corpus
+from engines import outlines_accepts, outlines_error, xgrammar_accepts, xgrammar_error
 from hard_schemas import HARD
 from llguidance import LLMatcher  # type: ignore[import-not-found, unused-ignore]  # only in the session `converters`
 
-from toolmason.schema import advertise, project
+from toolmason.schema import advertise, check, project
 
 SCHEMAS: dict[str, Any] = {f"{row.style}: {row.name}": row.schema for row in load_corpus()} | HARD
 SCHEMAS |= {
@@ -54,3 +55,106 @@ def test_more_advertised_schemas_are_compiled_than_original_ones() -> None:
 
     assert len(advertised) < len(original)
     assert not advertised - original
+
+
+TEXT: dict[str, Any] = {"type": "string"}
+
+
+def argument(value: Any, **definitions: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": value}, "required": ["a"], "$defs": definitions}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"type": "strin"}, "Unsupported type"),
+        ({"$ref": "#/$defs/None"}, "Cannot find field"),
+        ({"type": "string", "pattern": "("}, "parenthesis is not closed"),
+        ({"enum": []}, "must not be empty"),
+        ({"type": "integer", "minimum": 2**70}, "exceeds maximum limit"),
+    ],
+    ids=str,
+)
+def test_xgrammar_refuses_malformed_schemas(value: dict[str, Any], message: str) -> None:
+    assert message in xgrammar_error(argument(value))
+
+
+def test_xgrammar_converts_each_schema_in_our_forms() -> None:
+    originals = {name for name, schema in SCHEMAS.items() if xgrammar_error(schema)}
+
+    assert {name: xgrammar_error(advertise(schema).schema) for name, schema in SCHEMAS.items()} == dict.fromkeys(
+        SCHEMAS, ""
+    )
+    assert {name: xgrammar_error(project(schema, "vllm-xgrammar").schema) for name, schema in SCHEMAS.items()} == (
+        dict.fromkeys(SCHEMAS, "")
+    )
+    assert len(originals) >= 20
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "is_accepted", "pattern"),
+    [
+        (argument({"type": "string", "pattern": "b"}), "abc", False, "unanchored-pattern"),
+        (argument({"type": "string", "pattern": "^(?!b)[ab]$"}), "b", True, "look-around"),
+        (argument({"$ref": "#A"}, B={"$anchor": "A", **TEXT}), 1, True, "named-$ref"),
+        (argument({"$ref": "https://example.com/a.json"}), 1, True, "network-$ref"),
+        (argument({"$ref": "#/$defs/A", "minLength": 3}, A=TEXT), "b", True, "rule-beside-$ref"),
+        (argument({"allOf": [TEXT, {"minLength": 1}]}), 1, True, "allOf"),
+    ],
+    ids=str,
+)
+def test_what_xgrammar_changes_is_a_finding(
+    schema: dict[str, Any], value: Any, is_accepted: bool, pattern: str
+) -> None:
+    assert xgrammar_accepts(schema, {"a": value}) is is_accepted
+    assert pattern in {found.pattern for found in check(schema, "vllm-xgrammar")}
+
+
+@pytest.mark.parametrize(
+    ("value", "accepted"),
+    [
+        ({"type": "string", "pattern": "^\\d+$"}, "7"),
+        ({"type": "string", "pattern": "^a$|^b$"}, "b"),
+        ({"$ref": "#/$defs/a~1b"}, "c"),
+        ({"$ref": "#/$defs/a%25b"}, "c"),
+    ],
+    ids=str,
+)
+def test_xgrammar_keeps_classes_and_escaped_references(value: dict[str, Any], accepted: str) -> None:
+    schema = argument(value, **{"a/b": TEXT, "a%b": TEXT})
+
+    assert xgrammar_accepts(schema, {"a": accepted})
+    assert not xgrammar_accepts(schema, {"a": 1})
+    assert not {"pattern-class", "escaped-$ref"} & {found.pattern for found in check(schema, "vllm-xgrammar")}
+
+
+def test_outlines_converts_each_schema_in_the_form_for_it() -> None:
+    found = {name: outlines_error(project(schema, "vllm-outlines").schema) for name, schema in SCHEMAS.items()}
+
+    assert {name: error for name, error in found.items() if error} == {}
+    assert sum(bool(outlines_error(schema)) for schema in SCHEMAS.values()) > 20
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern", "message"),
+    [
+        ({"$ref": "#/$defs/None"}, "dangling-$ref", "Invalid reference path"),
+        ({"$ref": "#/$defs/a~1b"}, "escaped-$ref", "Invalid reference path"),
+        ({"type": "string", "format": "ipv4"}, "format", "not supported"),
+        (True, "boolean-schema", "Unsupported JSON Schema structure"),
+    ],
+    ids=str,
+)
+def test_what_outlines_refuses_is_a_finding(value: Any, pattern: str, message: str) -> None:
+    schema = argument(value, **{"a/b": TEXT})
+
+    assert message in outlines_error(schema)
+    assert [found.pattern for found in check(schema, "vllm-outlines") if found.severity.value == "refused"] == [pattern]
+
+
+@pytest.mark.parametrize(("pattern", "valid"), [("b", "abc"), ("^b", "bc"), ("^b$|^c$", "c")])
+def test_a_pattern_that_outlines_narrows_is_a_finding(pattern: str, valid: str) -> None:
+    schema = argument({"type": "string", "pattern": pattern})
+
+    assert not outlines_accepts(schema, {"a": valid})
+    assert "unanchored-pattern" in {found.pattern for found in check(schema, "vllm-outlines")}

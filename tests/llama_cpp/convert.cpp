@@ -1,4 +1,5 @@
-// llama.cpp's own converter and grammar parser. Reads lines: a schema as JSON, or a grammar that begins with "root".
+// llama.cpp's own converter and grammar parser. Reads lines: a schema as JSON, or a grammar that begins with "root" and
+// has tabs between its rules.
 // Prints an error or an empty line to stdout for each; its warnings, then a line ".", to stderr.
 #include "json-schema-to-grammar.h"
 #include "llama-grammar.h"
@@ -19,6 +20,9 @@ int main() {
         std::string error;
         try {
             const bool is_grammar = line.rfind("root", 0) == 0;
+            if (is_grammar) {
+                std::replace(line.begin(), line.end(), '\t', '\n');
+            }
             const std::string grammar = is_grammar ? line : json_schema_to_grammar(common_json::parse(line), true);
             llama_grammar_parser parser;
             if (!parser.parse(grammar.c_str())) {

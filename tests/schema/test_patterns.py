@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from toolmason.schema import advertise
 from toolmason.schema.patterns import is_anchored, matches_name, to_ecma_pattern
 
 
@@ -115,3 +116,63 @@ def test_a_name_is_tried_where_that_is_sure_and_soon_done(pattern: str, name: st
 )
 def test_a_pattern_with_one_anchor_at_each_end_is_about_the_whole_value(pattern: str, *, is_whole: bool) -> None:
     assert is_anchored(pattern) is is_whole
+
+
+GRAPH_TIME = (
+    "^[0-9]{4,}-(0[1-9]|1[012])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    "([.][0-9]{1,12})?(Z|[+-][0-9][0-9]:[0-9][0-9])$"
+)
+ZOD_DAY = (
+    r"(?:(?:\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-(?:(?:0[13578]|1[02])-"
+    r"(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|(?:02)-(?:0[1-9]|1\d|2[0-8])))"
+)
+ZOD_TIME = rf"^{ZOD_DAY}T(?:(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        (GRAPH_TIME, "date-time"),
+        (rf"{ZOD_TIME}(?:Z|([+-](?:[01]\d|2[0-3]):[0-5]\d)))$", "date-time"),
+        (rf"^{ZOD_DAY}$", "date"),
+        (UUID, "uuid"),
+        (f"^({UUID[1:-1]}|00000000-0000-0000-0000-000000000000|ffffffff-ffff-ffff-ffff-ffffffffffff)$", "uuid"),
+        (rf"^(?:{BYTE}\.){{3}}{BYTE}$", "ipv4"),
+        (
+            r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$",
+            "email",
+        ),
+        (r"^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$", "duration"),
+    ],
+)
+def test_a_pattern_that_defines_its_format_is_omitted(pattern: str, name: str) -> None:
+    value = {"type": "string", "format": name, "pattern": pattern}
+    projection = advertise({"type": "object", "properties": {"a": value}})
+
+    assert projection.schema["properties"]["a"] == {
+        "type": "string",
+        "description": f"Format: {name}.",
+        "format": name,
+    }
+    assert [found.pattern for found in projection.findings if found.pointer] == ["pattern"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        (rf"{ZOD_TIME}(?:Z))$", "date-time"),  # only UTC
+        (GRAPH_TIME.replace("[0-9]{4,}", "2026"), "date-time"),  # only one year
+        (GRAPH_TIME[1:], "date-time"),  # it may begin with anything
+        (GRAPH_TIME, "time"),  # of another format
+        (f"^({UUID[1:-1]}|none)$", "uuid"),
+        (r"^[A-Za-z0-9_'+\-\.]*[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)*example\.com$", "email"),
+        (GRAPH_TIME, "timestamp"),
+        (r"^\d{4}-\d\d-\d\d$", "date"),  # short enough for a model
+    ],
+)
+def test_a_pattern_that_says_more_than_its_format_is_kept(pattern: str, name: str) -> None:
+    value = {"type": "string", "format": name, "pattern": pattern}
+
+    assert advertise({"type": "object", "properties": {"a": value}}).schema["properties"]["a"]["pattern"] == pattern

@@ -70,6 +70,11 @@ def has_look_around(pattern: str) -> bool:
     return _LOOK_AROUND.search(pattern) is not None
 
 
+def has_unnamed_group(pattern: str) -> bool:
+    """Return whether a pattern has a group `(?:...)`."""
+    return "(?:" in pattern
+
+
 def has_class(pattern: str) -> bool:
     r"""Return whether a pattern has a class or a boundary that has no character, such as `\d` or `\b`."""
     return _CLASS.search(pattern) is not None
@@ -96,6 +101,41 @@ def is_anchored(pattern: str) -> bool:
         elif part == ")":
             depth -= 1
     return True
+
+
+MIN_SPELLED_OUT: Final = 60
+"""Characters above which a pattern beside a format can be its definition, as generators write it."""
+_NOT_LITERAL: Final = re.compile(
+    r"\\(?:[dDwWsSbB]|.)|\[(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}|\(\?[:=!]|[()|*+?^$]", re.DOTALL
+)
+"""An escape, a class, a repetition, or the start or end of a group."""
+_OFFSET: Final = re.compile(r"\[\\?[+-]\\?[+-]\]|\\\+")
+"""The sign of an offset from UTC: `[+-]`, `[-+]`, `[+\\-]`, or `\\+`."""
+_SHORT_NUMBER: Final = r"[0-9]{1,3}(?![0-9])"
+_LITERALS: Final[dict[str, re.Pattern[str]]] = {
+    "date": re.compile(rf"(?:[- ]|{_SHORT_NUMBER})*"),
+    "date-time": re.compile(rf"(?:[-:.TZtz ]|{_SHORT_NUMBER})*"),
+    "time": re.compile(rf"(?:[:.Zz ]|{_SHORT_NUMBER})*"),
+    "duration": re.compile(r"[-PTYMWDHS., ]*"),
+    "email": re.compile(r"[-@. ]*"),
+    "ipv4": re.compile(rf"(?:[. ]|{_SHORT_NUMBER})*"),
+    "ipv6": re.compile(rf"(?:[:. ]|{_SHORT_NUMBER})*"),
+    "uuid": re.compile(r"(?:[- ]|0{4,}|[fF]{4,}|[0-9](?![0-9]))*"),
+}
+"""The literal characters of patterns that define a format: no year of four digits, and no name of a host."""
+
+
+@lru_cache(maxsize=1_000)
+def spells_out(pattern: str, name: str) -> bool:
+    r"""Return whether a long pattern only defines the format `name`, such as `^\d{4}-...$` beside `date-time`.
+
+    One that accepts dates in UTC alone says more than `date-time`.
+    """
+    if not MIN_SPELLED_OUT < len(pattern) <= _MAX_PATTERN_LENGTH or name not in _LITERALS:
+        return False
+    if name == "date-time" and not _OFFSET.search(pattern):
+        return False
+    return is_anchored(pattern) and _LITERALS[name].fullmatch(_NOT_LITERAL.sub(" ", pattern)) is not None
 
 
 _ATOM: Final = r"(?:\[(?:[^\[\]\\]|\\[dw.\-])+\]|\\[dw.\-]|[^\\\[\](){}|*+?^$])"

@@ -10,6 +10,7 @@ from toolmason.schema.check import check
 from toolmason.schema.emit import (
     MAX_BYTES,
     MAX_RECURSION_UNROLLS,
+    TOO_MANY_BYTES,
     Emitter,
     Form,
     SizeLimitError,
@@ -70,6 +71,8 @@ def projected(normalizer: Normalizer, target: str, *, rename: bool | None = None
 
 _MIN_SELECTED_BYTES: Final = MAX_BYTES // 3
 """Bytes of a selection of objects below which the descriptions of arguments are shortened."""
+_MAX_LENGTHENINGS: Final = 2
+"""Attempts to add objects to a result that has room."""
 _SMALL_NODES: Final = 20
 _SMALL_TEXT: Final = 4_000
 """Schemas and characters of text below which a result is surely small."""
@@ -115,15 +118,28 @@ class _Attempts:
         self._keeps_references = False
         max_bytes = MAX_BYTES
         while True:
-            form = select_objects(self._normalizer, max_bytes)
+            form = select_objects(self._normalizer, max_bytes, self._dialect)
             projection = self._emit_selection(form)
             if (too_many := json_size(projection.schema) - MAX_BYTES) <= 0:
-                return projection
+                return self._lengthen(projection, max_bytes)
             if max_bytes < _MIN_SELECTED_BYTES or not form.has_inner_objects:
                 break
             max_bytes -= too_many + max_bytes // 50
         if any("description" in value for value in projection.schema["properties"].values()):
             return self._emit_selection(replace(form, description_levels=0, is_lean=True))
+        return projection
+
+    def _lengthen(self, projection: Projection, max_bytes: int) -> Projection:
+        """Return a projection with more objects if there is room for them: the selection estimates their bytes."""
+        for _ in range(_MAX_LENGTHENINGS):
+            room = MAX_BYTES - json_size(projection.schema)
+            if room < MAX_BYTES // 20 or not any(item.message == TOO_MANY_BYTES for item in projection.findings):
+                break
+            max_bytes += room
+            longer = self._emit_selection(select_objects(self._normalizer, max_bytes, self._dialect))
+            if json_size(longer.schema) > MAX_BYTES:
+                break
+            projection = longer
         return projection
 
     def _emit_selection(self, form: Form) -> Projection:

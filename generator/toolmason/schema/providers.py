@@ -56,12 +56,16 @@ class Dialect:
     """Whether every object must be closed, though properties may be optional."""
     requires_plain_patterns: bool = False
     """Whether a pattern needs both anchors and must not have classes such as `\\d`."""
+    omits_spelled_out: bool = False
+    """Whether a long pattern is omitted if it only defines the format beside it."""
     formats: frozenset[str] | None = None
     """Supported string formats; None for any."""
     requires_ecma_patterns: bool = False
     """Whether some clients compile patterns with an ECMA 262 engine and fail on others."""
     allows_look_around: bool = True
     """Whether a pattern may have lookaheads, lookbehinds and backreferences."""
+    allows_unnamed_groups: bool = True
+    """Whether a pattern may have groups `(?:...)`."""
     zero_is_unset: frozenset[str] = frozenset()
     """Keywords whose value 0 is lost in transit (proto3 without presence)."""
     max_integer: int | None = None

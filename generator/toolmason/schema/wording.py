@@ -16,6 +16,7 @@ MAX_SHORT_DESCRIPTION: Final = 100
 """Maximum characters of a description in a schema with too many arguments."""
 EXACTLY_ONE: Final = "Exactly one of the alternatives must fit"
 """The sentence for `oneOf` beside its alternatives."""
+_BOUNDS_OF_32_BITS: Final = frozenset({-(2**31), 2**31 - 1, 2**32 - 1})
 _ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
 MAX_STATED_PATTERN: Final = 60
 """Maximum characters of a pattern in a description; longer patterns do not help a model."""
@@ -132,9 +133,13 @@ def states_pattern(limits: Mapping[str, Any]) -> bool:
 
 
 def without_sentinel_bounds(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop bounds of JavaScript's `Number.MAX_SAFE_INTEGER`, which generators emit for unbounded numbers."""
+    """Drop bounds of 32 bits and of JavaScript's safe integers, which generators emit for unbounded numbers."""
     bounds = {"minimum", "maximum"}
-    return {name: value for name, value in limits.items() if name not in bounds or abs(value) < MAX_SAFE_INTEGER}
+    return {name: value for name, value in limits.items() if name not in bounds or not _is_sentinel(value)}
+
+
+def _is_sentinel(value: float) -> bool:
+    return abs(value) >= MAX_SAFE_INTEGER or value in _BOUNDS_OF_32_BITS
 
 
 def _pattern_text(pattern: str) -> str:

@@ -7,6 +7,7 @@ from toolmason.schema.emit.context import (
     MAX_NODES,
     MAX_RECURSION_UNROLLS,
     MAX_TEXT,
+    TOO_MANY_BYTES,
     SizeLimitError,
 )
 from toolmason.schema.emit.emitter import Emitter
@@ -21,6 +22,7 @@ __all__ = [
     "MAX_RANGES",
     "MAX_RECURSION_UNROLLS",
     "MAX_TEXT",
+    "TOO_MANY_BYTES",
     "Emitter",
     "Form",
     "SizeLimitError",

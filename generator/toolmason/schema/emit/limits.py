@@ -11,13 +11,22 @@ from toolmason.schema.emit.values import quote_value
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import LIMIT_KEYWORDS, REPETITIONS
 from toolmason.schema.normal_form import Branch
-from toolmason.schema.patterns import has_class, has_look_around, is_anchored, to_ecma_pattern
+from toolmason.schema.patterns import (
+    has_class,
+    has_look_around,
+    has_unnamed_group,
+    is_anchored,
+    spells_out,
+    to_ecma_pattern,
+)
+from toolmason.schema.providers import Dialect
 from toolmason.schema.wording import append_sentences, limit_sentences, states_pattern, without_sentinel_bounds
 
 _UNSIGNED: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _SIGNED: Final = re.compile(rf"-{_UNSIGNED.pattern}")
 _MOVED: Final = "; moved to the description"
 _TOO_LONG: Final = "; omitted, because it is too long for the description or implied by its format"
+_MAX_INTEGERS: Final = {2**31 - 1: "32 bits", 2**63 - 1: "64 bits", 2**63 - 2: "64 bits"}
 _INCLUSIVE: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 
 
@@ -31,6 +40,11 @@ def with_limits(
     limits = branch.limits if limits is None else limits
     if not limits:
         return text
+    kept = without_spelled_out(context.dialect, limits)
+    if len(kept) < len(limits):
+        message = f"the pattern defines the format `{limits['format']}`, which is kept"
+        context.find(branch.pointer, "pattern", Severity.NOTE, message)
+        limits = kept
     supported: dict[str, Any] = {}
     unsupported: dict[str, Any] = {}
     is_pattern_stated = states_pattern(limits)
@@ -63,6 +77,15 @@ def with_limits(
     return text
 
 
+def without_spelled_out(dialect: Dialect, limits: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the limits without a pattern that only defines the format, if the dialect omits those."""
+    if not dialect.omits_spelled_out or "pattern" not in limits or "format" not in limits:
+        return limits
+    if not spells_out(limits["pattern"], limits["format"]):
+        return limits
+    return {keyword: value for keyword, value in limits.items() if keyword != "pattern"}
+
+
 def _with_ecma_pattern(context: EmitterContext, limits: Mapping[str, Any], branch: Branch) -> Mapping[str, Any]:
     """Translate `pattern` if clients compile it; a pattern without translation stays unchanged."""
     pattern = limits.get("pattern")
@@ -86,6 +109,8 @@ def _why_unsupported(context: EmitterContext, keyword: str, value: Any) -> str:
         return "patterns with lookaround or backreferences are not supported here"
     if keyword == "pattern" and dialect.requires_plain_patterns and (not is_anchored(value) or has_class(value)):
         return "a pattern without both anchors, or with classes, is not supported here"
+    if keyword == "pattern" and not dialect.allows_unnamed_groups and has_unnamed_group(value):
+        return "a pattern with a group `(?:...)` is not supported here"
     if keyword == "pattern" and dialect.requires_ecma_patterns and to_ecma_pattern(value) is None:
         return "the pattern is not valid in ECMA 262, and clients fail on it"
     if keyword in dialect.zero_is_unset and value == 0:
@@ -95,7 +120,7 @@ def _why_unsupported(context: EmitterContext, keyword: str, value: Any) -> str:
         return f"`{keyword}` above {most:,} is not supported here"
     limit = dialect.max_integer
     if limit is not None and isinstance(value, int) and not -limit - 1 <= value <= limit:
-        return f"`{keyword}` exceeds {64 if limit >= 2**62 else 32} bits"
+        return f"`{keyword}` exceeds {_MAX_INTEGERS.get(limit, f'{limit:,}')}"
     return ""
 
 

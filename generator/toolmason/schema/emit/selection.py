@@ -8,8 +8,10 @@ from typing import Final, NamedTuple
 
 from toolmason.schema.emit.context import ITEMS, MAX_DEPTH, MAX_NODES, MAX_RECURSION_UNROLLS
 from toolmason.schema.emit.declared import declared_properties
+from toolmason.schema.emit.limits import without_spelled_out
 from toolmason.schema.normal_form import ANY_VALUE, Branch, Conjunction
 from toolmason.schema.normalize import Normalizer
+from toolmason.schema.providers import Dialect
 
 Path = tuple[str, ...]
 """The names of the properties around a schema, with `ITEMS` for the items of an array."""
@@ -61,13 +63,13 @@ class Form:
         return self.selection is not None and len(self.selection.objects) > 1
 
 
-def select_objects(normalizer: Normalizer, max_bytes: int) -> Form:
+def select_objects(normalizer: Normalizer, max_bytes: int, dialect: Dialect) -> Form:
     """Return the parts that fit into about `max_bytes`: names first, then repeated limits, then descriptions.
 
     The least deep objects come first, but further objects of a model after all others, since the first one lists the
     names. Descriptions of arguments come before everything else.
     """
-    selector = _Selector(normalizer, max_bytes)
+    selector = _Selector(normalizer, max_bytes, dialect)
     selection = selector.select()
     remaining = selector.remaining - selector.limit_bytes
     if remaining < 0:
@@ -91,13 +93,14 @@ class _Candidate(NamedTuple):
 class _Selector:
     """Selects objects and counts the bytes that remain."""
 
-    def __init__(self, normalizer: Normalizer, max_bytes: int) -> None:
+    def __init__(self, normalizer: Normalizer, max_bytes: int, dialect: Dialect) -> None:
         self.remaining = max_bytes
         self.limit_bytes = 0
         """Bytes of the limits that are repeated in descriptions."""
         self.description_bytes = [0] * (MAX_DEPTH + 2)
         """Bytes of the descriptions of each level."""
         self._normalizer = normalizer
+        self._dialect = dialect
         self._objects: set[Path] = set()
         self._models: dict[Hashable, str] = {}
         self._inner: list[_Candidate] = []
@@ -170,8 +173,9 @@ class _Selector:
     def _branch_bytes(self, branch: Branch, place: _Candidate) -> int:
         size = _TYPE_BYTES
         if branch.limits:
-            size += sum([len(keyword) + len(str(value)) + 4 for keyword, value in branch.limits.items()])
-            self.limit_bytes += _DESCRIPTION_BYTES + _SENTENCE_BYTES * len(branch.limits)
+            limits = without_spelled_out(self._dialect, branch.limits)
+            size += sum([len(keyword) + len(str(value)) + 4 for keyword, value in limits.items()])
+            self.limit_bytes += _DESCRIPTION_BYTES + _SENTENCE_BYTES * len(limits)
         if branch.enum is not None:
             size += sum([len(str(value)) + 3 for value in branch.enum])
         if branch.type == "array":

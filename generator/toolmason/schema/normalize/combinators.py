@@ -13,7 +13,7 @@ from toolmason.schema.intersection import (
     merge_branches,
     without_duplicates,
 )
-from toolmason.schema.normal_form import Branch, Node, OpaqueRule, Subschema
+from toolmason.schema.normal_form import ALL_TYPES, Branch, Node, OpaqueRule, Subschema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import Keywords, NormalizerContext
 from toolmason.schema.normalize.overlap import alternatives_overlap
@@ -28,12 +28,25 @@ def with_combinators(context: NormalizerContext, node: Node, keywords: Keywords,
         parts = [
             context.normalize(Subschema(schema, collector.pointer_to("allOf", index))) for index, schema in schemas
         ]
-        node = _intersect_all([node, *parts])
+        node = _intersect_all([node, *_of_shared_types(node.branches, parts)])
         collector.note("allOf", "the schemas of `allOf` are merged")
     for keyword in ("anyOf", "oneOf"):
         if keyword in keywords:
             node = _with_alternatives(context, node, keywords[keyword], keyword, collector)
     return node
+
+
+def _of_shared_types(branches: Sequence[Branch], parts: Sequence[Node]) -> list[Node]:
+    """Return the parts without branches of types that `branches` lacks; unions within one type stay whole."""
+    types = {branch.type for branch in branches}
+    if types & {"integer", "number"}:
+        types |= {"integer", "number"}
+    return [
+        part
+        if part.branches is ALL_TYPES or _share_types(part.branches)
+        else part._replace(branches=tuple([branch for branch in part.branches if branch.type in types]))
+        for part in parts
+    ]
 
 
 def _intersect_all(nodes: Sequence[Node]) -> Node:

@@ -24,6 +24,16 @@ _TYPE_KEYWORDS: Final = frozenset(
     | {"dependentRequired", "dependentSchemas", "items", "patternProperties", "prefixItems", "properties"}
     | {"propertyNames", "required", "unevaluatedItems"}
 )
+_RELEVANT: Final[Mapping[JsonType, frozenset[str]]] = {
+    **{name: frozenset(LIMIT_KEYWORDS[name]) for name in ("integer", "number", "boolean", "null")},
+    "string": frozenset(LIMIT_KEYWORDS["string"]) | {"contentEncoding", "contentMediaType"},
+    "array": frozenset(LIMIT_KEYWORDS["array"])
+    | {"additionalItems", "contains", "items", "maxContains", "minContains", "prefixItems", "unevaluatedItems"},
+    "object": frozenset(LIMIT_KEYWORDS["object"])
+    | {"additionalProperties", "dependencies", "dependentRequired", "dependentSchemas", "patternProperties"}
+    | {"properties", "propertyNames", "required"},
+}
+"""Keywords without which the branch of a type has no rule."""
 
 
 def type_branches(context: NormalizerContext, keywords: Keywords, collector: FindingCollector) -> tuple[Branch, ...]:
@@ -60,6 +70,8 @@ def _parse_types(value: str | list[str], collector: FindingCollector) -> tuple[J
 
 
 def _branch(context: NormalizerContext, json_type: JsonType, keywords: Keywords, collector: FindingCollector) -> Branch:
+    if _RELEVANT[json_type].isdisjoint(keywords):
+        return Branch(type=json_type, pointer=collector.pointer)
     limits = {keyword: keywords[keyword] for keyword in LIMIT_KEYWORDS[json_type] if keyword in keywords}
     if json_type in {"integer", "number"}:
         limits = _modern_bounds(limits, collector)

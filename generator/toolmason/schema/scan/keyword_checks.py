@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from toolmason.schema.keywords import COUNT_KEYWORDS, NUMBER_KEYWORDS, REPETITIONS, TYPE_NAMES
 from toolmason.schema.mistakes import enum_of_items
-from toolmason.schema.patterns import has_class, has_look_around, is_anchored, to_ecma_pattern
+from toolmason.schema.patterns import has_class, has_look_around, has_unnamed_group, is_anchored, to_ecma_pattern
 from toolmason.schema.scan.occurrences import quote_value, quote_values
 from toolmason.schema.scan.recorder import MAX_DEPTH, Location, Recorder, Schema
 from toolmason.schema.scan.values import (
@@ -22,6 +22,8 @@ from toolmason.schema.scan.values import (
 )
 from toolmason.schema.walk import Parts
 
+_ANNOTATIONS: Final = frozenset({"title", "examples", "deprecated", "readOnly", "writeOnly"})
+_LARGE_COUNT: Final = 1_000
 _MAX_DATA_DEPTH: Final = 1_000
 """Maximum nesting of a value; deeper ones count as cyclic Python objects."""
 
@@ -65,6 +67,7 @@ def _check_size(recorder: Recorder, name: str, value: float, parts: Parts) -> No
         "int64" if name in COUNT_KEYWORDS else "int64-bound": abs(value) > sizes["int64"],
         "int32": abs(value) > sizes["int32"],
         "repetition": name in REPETITIONS and value >= sizes["repetition"],
+        "large-count": name in COUNT_KEYWORDS and value > _LARGE_COUNT,
     }
     patterns = [pattern for pattern, is_found in found.items() if is_found]
     if patterns:
@@ -184,7 +187,9 @@ def _check_ref(recorder: Recorder, _: Any, node: Schema, __: tuple[str, ...], lo
     names = (keyword for keyword in node if isinstance(keyword, str))
     siblings = [keyword for keyword in names if not keyword.startswith("$") and keyword not in allowed]
     if siblings:
-        recorder.add(location.parts, "beside-$ref", f"{quote_values(siblings)} beside `$ref`")
+        specific = () if _ANNOTATIONS.issuperset(siblings) else ("rule-beside-$ref",)
+        patterns = (*specific, "beside-$ref")
+        recorder.add(location.parts, patterns[0], f"{quote_values(siblings)} beside `$ref`", *patterns[1:])
 
 
 def _check_limit(recorder: Recorder, value: Any, node: Schema, _: tuple[str, ...], location: Location) -> None:
@@ -205,6 +210,7 @@ def _check_pattern(recorder: Recorder, value: Any, _: Schema, __: tuple[str, ...
         ("unanchored-pattern", not is_anchored(value)),
         ("pattern-class", has_class(value)),
         ("look-around", has_look_around(value)),
+        ("unnamed-group", has_unnamed_group(value)),
     ):
         if is_found:
             recorder.add(location.parts, pattern, quote_value(value), keyword="pattern")

@@ -251,7 +251,12 @@ class _Scanner:
             self._resolved.append(
                 Reference(len(self.recorder.occurrences), location.parts, target, location.is_required)
             )
-        return () if ref.startswith("#/$defs/") else ("outside-$defs",)
+        specific: tuple[str, ...] = () if ref.startswith("#/") else ("unpointed-$ref",)
+        if specific and ref != "#":
+            specific = ("named-$ref", *specific)
+        if not specific and ("~" in ref or "%" in ref):
+            specific = ("escaped-$ref",)
+        return specific if ref.startswith("#/$defs/") else (*specific, "outside-$defs")
 
     def _check_owner(self, keyword: str, node: Schema, types: tuple[str, ...], location: Location) -> None:
         owner = _OWNER_TYPES[keyword]
