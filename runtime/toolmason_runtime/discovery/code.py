@@ -201,7 +201,7 @@ class _Search:
         is_all = len(blocks) == len(matching) < len(shown)
         lines = [*blocks, *self._hints(hits, shown if is_all else shown[: len(blocks)], offset)]
         if is_all:  # all of a small server
-            others = ", ".join(self._names(shown[len(blocks) :]))
+            others = ", ".join(self._functions.name_of(hit.entry) for hit in shown[len(blocks) :])
             lines.insert(len(blocks), f"# other functions: {others}")
         if not hits and (nearest := self._index.nearest_words(query)):
             lines.append(f"# Nearest words: {', '.join(nearest)}.")
@@ -229,7 +229,7 @@ class _Search:
         if missing:
             notes.append(f"Nothing matches {', '.join(missing)}.")
         if len(blocks) < len(found):
-            notes.append(f"Also: {', '.join(self._names(found[len(blocks) :]))}.")
+            notes.append(f"Also: {', '.join(self._functions.name_of(hit.entry) for hit in found[len(blocks) :])}.")
         if found:
             self._context.expect(found[0].entry)
         return [*blocks, f"# {' '.join(notes)}"]
@@ -277,11 +277,6 @@ class _Search:
         notes = parameter_notes(entry, is_full=is_named)
         details = "".join(f"\n    # {note}" for note in notes)
         return f"{line}\n    # {' '.join(text.split())}{suffix}{self._same(hit)}{details}"
-
-    def _names(self, hits: Iterable[Hit]) -> list[str]:
-        """Return the functions of `hits`, including those of the other servers that have a tool."""
-        tools = (tool for hit in hits for tool in (hit.same.tools.values() if hit.same else (hit.name,)))
-        return [self._functions.name_of(self._index.tools[tool]) for tool in tools]
 
     def _same(self, hit: Hit) -> str:
         """Return the functions of the other servers that have the tool, as the end of a comment."""

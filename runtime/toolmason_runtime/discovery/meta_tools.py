@@ -351,8 +351,8 @@ def rest_note(hits: Sequence[Hit], shown: Sequence[Hit]) -> str:
     """Return the note of a search that lists all tools of a small server; empty if all of `shown` match."""
     if not any(hit.reason == "rest" for hit in shown):
         return ""
-    sizes = [(hit.reason, len(hit.same.tools) if hit.same else 1) for hit in hits]
-    matches, total = sum(size for reason, size in sizes if reason != "rest"), sum(size for _, size in sizes)
+    matches = sum(len(hit.tools) for hit in hits if hit.reason != "rest")
+    total = sum(len(hit.tools) for hit in hits)
     return f"Only the first {matches} match; this server has {total} tools, so the others follow."
 
 
@@ -381,7 +381,7 @@ def same_tool_note(shown: Sequence[Hit]) -> str:
     same = next((hit.same for hit in shown if hit.same), None)
     if same is None:
         return ""
-    return f"{len(same.tools)} servers have `{same.name}`: call the one of the right server, as in `same_tool`."
+    return f"{len(same.tools)} servers have `{same.name}`; `same_tool` has their names. Arguments may differ."
 
 
 def entry_notes(entry: ToolEntry) -> dict[str, Any]:

@@ -62,9 +62,14 @@ class Hit(NamedTuple):
     same: SameTool | None = None
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that the hit stands for, in the order of the manifest."""
+        return tuple(self.same.tools.values()) if self.same else (self.name,)
+
+    @property
     def identity(self) -> str:
         """A name that is equal for hits of the same tool of different servers."""
-        return next(iter(self.same.tools.values())) if self.same else self.name
+        return self.tools[0]
 
 
 class Hits(Sequence[Hit]):
@@ -111,6 +116,11 @@ class Hits(Sequence[Hit]):
         weak = [name for name in self._names[end:] if name not in merged]
         weak_names, weak_same = servers.arrange(weak, query, self._tools, self._is_exact)
         return Hits(self._tools, [*names, *weak_names], self._reasons, same | weak_same)
+
+    def merged(self, servers: Servers) -> Hits:
+        """Return the hits in their order, with one for a tool that several of `servers` have."""
+        names, same = servers.merge(self._names, self._tools)
+        return Hits(self._tools, names, self._reasons, same)
 
     def _is_exact(self, name: str) -> bool:
         return self._reason(name) == "name"
@@ -186,7 +196,7 @@ class ToolIndex:
         candidates = self._candidates(category, cli)
         query = query[:MAX_QUERY_LENGTH]
         if not query.strip():
-            return [Hit(name, entry, "browse") for name, entry in candidates.items()]
+            return self.browse(candidates)
         hits = self._rank(query, candidates)
         if self._servers and isinstance(hits, Hits):
             hits = hits.arranged(self._servers, query)
@@ -199,6 +209,12 @@ class ToolIndex:
         first = [Hit(name, BUILT_IN[name], "name") for name in named if end.endswith(normalize_name(name))]
         last = [Hit(name, BUILT_IN[name], "name") for name in named if not end.endswith(normalize_name(name))]
         return [*first, *hits, *last]
+
+    def browse(self, names: Iterable[str]) -> Sequence[Hit]:
+        """Return visible tools in the order of `names`, with one hit for a tool that several servers have."""
+        tools = {name: self._tools[name] for name in names}
+        hits = Hits(tools, list(tools), dict.fromkeys(tools, "browse"))
+        return hits.merged(self._servers) if self._servers else hits
 
     def search_parts(self, request: str, *, category: str = "", cli: str = "") -> PartHits:
         """Return the tools for each part of a request for several tools, in turn.

@@ -75,8 +75,7 @@ class Servers:
             is_exact: whether the query is the name of a tool, which then comes first.
         """
         named = self._named_in(query)
-        groups: dict[str, SameTool] = {}
-        merged = self._merge(ranked, candidates, named, is_exact, groups)
+        merged, groups = self.merge(ranked, candidates, named, is_exact)
 
         def limited(name: str) -> str:
             server = self.servers.get(name, "")
@@ -95,21 +94,21 @@ class Servers:
         names = {server: words(server) for server in dict.fromkeys(self.servers.values())}
         return {server: parts for server, parts in names.items() if parts}
 
-    def _merge(
+    def merge(
         self,
         ranked: Sequence[str],
         candidates: Collection[str],
-        named: Collection[str],
-        is_exact: Callable[[str], bool],
-        groups: dict[str, SameTool],
-    ) -> list[str]:
-        """Return `ranked` with one tool for each group, at the place of the best one, and add the groups to `groups`.
+        named: Collection[str] = (),
+        is_exact: Callable[[str], bool] = lambda _: False,
+    ) -> tuple[list[str], dict[str, SameTool]]:
+        """Return `ranked` with one tool for each group, at the place of the best one, and the groups of these tools.
 
         That is the tool with the name that was searched, or of a server in `named`, or the first one in the manifest:
         its texts bring no server to the first place.
         """
+        groups: dict[str, SameTool] = {}
         if not self.same:
-            return list(ranked)
+            return list(ranked), groups
         present: Collection[str] = set(ranked)
         seen: set[str] = set()
         merged: list[str] = []
@@ -126,7 +125,7 @@ class Servers:
                 merged.append(first)
                 if len(tools) > 1:
                     groups[first] = SameTool(group.name, tools)
-        return merged
+        return merged, groups
 
 
 @dataclass
