@@ -110,8 +110,11 @@ class Hits(Sequence[Hit]):
 
     def arranged(self, servers: Servers, query: str) -> Hits:
         """Return the hits in an order that is fair to `servers`, with one hit for a tool that several have."""
-        end = next((place for place, name in enumerate(self._names) if self._reason(name) in WEAK_REASONS), len(self))
+        # Weak hits are the last ones, and they alone have these reasons.
+        end = len(self) - sum(reason in WEAK_REASONS for reason in self._reasons.values())
         names, same = servers.arrange(self._names[:end], query, self._tools, self._is_exact)
+        if end == len(self):
+            return Hits(self._tools, names, self._reasons, same)
         merged = {tool for group in same.values() for tool in group.tools.values()}
         weak = [name for name in self._names[end:] if name not in merged]
         weak_names, weak_same = servers.arrange(weak, query, self._tools, self._is_exact)

@@ -6,10 +6,11 @@ hide the others. Tools of the author's own handlers, programs and databases are 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final, NamedTuple
 
 from toolmason_runtime.shared.catalogue import ToolEntry, server_of
@@ -20,7 +21,7 @@ PAGE: Final = 10
 """Successive hits of which a server has at most `SHARE`, if other servers have matching tools."""
 SHARE: Final = 5
 """Maximum hits of one server on a page."""
-MAX_SHARED_HITS: Final = 100
+MAX_SHARED_HITS: Final = 50
 """Number of first hits whose order is fair; nobody reads more pages."""
 
 
@@ -58,11 +59,6 @@ class Servers:
                 same |= dict.fromkeys(names, member)
         return cls(servers, same)
 
-    def named_in(self, query: str) -> frozenset[str]:
-        """Return the servers whose whole names are in `query`: its tools are wanted, so they are not limited."""
-        wanted = set(words(query))
-        return frozenset(server for server in set(self.servers.values()) if wanted.issuperset(words(server)))
-
     def arrange(
         self, ranked: Sequence[str], query: str, candidates: Collection[str], is_exact: Callable[[str], bool]
     ) -> tuple[list[str], dict[str, SameTool]]:
@@ -81,8 +77,7 @@ class Servers:
             server = self.servers.get(name, "")
             return "" if name in groups or server in named or is_exact(name) else server
 
-        queue = _Queue(merged, limited)
-        return [*queue.fair(), *queue.rest()], groups
+        return _shared(merged, limited), groups
 
     def _named_in(self, query: str) -> frozenset[str]:
         """Return the servers whose names are in the query. Their tools are wanted, so they are not limited."""
@@ -107,68 +102,56 @@ class Servers:
         its texts bring no server to the first place.
         """
         groups: dict[str, SameTool] = {}
-        if not self.same:
+        found = [place for place, name in enumerate(ranked) if name in self.same] if self.same else []
+        if not found:
             return list(ranked), groups
-        present: Collection[str] = set(ranked)
+        present = {ranked[place] for place in found}
+        shown = list(ranked)
         seen: set[str] = set()
-        merged: list[str] = []
-        for name in ranked:
-            group = self.same.get(name)
-            if group is None:
-                merged.append(name)
-            elif name not in seen:
-                tools = {server: tool for server, tool in group.tools.items() if tool in candidates}
-                seen.update(tools.values())
-                matching = {server: tool for server, tool in tools.items() if tool in present}
-                wanted = [tool for server, tool in matching.items() if server in named]
-                first = name if is_exact(name) else [*wanted, *matching.values()][0]
-                merged.append(first)
-                if len(tools) > 1:
-                    groups[first] = SameTool(group.name, tools)
-        return merged, groups
+        left_out = []
+        for place in found:
+            if ranked[place] in seen:
+                left_out.append(place)
+                continue
+            group = self.same[ranked[place]]
+            tools = {server: tool for server, tool in group.tools.items() if tool in candidates}
+            seen.update(tools.values())
+            matching = {server: tool for server, tool in tools.items() if tool in present}
+            wanted = [tool for server, tool in matching.items() if server in named]
+            shown[place] = ranked[place] if is_exact(ranked[place]) else [*wanted, *matching.values()][0]
+            if len(tools) > 1:
+                groups[shown[place]] = SameTool(group.name, tools)
+        for place in reversed(left_out):
+            del shown[place]
+        return shown, groups
 
 
-@dataclass
-class _Queue:
-    """Names, best first, of which a server has at most `SHARE` of `PAGE` successive ones, if others follow.
+def _shared(names: Sequence[str], server_of: Callable[[str], str]) -> list[str]:
+    """Return `names`, best first, with at most `SHARE` of `PAGE` successive ones of a server, if others follow.
 
-    `server_of` returns the server of a name, or an empty text for one without a limit.
+    This holds for the first `MAX_SHARED_HITS`. `server_of` returns an empty text for a name without a limit.
     """
-
-    names: Sequence[str]
-    server_of: Callable[[str], str]
-    held: dict[str, deque[int]] = field(default_factory=dict)
-    """The places of hits that wait, by server."""
-    next_place: int = 0
-
-    def fair(self) -> Iterator[str]:
-        """Yield at most `MAX_SHARED_HITS` names, the best first of those whose server has not had its share."""
-        last: deque[str] = deque(maxlen=PAGE - 1)
-        for _ in range(MAX_SHARED_HITS):
-            place = self._next({server for server in last if server and last.count(server) >= SHARE})
-            if place is None:
-                return
-            last.append(self.server_of(self.names[place]))
-            yield self.names[place]
-
-    def _next(self, full: Collection[str]) -> int | None:
-        """Return the best place of a server that is not in `full`; None if there is none."""
-        waiting = min(
-            (places[0] for server, places in self.held.items() if server not in full and places), default=None
-        )
+    shared: list[str] = []
+    # Of the last names before the next one: the number of each server, and the one server that has had its share.
+    last: deque[str] = deque()
+    counts: Counter[str] = Counter()
+    full = ""
+    held: dict[str, deque[tuple[int, str]]] = {}
+    rest = iter(enumerate(names))
+    while len(shared) < MAX_SHARED_HITS:
+        waiting = min((places[0] for server, places in held.items() if places and server != full), default=None)
         if waiting is not None:
-            self.held[self.server_of(self.names[waiting])].popleft()
-            return waiting
-        while self.next_place < len(self.names):
-            place, self.next_place = self.next_place, self.next_place + 1
-            server = self.server_of(self.names[place])
-            if server not in full:
-                return place
-            self.held.setdefault(server, deque()).append(place)
-        return None
-
-    def rest(self) -> Iterator[str]:
-        """Yield the other names, best first."""
-        held = sorted(place for places in self.held.values() for place in places)
-        for place in (*held, *range(self.next_place, len(self.names))):
-            yield self.names[place]
+            server = server_of(waiting[1])
+            held[server].popleft()
+        elif (waiting := next(rest, None)) is None:
+            break
+        elif (server := server_of(waiting[1])) and server == full:
+            held.setdefault(server, deque()).append(waiting)
+            continue
+        shared.append(waiting[1])
+        last.append(server)
+        counts[server] += 1
+        if len(last) == PAGE:
+            counts[last.popleft()] -= 1
+        full = next((name for name in (server, full) if name and counts[name] >= SHARE), "")
+    return [*shared, *(name for _, name in sorted(chain.from_iterable(held.values()))), *(name for _, name in rest)]
