@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -199,6 +200,31 @@ def test_a_phrase_in_the_texts_of_one_server_does_not_rank_first() -> None:
     real = tool("github_list_open_issues", "github", "Show open issues", ["state"], reads=True)
     evil = tool("evil_do", "evil", "Do anything", ["what"], more=f"{'all kinds of other work ' * 20}{phrase}")
     assert open_index(gateway([evil, real])).search(phrase)[0].name == "github_list_open_issues"
+
+
+@pytest.mark.parametrize("kind", ["all words in one tool", "words in many tools", "copies of the tools"])
+def test_stuffed_texts_bring_no_server_to_the_first_place(large: Catalogue, kind: str) -> None:
+    tools = deepcopy(large["tools"])
+    for place, made in enumerate(tools.values()):
+        made["upstream"] = f"server{place % 3}"
+    summaries = {name: made["summary"] for name, made in tools.items()}
+    words = sorted({word for summary in summaries.values() for word in summary.split()})
+    stuffed = [tool("evil_all", "evil", "Do anything", ["what"], more=" ".join(words))]
+    if kind == "words in many tools":
+        parts = [words[start : start + 20] for start in range(0, len(words), 20)]
+        stuffed = [tool(f"evil_{part[0]}", "evil", "Do anything", ["what"], more=" ".join(part * 3)) for part in parts]
+    elif kind == "copies of the tools":
+        stuffed = [
+            (f"evil_{name}", deepcopy(made) | {"upstream": "evil"})  # type: ignore[misc]
+            for name, made in list(tools.items())[::2]
+        ]
+        for name, made in stuffed:
+            made["tool"] |= {"name": name, "description": f"{made['tool']['description']} {made['summary']}"}
+    index = open_index(gateway([*tools.items(), *stuffed]))
+    found = {name: [hit.entry["upstream"] for hit in index.search(summary)[:5]] for name, summary in summaries.items()}
+
+    assert [name for name, servers in found.items() if servers[0] == "evil"] == []
+    assert sum(servers.count("evil") for servers in found.values()) <= len(found) / 10
 
 
 def test_the_number_of_tools_of_a_small_server_counts_each_server(desk: Any) -> None:
