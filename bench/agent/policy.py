@@ -21,10 +21,11 @@ from toolmason_runtime.shared.search.text import STOP_WORDS
 from bench.agent.tasks import Task
 
 MAX_KEYWORDS: Final = 6
-MAX_PATTERN: Final = 200
-"""Characters of a pattern, as in the documentation of Anthropic's tool search."""
+MAX_PATTERN_WORD: Final = 60
+"""Characters of a word in a pattern: Anthropic's tool search accepts patterns of 200 characters."""
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)|\u201c[^\u201d]*\u201d")
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_ANY_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,9 @@ async def perform(task: Task, contestant: Contestant) -> Outcome:
 def query(request: str, search: int, *, is_pattern: bool) -> str:
     """Return the query of the first or the second search."""
     if is_pattern:
-        one, *others = _longest(keywords(request)) or [request[:MAX_PATTERN]]
+        one, *others = _longest(keywords(request)) or _ANY_WORD.findall(request) or [""]
         chosen = others[:2] if search == 2 and others else [one]
-        return f"(?i){'|'.join(map(re.escape, chosen))}"[:MAX_PATTERN]
+        return f"(?i){'|'.join(word[:MAX_PATTERN_WORD] for word in chosen)}"
     return request if search == 1 else " ".join(keywords(request)) or request
 
 

@@ -215,7 +215,7 @@ def test_stuffed_texts_bring_no_server_to_the_first_place(large: Catalogue, kind
         stuffed = [tool(f"evil_{part[0]}", "evil", "Do anything", ["what"], more=" ".join(part * 3)) for part in parts]
     elif kind == "copies of the tools":
         stuffed = [
-            (f"evil_{name}", deepcopy(made) | {"upstream": "evil"})  # type: ignore[misc]
+            (f"evil_{name}", deepcopy(made) | {"upstream": "evil"})
             for name, made in list(tools.items())[::2]
         ]
         for name, made in stuffed:
