@@ -18,6 +18,9 @@ from toolmason_runtime.shared.tokens import estimate_tokens
 
 from toolmason.catalogue.same_tools import same_tools
 from toolmason.catalogue.search_index import build_index
+from toolmason.evaluation.measure import evaluate
+from toolmason.evaluation.queries import Query
+from toolmason.lint.discoverability import rank_use_cases
 
 from .conftest import READS, WRITES, catalogue_of, entry, text
 
@@ -214,10 +217,7 @@ def test_stuffed_texts_bring_no_server_to_the_first_place(large: Catalogue, kind
         parts = [words[start : start + 20] for start in range(0, len(words), 20)]
         stuffed = [tool(f"evil_{part[0]}", "evil", "Do anything", ["what"], more=" ".join(part * 3)) for part in parts]
     elif kind == "copies of the tools":
-        stuffed = [
-            (f"evil_{name}", deepcopy(made) | {"upstream": "evil"})
-            for name, made in list(tools.items())[::2]
-        ]
+        stuffed = [(f"evil_{name}", deepcopy(made) | {"upstream": "evil"}) for name, made in list(tools.items())[::2]]
         for name, made in stuffed:
             made["tool"] |= {"name": name, "description": f"{made['tool']['description']} {made['summary']}"}
     index = open_index(gateway([*tools.items(), *stuffed]))
@@ -336,3 +336,23 @@ def test_any_names_are_compared(name: str, server: str) -> None:
     found = same_tools(gateway(tools))
     assert json.loads(json.dumps(found)) == found
     assert all(sorted(set(group["tools"])) == group["tools"] for group in found)
+
+
+def test_a_use_case_finds_the_tool_of_each_server() -> None:
+    catalogue = gateway(trackers("github", "gitlab", "linear", "sentry"))
+    names = [name for name in catalogue["tools"] if name.endswith("_create_issue")]
+    for name in names:
+        catalogue["tools"][name]["use_cases"] = ["Report a bug to the developers"]
+
+    ranks = {ranked.tool: (ranked.rank, ranked.ranked_higher) for ranked in rank_use_cases(catalogue)}
+    assert ranks == dict.fromkeys(names, (1, ()))
+
+
+def test_a_result_for_several_servers_finds_each_of_their_tools() -> None:
+    index = open_index(gateway(trackers("github", "gitlab")))
+    categories = {name: made["category"] for name, made in index.tools.items()}
+    queries = [Query("create an issue", ("gitlab_create_issue",)), Query("create an issue", ("github_create_issue",))]
+    evaluation = evaluate(queries, lambda text: [hit.tools for hit in index.search(text)], categories, top=1)
+
+    assert evaluation.total.recall[1] == 1
+    assert evaluation.outcomes[0].first == "gitlab_create_issue"
