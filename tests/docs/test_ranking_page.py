@@ -19,7 +19,7 @@ from toolmason_runtime.shared.search.spelling import LONG_WORD
 from toolmason_runtime.shared.search.words import MAX_SIMILAR_TERMS
 
 PAGE = read("docs/ranking.md")
-NUMBERS = {2: "two", 3: "three", 5: "five", 6: "six", 8: "eight", 10: "ten"}
+NUMBERS = {2: "two", 5: "five", 6: "six", 8: "eight", 10: "ten"}
 
 
 class Words:
