@@ -22,8 +22,8 @@ PAGE: Final = 10
 SHARE: Final = 5
 """Maximum hits of one server on a page.
 
-With 3 of 5 instead, recall@5 of three joined catalogues falls by .01, and an attacker with 200 stuffed tools is among the
-first five of .11 instead of .024 of the queries: weak matches of other servers come earlier.
+With 3 of 5 instead, recall@5 of three joined catalogues falls by .01, and an attacker with 200 stuffed tools is among
+the first five of .11 instead of .024 of the queries: weak matches of other servers come earlier.
 """
 MAX_SHARED_HITS: Final = 50
 """Number of first hits whose order is fair; nobody reads more pages."""
