@@ -13,6 +13,8 @@ from toolmason_runtime.shared.search.index import (
     MAX_SPELLING_FILL,
     SMALL_CATALOGUE,
 )
+from toolmason_runtime.shared.search.servers import MAX_SHARED_HITS, SHARE
+from toolmason_runtime.shared.search.servers import PAGE as SHARED_PAGE
 from toolmason_runtime.shared.search.spelling import LONG_WORD
 from toolmason_runtime.shared.search.words import MAX_SIMILAR_TERMS
 
@@ -52,3 +54,9 @@ def test_limits_are_those_of_the_code() -> None:
         f"more than {NUMBERS[MAX_SIMILAR_TERMS]} words",
     ):
         assert sentence in PAGE.text
+
+
+def test_the_share_of_a_server_is_the_documented_one() -> None:
+    text = " ".join(PAGE.text.split())
+    assert f"Of {NUMBERS[SHARED_PAGE]} successive results, at most {NUMBERS[SHARE]} are tools of one server" in text
+    assert f"the first {MAX_SHARED_HITS} results" in text

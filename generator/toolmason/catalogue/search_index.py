@@ -18,6 +18,8 @@ from toolmason_runtime.shared.placeholders import placeholders_of
 from toolmason_runtime.shared.search.text import terms
 from toolmason_runtime.shared.search.words import FORMAT, SearchData
 
+from toolmason.catalogue.same_tools import same_tools
+
 K1 = 1.2
 """Saturation of the term frequency in BM25F."""
 SCORE_SCALE = 100
@@ -68,12 +70,15 @@ def build_index(catalogue: Catalogue) -> SearchData:
             score = round(SCORE_SCALE * boost * idf[term] * weight / (K1 + weight))
             postings[term][0].append(number)
             postings[term][1].append(max(MIN_SCORE, score))
-    return {
+    data: SearchData = {
         "format": FORMAT,
         "tools": list(tools),
         "terms": {term: list(columns) for term, columns in postings.items()},
         "names": _name_shares(term_counts, idf),
     }
+    if same := same_tools(catalogue):
+        data["same"] = same
+    return data
 
 
 def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str]]:

@@ -77,7 +77,7 @@ def evaluate_search(
     categories = {name: entry["category"] for name, entry in table["tools"].items()}
     found = _load(queries, table, find_current_project(manifest).root)
     index = open_index(server, ranker)
-    evaluation = evaluate(found, lambda text: [hit.name for hit in index.search(text)], categories, top=top)
+    evaluation = evaluate(found, lambda text: [hit.tools for hit in index.search(text)], categories, top=top)
     look_alikes = find_look_alikes(evaluation.outcomes, rank_use_cases(table), table)
     results = Results(queries.as_posix(), evaluation, look_alikes)
     if layout == "json":

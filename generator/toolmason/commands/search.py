@@ -35,12 +35,16 @@ _FIELD_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A hit. `fields` lists the fields that contain each query term: `("term", ("name", "summary"))`."""
+    """A hit. `fields` lists the fields that contain each query term: `("term", ("name", "summary"))`.
+
+    `same` has the names of the same tool of other servers, which the hit stands for.
+    """
 
     tool: str
     summary: str
     reason: str
     fields: tuple[tuple[str, tuple[str, ...]], ...]
+    same: tuple[str, ...] = ()
 
     @property
     def explanation(self) -> tuple[str, ...]:
@@ -51,7 +55,8 @@ class Hit:
             f"{term:{width}}  in {', '.join(_FIELD_LABELS.get(name, name) for name in names)}"
             for term, names in self.fields
         )
-        return (*([reason] if reason else []), *terms)
+        same = [f"the same tool of other servers: {', '.join(self.same)}"] if self.same else []
+        return (*([reason] if reason else []), *terms, *same)
 
 
 @click.command()
@@ -88,7 +93,8 @@ def find_tools(
         fields = ((term, tuple(name for name in FIELDS if term in terms_of[name])) for term in query_terms)
         matches = tuple((term, names) for term, names in fields if names)
         reason = "meaning" if entry.reason == "words" and not matches else entry.reason
-        hits.append(Hit(entry.name, entry.entry["summary"], reason, matches))
+        same = tuple(name for name in entry.same.tools.values() if name != entry.name) if entry.same else ()
+        hits.append(Hit(entry.name, entry.entry["summary"], reason, matches, same))
     return tuple(hits), len(entries)
 
 

@@ -93,19 +93,25 @@ class Evaluation:
 
 
 def evaluate(
-    queries: Iterable[Query], search: Callable[[str], Iterable[str]], categories: Mapping[str, str], *, top: int
+    queries: Iterable[Query],
+    search: Callable[[str], Iterable[Sequence[str]]],
+    categories: Mapping[str, str],
+    *,
+    top: int,
 ) -> Evaluation:
     """Return the outcome of each query.
 
     Args:
         queries: at least one query.
-        search: returns the names of the tools that a text finds, best first.
+        search: returns the results of a text, best first: the name of a tool, or several if the result stands for the
+            same tool of several servers. Such a result finds each of them.
         categories: the category of each tool. Hits without one, which are built-in tools, are ignored.
         top: the number of first hits in which a tool counts as found.
     """
 
     def outcome(query: Query) -> Outcome:
-        hits = tuple(name for name in search(query.text) if name in categories)
+        found = (next((name for name in names if name in query.tools), names[0]) for names in search(query.text))
+        hits = tuple(name for name in found if name in categories)
         return Outcome(query, hits, categories[query.tools[0]])
 
     return Evaluation(tuple(map(outcome, queries)), top)

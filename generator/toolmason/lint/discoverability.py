@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,23 +33,36 @@ class UseCaseRank:
 def rank_use_cases(catalogue: Catalogue, data: SearchData | None = None) -> tuple[UseCaseRank, ...]:
     """Search for each use case of each enabled tool, in the order of the manifest.
 
-    Only words count, not a literal match with the use case in the index. `data` is the index, built if None.
+    Only words count, not a literal match with the use case in the index. `data` is the index, built if None. The same
+    tool of another server does not rank higher: a search shows both as one result.
     """
     tools = catalogue["tools"]
-    ranker = WordRanker(build_index(catalogue) if data is None else data)
+    data = build_index(catalogue) if data is None else data
+    ranker = WordRanker(data)
+    names = data["tools"]
+    same = {
+        names[place]: {names[other] for other in group["tools"] if other != place}
+        for group in data.get("same", ())
+        for place in group["tools"]
+    }
     order = {name: place for place, name in enumerate(tools) if tools[name].get("enabled", True)}
     return tuple(
-        _rank_use_case(name, use_case, ranker, order) for name in order for use_case in tools[name]["use_cases"]
+        _rank_use_case(name, use_case, ranker, order, same.get(name, set()))
+        for name in order
+        for use_case in tools[name]["use_cases"]
     )
 
 
-def _rank_use_case(tool: str, use_case: str, ranker: WordRanker, order: Mapping[str, int]) -> UseCaseRank:
-    """Rank `tool` among the enabled tools; `order` has their places in the manifest."""
+def _rank_use_case(
+    tool: str, use_case: str, ranker: WordRanker, order: Mapping[str, int], same: Collection[str]
+) -> UseCaseRank:
+    """Rank `tool` among the enabled tools but `same`; `order` has their places in the manifest."""
     scores = ranker.scores(use_case)
     own = scores[ranker.tools.index(tool)]
     # Most tools are found first: sorting all that are found takes most of the time of a large catalogue.
     found = [place for place, score in enumerate(scores) if score and score >= own]
-    score_of = {ranker.tools[place]: scores[place] for place in found if ranker.tools[place] in order}
+    compared = (place for place in found if ranker.tools[place] in order and ranker.tools[place] not in same)
+    score_of = {ranker.tools[place]: scores[place] for place in compared}
     hits = sorted(score_of, key=lambda name: (-score_of[name], order[name]))
     if tool not in score_of:
         return UseCaseRank(tool=tool, use_case=use_case, rank=None, ranked_higher=tuple(hits[:MAX_RANK]))

@@ -20,6 +20,7 @@ from toolmason_runtime.discovery.meta_tools import (
     filter_note,
     overview,
     rest_note,
+    servers_of,
 )
 from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.python_types import parameter_notes, signature_line
@@ -216,7 +217,8 @@ class _Search:
         missing = []
         for query in queries:
             hits = [hit for hit in self._index.search(query, category=category, cli=cli)[:10] if hit.reason != "rest"]
-            shown |= {hit.name: hit for hit in hits[:SIGNATURES_OF_EACH] if hit.name not in shown}
+            for hit in hits[:SIGNATURES_OF_EACH]:
+                shown.setdefault(hit.identity, hit)
             missing += [] if hits else [query]
         found = list(shown.values())
         blocks = fit_budget(
@@ -264,7 +266,7 @@ class _Search:
         is_named = is_full or (hit.reason == "name" and query.strip() in {name, entry["tool"]["name"]})
         if is_brief and hit.reason != "name":
             mark = "" if is_read_only(entry) else f" ({_WRITES})"
-            return f"# {name}: {entry['summary']}{mark}"
+            return f"# {name}: {entry['summary']}{mark}{self._same(hit)}"
         line = signature_line(entry, name, is_full=is_named)
         text = entry["tool"].get("description", entry["summary"]) if is_named else entry["summary"]
         marks = [] if is_read_only(entry) else [_WRITES]
@@ -274,7 +276,18 @@ class _Search:
         suffix = f" ({'; '.join(marks)})" if marks else ""
         notes = parameter_notes(entry, is_full=is_named)
         details = "".join(f"\n    # {note}" for note in notes)
-        return f"{line}\n    # {' '.join(text.split())}{suffix}{details}"
+        return f"{line}\n    # {' '.join(text.split())}{suffix}{self._same(hit)}{details}"
+
+    def _same(self, hit: Hit) -> str:
+        """Return the functions of the other servers that have the tool, as the end of a comment."""
+        servers = servers_of(hit)
+        if not servers or hit.same is None:
+            return ""
+        own, *others = servers.items()
+        functions = [f"{self._functions.name_of(self._index.tools[tool])} ({server})" for server, tool in others]
+        rest = len(hit.same.tools) - len(servers)
+        functions += [f"{rest} more"] if rest else []
+        return f"\n    # {len(hit.same.tools)} servers have it: this is {own[0]}; {', '.join(functions)}"
 
 
 def _text(lines: Sequence[str]) -> WireResult:

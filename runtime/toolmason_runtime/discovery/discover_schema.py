@@ -18,11 +18,14 @@ from toolmason_runtime.discovery.meta_tools import (
     filter_note,
     overview,
     rest_note,
+    same_tool,
+    same_tool_note,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.search.index import Hit
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.wire.results import WireResult
 
@@ -83,7 +86,7 @@ class _Discover:
         if level not in LEVELS:
             return error_result({"error": f"Invalid detail_level: {level}", "valid_levels": list(LEVELS)})
         hits = self._context.index.search(query or "", category=category or "")
-        tools = (_tool_details(self._context.with_names(hit.entry), level) for hit in hits[offset:])
+        tools = (self._details(hit, level) for hit in hits[offset:])
         budget = self._context.catalogue["discovery"]["page_tokens"]
         page = fit_budget(tools, min(budget, MAX_QUERY_TOKENS) if query else budget)
         result: dict[str, Any] = {
@@ -103,6 +106,7 @@ class _Discover:
                 result["nearest_words"] = nearest
         notes = (
             filter_note(self._context.index, query or "", category or "", ""),
+            same_tool_note(hits[offset : offset + len(page)]),
             rest_note(hits, hits[offset : offset + len(page)]),
         )
         if note := " ".join(filter(None, notes)):
@@ -110,6 +114,12 @@ class _Discover:
         if page and offset + len(page) < len(hits):
             result["next_offset"] = offset + len(page)
         return success_result(result)
+
+    def _details(self, hit: Hit, level: str) -> str | dict[str, Any]:
+        details = _tool_details(self._context.with_names(hit.entry), level)
+        if hit.same is None:
+            return details
+        return ({"name": details} if isinstance(details, str) else details) | same_tool(hit)
 
 
 def _tool_details(entry: ToolEntry, level: str) -> str | dict[str, Any]:

@@ -18,6 +18,7 @@ from toolmason_runtime.discovery.meta_tools import (
     StyleContext,
     call_meta,
     overview,
+    same_tool,
     unknown_tool_text,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
@@ -88,7 +89,15 @@ class _Listing:
         categories = list(dict.fromkeys(tool.category for tool in tools))
         if category and category not in categories:
             return error_result(f"Unknown category `{category}`. Categories: {', '.join(categories)}.")
-        matching = [_line(tool) for tool in tools if category in ("", tool.category)]
+        listed = [tool for tool in tools if category in ("", tool.category)]
+        # A tool that several servers have is listed once; a disabled one is not among the visible tools.
+        visible = self._context.index.tools
+        shown = {hit.name: hit for hit in self._context.index.browse(t.name for t in listed if t.name in visible)}
+        matching = [
+            _line(tool) | (same_tool(shown[tool.name]) if tool.name in shown else {})
+            for tool in listed
+            if tool.name in shown or tool.name not in visible
+        ]
         envelope = {"tools": [], "total": len(matching), "categories": categories, "next_offset": len(matching)}
         page = fit_budget(matching[offset:], MAX_LISTING_TOKENS - token_cost(envelope))
         listing = {"tools": page, "total": len(matching), "categories": categories}

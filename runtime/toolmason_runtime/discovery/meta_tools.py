@@ -13,7 +13,7 @@ from toolmason_runtime.discovery.annotations import combined_annotations
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Parameters, input_schema, parse_arguments
 from toolmason_runtime.discovery.per_tool import PerTool
-from toolmason_runtime.discovery.results import error_result, with_notes
+from toolmason_runtime.discovery.results import error_result, fit_budget, with_notes
 from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
@@ -29,6 +29,8 @@ Run = Callable[[str, dict[str, Any]], Awaitable[WireResult]]
 
 ARGUMENT_KEYS = ("args", "arguments", "params", "parameters", "input")
 """Names that models use for the object with a tool's arguments."""
+MAX_SERVERS_TOKENS = 80
+"""Maximum tokens of the servers of one tool in an answer; the others are counted."""
 MAX_CATEGORY_TOKENS = 16
 """Maximum tokens of the category names in a description, which is in every conversation; the others are counted."""
 
@@ -348,8 +350,37 @@ def rest_note(hits: Sequence[Hit], shown: Sequence[Hit]) -> str:
     """Return the note of a search that lists all tools of a small server; empty if all of `shown` match."""
     if not any(hit.reason == "rest" for hit in shown):
         return ""
-    matches, total = sum(hit.reason != "rest" for hit in hits), len(hits)
+    matches = sum(len(hit.tools) for hit in hits if hit.reason != "rest")
+    total = sum(len(hit.tools) for hit in hits)
     return f"Only the first {matches} match; this server has {total} tools, so the others follow."
+
+
+def same_tool(hit: Hit) -> dict[str, Any]:
+    """Return `{"same_tool": {server: tool}}` for a tool that several servers have; without such, an empty dict.
+
+    With many servers, `more_servers` is the number of those left out. The server of the shown tool is always included.
+    """
+    tools = servers_of(hit)
+    if not tools or hit.same is None:
+        return {}
+    rest = len(hit.same.tools) - len(tools)
+    return {"same_tool": tools} | ({"more_servers": rest} if rest else {})
+
+
+def servers_of(hit: Hit) -> dict[str, str]:
+    """Return the tool of each server, that of the hit first, within `MAX_SERVERS_TOKENS`; empty for one server."""
+    if hit.same is None:
+        return {}
+    ordered = sorted(hit.same.tools.items(), key=lambda item: item[1] != hit.name)
+    return dict(fit_budget(ordered, MAX_SERVERS_TOKENS))
+
+
+def same_tool_note(shown: Sequence[Hit]) -> str:
+    """Return the note on the first hit that several servers have; empty without one."""
+    same = next((hit.same for hit in shown if hit.same), None)
+    if same is None:
+        return ""
+    return f"{len(same.tools)} servers have `{same.name}`; `same_tool` has their names. Arguments may differ."
 
 
 def entry_notes(entry: ToolEntry) -> dict[str, Any]:

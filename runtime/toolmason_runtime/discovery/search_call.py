@@ -24,6 +24,8 @@ from toolmason_runtime.discovery.meta_tools import (
     filter_note,
     overview,
     rest_note,
+    same_tool,
+    same_tool_note,
 )
 from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.per_tool import PerTool
@@ -241,7 +243,7 @@ class _Search:
     def _brief_result(self, hit: Hit) -> dict[str, Any]:
         entry = self._context.with_names(hit.entry)
         summary = truncate(entry["summary"], MAX_BRIEF_LENGTH)
-        return {"tool_name": entry["tool"]["name"], "description": summary, **_weakness(hit), **entry_notes(entry)}
+        return {"tool_name": entry["tool"]["name"], "description": summary} | _notes(hit, entry)
 
     def _hint(self, shown: Sequence[Hit], hits: Sequence[Hit], *, has_brief: bool, is_lookup: bool) -> str:
         if not shown:
@@ -254,6 +256,7 @@ class _Search:
             else "Search a tool_name for details."
             if has_manual
             else "",
+            same_tool_note(shown),
             rest_note(hits, shown),
         )
         return " ".join(filter(None, parts))
@@ -274,7 +277,11 @@ class _Search:
         is_likely = hit.reason not in {*WEAK_REASONS, "rest"}
         if is_named or is_full or (is_likely and not shown.is_lossless):
             result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
-        return result | _weakness(hit) | entry_notes(entry)
+        return result | _notes(hit, entry)
+
+
+def _notes(hit: Hit, entry: ToolEntry) -> dict[str, Any]:
+    return _weakness(hit) | same_tool(hit) | entry_notes(entry)
 
 
 def _weakness(hit: Hit) -> dict[str, str]:

@@ -294,6 +294,11 @@ def is_handler(entry: ToolEntry) -> bool:
     return not any(key in entry for key in ("cli", "api", "upstream", "kind"))
 
 
+def server_of(entry: ToolEntry) -> str:
+    """Return the MCP server or the HTTP API that implements a tool; empty for tools of the author's own."""
+    return entry.get("upstream") or entry.get("api") or ""
+
+
 def tool_group(catalogue: Catalogue, entry: ToolEntry) -> CliEntry | ProviderEntry | None:
     """Return what a tool shares with others: its program, API or upstream; None for a handler."""
     program = catalogue.get("clis", {}).get(entry.get("cli", ""))

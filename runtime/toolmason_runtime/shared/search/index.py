@@ -21,6 +21,7 @@ from toolmason_runtime.shared.search.clauses import parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
+from toolmason_runtime.shared.search.servers import SameTool, Servers
 from toolmason_runtime.shared.search.text import bigrams, fold, normalize_name, stem, terms, words
 from toolmason_runtime.shared.search.words import SearchData, WordRanker
 
@@ -46,16 +47,29 @@ MAX_QUERY_LENGTH = 2000
 """Characters of a query that are searched, about 300 words; the rest is ignored: a search blocks other calls."""
 
 Reason = Literal["name", "literal", "words", "spelling", "meaning", "rest", "browse"]
+WEAK_REASONS: Final = frozenset({"spelling", "meaning", "rest"})
+"""Kinds of hits that follow those that match words of the query."""
 _log: Final = logging.getLogger(__name__)
 _BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
 
 
 class Hit(NamedTuple):
-    """A tool in a search result, and its kind of match."""
+    """A tool in a search result, its kind of match, and the same tool of other servers, if there are any."""
 
     name: str
     entry: ToolEntry
     reason: Reason
+    same: SameTool | None = None
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that the hit stands for, in the order of the manifest."""
+        return tuple(self.same.tools.values()) if self.same else (self.name,)
+
+    @property
+    def identity(self) -> str:
+        """A name that is equal for hits of the same tool of different servers."""
+        return self.tools[0]
 
 
 class Hits(Sequence[Hit]):
@@ -65,12 +79,20 @@ class Hits(Sequence[Hit]):
         tools: the tools by name.
         names: the names of the hits.
         reasons: the kinds of match by name; a missing one is `words`.
+        same: the tools that several servers have, by name.
     """
 
-    def __init__(self, tools: Mapping[str, ToolEntry], names: Sequence[str], reasons: Mapping[str, Reason]) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, ToolEntry],
+        names: Sequence[str],
+        reasons: Mapping[str, Reason],
+        same: Mapping[str, SameTool] | None = None,
+    ) -> None:
         self._tools = tools
         self._names = names
         self._reasons = reasons
+        self._same = same or {}
 
     def __len__(self) -> int:
         return len(self._names)
@@ -84,7 +106,30 @@ class Hits(Sequence[Hit]):
         return self._hit(names) if isinstance(names, str) else [self._hit(name) for name in names]
 
     def _hit(self, name: str) -> Hit:
-        return Hit(name, self._tools[name], self._reasons.get(name, "words"))
+        return Hit(name, self._tools[name], self._reason(name), self._same.get(name))
+
+    def arranged(self, servers: Servers, query: str) -> Hits:
+        """Return the hits in an order that is fair to `servers`, with one hit for a tool that several have."""
+        # Weak hits are the last ones, and they alone have these reasons.
+        end = len(self) - sum(reason in WEAK_REASONS for reason in self._reasons.values())
+        names, same = servers.arrange(self._names[:end], query, self._tools, self._is_exact)
+        if end == len(self):
+            return Hits(self._tools, names, self._reasons, same)
+        merged = {tool for group in same.values() for tool in group.tools.values()}
+        weak = [name for name in self._names[end:] if name not in merged]
+        weak_names, weak_same = servers.arrange(weak, query, self._tools, self._is_exact)
+        return Hits(self._tools, [*names, *weak_names], self._reasons, same | weak_same)
+
+    def merged(self, servers: Servers) -> Hits:
+        """Return the hits in their order, with one for a tool that several of `servers` have."""
+        names, same = servers.merge(self._names, self._tools)
+        return Hits(self._tools, names, self._reasons, same)
+
+    def _is_exact(self, name: str) -> bool:
+        return self._reason(name) == "name"
+
+    def _reason(self, name: str) -> Reason:
+        return self._reasons.get(name, "words")
 
 
 class PartHits(NamedTuple):
@@ -154,8 +199,10 @@ class ToolIndex:
         candidates = self._candidates(category, cli)
         query = query[:MAX_QUERY_LENGTH]
         if not query.strip():
-            return [Hit(name, entry, "browse") for name, entry in candidates.items()]
+            return self.browse(candidates)
         hits = self._rank(query, candidates)
+        if self._servers and isinstance(hits, Hits):
+            hits = hits.arranged(self._servers, query)
         if candidates is not self._tools:
             return hits
         wanted, end = set(words(query)), normalize_name(query)
@@ -165,6 +212,12 @@ class ToolIndex:
         first = [Hit(name, BUILT_IN[name], "name") for name in named if end.endswith(normalize_name(name))]
         last = [Hit(name, BUILT_IN[name], "name") for name in named if not end.endswith(normalize_name(name))]
         return [*first, *hits, *last]
+
+    def browse(self, names: Iterable[str]) -> Sequence[Hit]:
+        """Return visible tools in the order of `names`, with one hit for a tool that several servers have."""
+        tools = {name: self._tools[name] for name in names}
+        hits = Hits(tools, list(tools), dict.fromkeys(tools, "browse"))
+        return hits.merged(self._servers) if self._servers else hits
 
     def search_parts(self, request: str, *, category: str = "", cli: str = "") -> PartHits:
         """Return the tools for each part of a request for several tools, in turn.
@@ -185,10 +238,10 @@ class ToolIndex:
             for place, ranking in enumerate(found, 1):
                 # The whole request has every other place.
                 for hit in islice(rest, 1):
-                    hits.setdefault(hit.name, hit)
+                    hits.setdefault(hit.identity, hit)
                 if rank < len(ranking):
-                    hits.setdefault(ranking[rank].name, ranking[rank])
-                    places.setdefault(ranking[rank].name, place)
+                    shown = hits.setdefault(ranking[rank].identity, ranking[rank])
+                    places.setdefault(shown.name, place)
         return PartHits([*hits.values()], tuple(parts), places)
 
     def _candidates(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
@@ -310,7 +363,15 @@ class ToolIndex:
 
     @cached_property
     def _words(self) -> WordRanker:
-        return WordRanker(self._load(), self._open_postings())
+        return WordRanker(self._data, self._open_postings())
+
+    @cached_property
+    def _data(self) -> SearchData:
+        return self._load()
+
+    @cached_property
+    def _servers(self) -> Servers | None:
+        return Servers.of(self._tools, lambda: self._data)
 
     def _open_postings(self) -> SemanticPostings | None:
         """Return the postings; None without any, or if they are damaged, which is logged: words still find tools."""
@@ -352,11 +413,13 @@ class ToolIndex:
         """Return the tools whose text contains `query` literally, in the order of the manifest.
 
         Empty if they are more than `MAX_LITERAL_HITS` (for a single word: more than one), or if the name of another
-        tool contains all words of the query.
+        tool contains all words of the query. Tools of several servers are left out: one could contain many phrases.
         """
         phrase = fold(query)
         limit = MAX_LITERAL_HITS if " " in phrase else 1
         hits = self._texts.containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
+        if self._servers:
+            hits = [name for name in hits if name not in self._servers.servers]
         if not hits or len(hits) > limit:
             return []
         has_named = any(name in self._tools for name in self._words.names_containing(query).difference(hits))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import islice
 from math import log, sqrt
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.spelling import MIN_WORD, SimilarTerms, is_other_form, is_typing_error
@@ -42,6 +42,13 @@ MIN_NGRAM_SIMILARITY = 0.3
 """Minimum Dice coefficient of the n-grams of two words that share a part."""
 
 
+class SameTools(TypedDict):
+    """A tool that several servers have: its name without their prefixes, and the tools as their index in `tools`."""
+
+    name: str
+    tools: list[int]
+
+
 class SearchData(TypedDict):
     """The content of `search_index.json`. Columns contain tools as their index in `tools`."""
 
@@ -51,6 +58,8 @@ class SearchData(TypedDict):
     """For each term two columns: the tools that contain it, and their scores."""
     names: dict[str, list[list[int]]]
     """For each term two columns: the tools with it in their name, and its share of the name in percent."""
+    same: NotRequired[list[SameTools]]
+    """The tools that several servers have; absent without any."""
 
 
 class WordRanker:
@@ -174,8 +183,9 @@ class WordRanker:
         return {term: 1 - 1 / len(word) for term in swapped if term in self._data["terms"] and term != stem(word)}
 
     def names_containing(self, query: str) -> set[str]:
-        """Return the tools with every word of `query` in their names, including stop words."""
-        tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
+        """Return the tools with every word of `query` in their names; stop words count unless it is a phrase."""
+        wanted = set(_searched(query) if " " in query.strip() else ()) or set(words(query))
+        tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in wanted]
         return {self._data["tools"][tool] for tool in set.intersection(*tools)} if tools else set()
 
     def _name_shares(self, query_terms: Iterable[str]) -> dict[int, int]:
