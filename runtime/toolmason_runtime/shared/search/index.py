@@ -240,7 +240,8 @@ class ToolIndex:
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         by_meaning: list[str] = []
         if names and not reasons and self._ranker is None:
-            if not self._words.fits(query, scores[self._position_of[names[0]]]):
+            first = self._position_of[names[0]]
+            if not self._words.fits(query, first, scores[first]):
                 names = []
             elif not self._words.has_term(query):
                 names, by_meaning = [], names[:MAX_MEANING_HITS]
