@@ -36,6 +36,23 @@ def unpack(packed: bytes, tools: int) -> bytes:
     return lines
 
 
+def model_hash(content: bytes) -> str:
+    """Return the SHA-256 of the model that made the content of `semantic.postings`."""
+    _, line, *_ = content.split(b"\n", 2)
+    return line.removeprefix(b"model ").strip().decode()
+
+
+def embedded_tools(content: bytes) -> dict[str, bytes]:
+    """Return the vectors of the tools as int8, by name.
+
+    Raises:
+        ValueError: a vector is not valid Base64.
+    """
+    head = content.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
+    rows = (line.split(b" ") for line in head.split(b"\n") if line.startswith(b"tool "))
+    return {row[1].decode(): b64decode(row[3], validate=True) for row in rows}
+
+
 class SemanticPostings:
     """The scores of tools by word, in the content of `semantic.postings`.
 

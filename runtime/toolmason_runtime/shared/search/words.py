@@ -83,12 +83,13 @@ class WordRanker:
         word of the query add only to tools that match another word, so that a typing error does not change the order of
         those tools.
         """
-        scores = self._scores_by_words(query)
+        scores = self.scores_by_words(query)
         for position, score in self._scores_by_meaning(self._meaning_weights(query)).items():
             scores[position] += score
         return scores
 
-    def _scores_by_words(self, query: str) -> list[float]:
+    def scores_by_words(self, query: str) -> list[float]:
+        """Return the scores of `scores` without those by meaning."""
         query_terms = dict.fromkeys(terms(query))
         scores = self._sum_scores((term, 1.0) for term in query_terms)
         for tool, share in self._name_shares(query_terms).items():
@@ -148,6 +149,15 @@ class WordRanker:
         count = len(self._data["terms"][term][0]) if term in self._data["terms"] else 0.5
         return 100 * log(1 + (tools - count + 0.5) / (count + 0.5))
 
+    @property
+    def has_postings(self) -> bool:
+        """Whether there are usable postings."""
+        return self._postings is not None
+
+    def is_embedded(self, word: str) -> bool:
+        """Return whether the model of `postings` knows a word."""
+        return self._postings is not None and self._postings.best(word) is not None
+
     def _is_relevant(self, word: str) -> bool:
         score = self._postings.best(word) if self._postings else None
         if score is None:
@@ -169,7 +179,7 @@ class WordRanker:
         searched = _searched(query)
         for word in searched if len(searched) <= MAX_UNKNOWN_WORDS else ():
             similar = self._similar.find(word).items()
-            is_word = self._postings is not None and self._postings.best(word) is not None
+            is_word = self.is_embedded(word)
             is_meant = is_other_form if is_word else is_typing_error
             close = {term: similarity for term, similarity in similar if is_meant(stem(word), term)}
             if len(word) >= MIN_WORD and not is_word:
