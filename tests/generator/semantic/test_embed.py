@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from math import log, sqrt
-from typing import Any, cast
 
 import numpy as np
 import pytest
 from concept_embedder import ConceptEmbedder
+from few_tools import catalogue
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.search.postings import MAX_UNPACKED_BYTES, SemanticPostings
 from toolmason_runtime.shared.search.text import STOP_WORDS, stem
@@ -30,23 +29,6 @@ from toolmason.semantic.similarity import MIN_SCORE, NEAREST, cosine, nearest, q
 NAMES = ("send_mail", "jotNote", "erase", "seek_book", "weather", "weather_2")
 TEXTS = ("Send a letter", "Remember a memo", "Discard it", "Look for rain", "", "Remember a memo.")
 catalogues = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(TEXTS), max_size=6)
-
-
-def catalogue(tools: Mapping[str, str], *, disabled: tuple[str, ...] = ()) -> Catalogue:
-    entries: dict[str, Any] = {
-        name: {
-            "tool": {"name": name, "description": text, "inputSchema": {"type": "object", "properties": {"to": {}}}},
-            "summary": text,
-            "use_cases": [],
-            "keywords": [],
-            "examples": [],
-            "category": "",
-            **({"enabled": False} if name in disabled else {}),
-        }
-        for name, text in tools.items()
-    }
-    discovery = {"style": "search-call", "pinned": [], "split_calls": False, "prefix": ""}
-    return cast("Catalogue", {"tools": entries, "categories": {}, "discovery": discovery})
 
 
 @given(catalogues, catalogues)
