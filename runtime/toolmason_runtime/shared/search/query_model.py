@@ -22,6 +22,7 @@ MODEL_FILES: Final = ("model.onnx", "vocab.txt")
 """A BERT-like sentence model with mean pooling, and its WordPiece vocabulary for lower-case text."""
 MAX_TOKENS: Final = 256
 """Maximum tokens of a query; the rest is cut."""
+INSTALL: Final = 'python3 -m pip install "toolmason[semantic]"'
 QUERY_WEIGHT: Final = 10
 """Weight of the cosine of query and tool minus its mean over all tools, in hundredths, compared with BM25F scores."""
 NEAREST: Final = 20
@@ -78,7 +79,7 @@ def load_query_meaning(directory: Path, postings: bytes) -> QueryMeaning:
     try:
         return QueryMeaning(embedded_tools(postings), _embedder(directory, model_hash(postings)))
     except ImportError as error:
-        raise QueryModelError(f'{error.name} is missing: python3 -m pip install "toolmason[semantic]"') from error
+        raise QueryModelError(f"{error.name} is missing; to install it:\n  {INSTALL}") from error
     except QueryModelError:
         raise
     except Exception as error:  # libraries of models raise bare `Exception` too
