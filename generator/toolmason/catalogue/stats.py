@@ -9,6 +9,8 @@ from hashlib import sha256
 from typing import Any
 
 from toolmason_runtime.shared.catalogue import Catalogue, WireTool
+from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.query_model import MIN_KNOWN, known_share
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.styles import CLASSIC, STYLES
 from toolmason_runtime.shared.tokens import estimate_tokens
@@ -115,7 +117,19 @@ def report_stats(server: Server) -> str:
         f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
         f"{_table(('client', 'tokens sent to the model'), _client_rows(server, table))}\n"
         "Tokens are estimates; some tokenizers count up to twice as many.\n"
+        f"{_search_line(server, table)}"
     )
+
+
+def _search_line(server: Server, table: Catalogue) -> str:
+    """Return how searches find tools; empty without postings."""
+    if not server.postings:
+        return ""
+    postings = SemanticPostings(server.postings.encode())
+    summaries = (entry["summary"] for entry in table["tools"].values() if entry.get("enabled", True))
+    known = known_share(summaries, lambda word: postings.best(word) is not None)
+    means = "words and meaning" if known >= MIN_KNOWN else "words"
+    return f"Searches find tools by {means}: the model knows {known:.0%} of the words of the summaries.\n"
 
 
 def _client_rows(server: Server, table: Catalogue) -> list[tuple[str, str]]:

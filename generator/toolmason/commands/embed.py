@@ -81,6 +81,8 @@ def embed(model: Path | None, embedder: str, model_sha256: str, is_check: bool, 
 
 
 def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Header | None) -> None:
+    from toolmason_runtime.shared.search.query_model import MIN_KNOWN
+
     from toolmason.diagnostics.terminal import progress
     from toolmason.manifest.input_files import MAX_INPUT_BYTES
     from toolmason.semantic.embed import embed as make
@@ -99,6 +101,11 @@ def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Hea
     except OSError as error:
         raise CommandLineError(f"cannot write {project.postings}: {error.strerror}") from error
     name = project.postings.relative_to(project.root).as_posix()
+    if result.known < MIN_KNOWN:
+        click.echo(
+            f"the model knows only {result.known:.0%} of the words of the summaries: searches find the tools by words",
+            err=True,
+        )
     click.echo(
         f"{name}: {result.words:,} words; {result.embedded} tools embedded, {result.reused} unchanged, "
         f"{result.removed} removed\nrun: toolmason generate"

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.shared.extras import HTTP, contained_in
+from toolmason_runtime.shared.search.query_model import MODEL_VARIABLE
 from toolmason_runtime.shared.shown_names import default_prefix
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.toolkit import POLICY
@@ -393,12 +394,13 @@ class Server(FromTable):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Environment variables of the server: of options in their order, of handlers, commands and programs."""
+        """Environment variables of the server: of options in their order, of handlers, commands, programs, searches."""
         of_options = (option.table.env for option in self.options if option.table.env)
         of_commands = filter(None, [self.outputs.command_prefix_env])
         of_groups = [name for groups in self.groups.values() for group in groups for name in group.variables]
         of_policy = [POLICY, MAX_ANSWER_CHARS] if self.has_programs else []
-        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_commands, *of_policy, *of_groups]))
+        of_search = [MODEL_VARIABLE] if self.postings else []
+        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_commands, *of_policy, *of_search, *of_groups]))
 
     @property
     def launch_anywhere(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.search.query_model import known_share
 
 from toolmason.semantic.embedder import Embedder, EmbedderError, embedder_errors
 from toolmason.semantic.postings_file import MODEL_HASH, EmbeddedTool, Header, write_postings
@@ -30,6 +31,8 @@ class Embedding:
     reused: int
     removed: int
     words: int
+    known: float
+    """Share of the words of the summaries that the model knows."""
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
@@ -88,6 +91,7 @@ def embed(
         reused=len(tools) - len(changed),
         removed=len(previous.tools.keys() - tools.keys()) if previous else 0,
         words=len(words),
+        known=known_share((catalogue["tools"][name]["summary"] for name in texts), set(words).__contains__),
     )
 
 

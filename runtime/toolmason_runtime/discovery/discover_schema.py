@@ -22,7 +22,8 @@ from toolmason_runtime.discovery.meta_tools import (
     same_tool_note,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
-from toolmason_runtime.discovery.results import error_result, fit_budget, success_result
+from toolmason_runtime.discovery.request_parts import part_number, shown_parts
+from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.search.index import Hit
@@ -50,7 +51,7 @@ def discover_schema(context: StyleContext) -> MetaStyle:
             DISCOVER,
             f"Find tools by intent, keywords or category. {overview(context.index)}",
             {
-                "query": Parameter(),
+                "query": Parameter(is_lines=True),
                 "category": Parameter(values=categories if len(categories) <= MAX_ENUM_VALUES else ()),
                 "detail_level": Parameter(default="with_description", values=LEVELS),
                 "offset": Parameter(type="integer", default=0, minimum=0),
@@ -85,15 +86,17 @@ class _Discover:
             return error_result({"error": f"Invalid category: {category}", "valid_categories": categories})
         if level not in LEVELS:
             return error_result({"error": f"Invalid detail_level: {level}", "valid_levels": list(LEVELS)})
-        hits = self._context.index.search(query or "", category=category or "")
-        tools = (self._details(hit, level) for hit in hits[offset:])
-        budget = self._context.catalogue["discovery"]["page_tokens"]
-        page = fit_budget(tools, min(budget, MAX_QUERY_TOKENS) if query else budget)
+        hits, parts, places = self._context.index.search_parts(query or "", category=category or "")
+        tools = (self._details(hit, level, part_number(places, hit.name)) for hit in hits[offset:])
+        budget: int = self._context.catalogue["discovery"]["page_tokens"]
+        shown = shown_parts(parts)
+        page = fit_budget(tools, min(budget, MAX_QUERY_TOKENS) - token_cost(shown) if query else budget)
         result: dict[str, Any] = {
             "query": query,
             "category": category,
             "detail_level": level,
             "tool_count": len(page),
+            **({"parts": shown} if parts and hits else {}),
             "tools": page,
         }
         if page and query:
@@ -115,14 +118,14 @@ class _Discover:
             result["next_offset"] = offset + len(page)
         return success_result(result)
 
-    def _details(self, hit: Hit, level: str) -> str | dict[str, Any]:
-        details = _tool_details(self._context.with_names(hit.entry), level)
+    def _details(self, hit: Hit, level: str, part: dict[str, Any]) -> str | dict[str, Any]:
+        details = _tool_details(self._context.with_names(hit.entry), level, part)
         if hit.same is None:
             return details
         return ({"name": details} if isinstance(details, str) else details) | same_tool(hit)
 
 
-def _tool_details(entry: ToolEntry, level: str) -> str | dict[str, Any]:
+def _tool_details(entry: ToolEntry, level: str, part: dict[str, Any]) -> str | dict[str, Any]:
     name = str(entry["tool"]["name"])
     brief: dict[str, Any] = {"name": name, "description": entry["summary"], "complexity": entry["complexity"]}
     usage: dict[str, Any] = {
@@ -146,7 +149,7 @@ def _tool_details(entry: ToolEntry, level: str) -> str | dict[str, Any]:
                 "complexity": entry["complexity"],
                 "requires_codebase": usage["requires_codebase"],
             }
-    return details | entry_notes(entry)
+    return details | part | entry_notes(entry)
 
 
 class _Schema:

@@ -29,6 +29,7 @@ from toolmason_runtime.discovery.meta_tools import (
 )
 from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.per_tool import PerTool
+from toolmason_runtime.discovery.request_parts import part_number, shown_parts
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
 from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.shared.catalogue import ToolEntry
@@ -44,8 +45,6 @@ SIGNATURES = 3
 """Number of first hits whose signatures are more important than the hits after `MIN_RESULTS`."""
 MIN_RESULTS = 8
 """Number of hits in an answer that are more important than signatures, except that of the first."""
-MAX_PART_LENGTH = 40
-"""Maximum characters of a part of a request, by which a model recognizes it."""
 PART_TOKENS = 5
 """Tokens of the number of a part in a result."""
 MAX_PARTS_TOKENS = 150
@@ -162,16 +161,15 @@ class _Search:
         filtered = filter_note(self._index, query, category, cli)
         # Words that are a name by chance need no details.
         is_lookup = len(query.split()) == 1
-        shown_parts = [truncate(part, MAX_PART_LENGTH) for part in parts]
-        reserved = token_cost(shown_parts) + PART_TOKENS * limit if parts else 0
+        shown = shown_parts(parts)
+        reserved = token_cost(shown) + PART_TOKENS * limit if parts else 0
         result = self._results(
             hits, limit, offset, is_full=is_full, is_lookup=is_lookup, reserved=min(reserved, MAX_PARTS_TOKENS)
         )
         if parts and hits:
-            result["parts"] = shown_parts
+            result["parts"] = shown
             for tool in result["results"]:
-                if place := places.get(tool["tool_name"]):
-                    tool["part"] = place
+                tool.update(part_number(places, tool["tool_name"]))
         if not hits and (nearest := self._index.nearest_words(query)):
             result["nearest_words"] = nearest
         if hint := " ".join(filter(None, (result.pop("hint", ""), filtered))):

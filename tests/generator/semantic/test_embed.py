@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
-from math import sqrt
-from typing import Any, cast
+from math import log, sqrt
 
 import numpy as np
 import pytest
 from concept_embedder import ConceptEmbedder
+from few_tools import catalogue
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.search.postings import MAX_UNPACKED_BYTES, SemanticPostings
+from toolmason_runtime.shared.search.text import STOP_WORDS, stem
 from toolmason_runtime.shared.search.words import SEMANTIC_WEIGHT, WordRanker
 
 from toolmason.catalogue.search_index import build_index
@@ -29,23 +29,6 @@ from toolmason.semantic.similarity import MIN_SCORE, NEAREST, cosine, nearest, q
 NAMES = ("send_mail", "jotNote", "erase", "seek_book", "weather", "weather_2")
 TEXTS = ("Send a letter", "Remember a memo", "Discard it", "Look for rain", "", "Remember a memo.")
 catalogues = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(TEXTS), max_size=6)
-
-
-def catalogue(tools: Mapping[str, str], *, disabled: tuple[str, ...] = ()) -> Catalogue:
-    entries: dict[str, Any] = {
-        name: {
-            "tool": {"name": name, "description": text, "inputSchema": {"type": "object", "properties": {"to": {}}}},
-            "summary": text,
-            "use_cases": [],
-            "keywords": [],
-            "examples": [],
-            "category": "",
-            **({"enabled": False} if name in disabled else {}),
-        }
-        for name, text in tools.items()
-    }
-    discovery = {"style": "search-call", "pinned": [], "split_calls": False, "prefix": ""}
-    return cast("Catalogue", {"tools": entries, "categories": {}, "discovery": discovery})
 
 
 @given(catalogues, catalogues)
@@ -82,7 +65,7 @@ def test_the_file_is_valid_and_does_not_depend_on_the_order_of_the_tools(tools: 
 
 
 def scores_by_name(postings: SemanticPostings, query: list[str]) -> dict[str, float]:
-    return {postings.tools[tool]: score for tool, score in postings.scores(query).items()}
+    return {postings.tools[tool]: score for tool, score in postings.scores(dict.fromkeys(query, 1.0)).items()}
 
 
 @given(catalogues.filter(bool), st.lists(st.sampled_from([*ConceptEmbedder().words, "absent", "aa", "zz"]), max_size=6))
@@ -91,7 +74,7 @@ def test_scores_of_a_query_are_the_sum_over_the_lines_of_its_words(tools: dict[s
     names = sorted(tools)
     pairs = read_words(text)
     expected: dict[str, float] = {}
-    for numbers in (pairs[word] for word in query if word in pairs):
+    for numbers in (pairs[word] for word in dict.fromkeys(query) if word in pairs):
         for tool, score in zip(numbers[::2], numbers[1::2], strict=True):
             expected[names[tool]] = expected.get(names[tool], 0) + score
     assert scores_by_name(SemanticPostings(text.encode()), query) == expected
@@ -102,10 +85,17 @@ def test_scores_of_a_query_are_the_sum_over_the_lines_of_its_words(tools: dict[s
 def test_a_server_adds_the_scores_of_its_own_tools_to_those_of_words(
     tools: dict[str, str], embedded: dict[str, str], query: str
 ) -> None:
+    unknown = log(1 + len(tools))
     data = build_index(catalogue(tools))
     postings = SemanticPostings(embed(catalogue(embedded), ConceptEmbedder(), None).text.encode())
-    by_words, by_meaning = WordRanker(data).rank(query), scores_by_name(postings, query.split())
-    expected = {name: by_words.get(name, 0) + SEMANTIC_WEIGHT * by_meaning.get(name, 0) for name in tools}
+    by_words = WordRanker(data).rank(query)
+    by_meaning: dict[str, float] = {}
+    for word in query.split():
+        count = len(data["terms"][stem(word)][0]) if stem(word) in data["terms"] else 0.5
+        weight = SEMANTIC_WEIGHT * log(1 + (len(tools) - count + 0.5) / (count + 0.5)) / unknown if unknown else 0.0
+        for name, score in scores_by_name(postings, [] if word in STOP_WORDS else [word]).items():
+            by_meaning[name] = by_meaning.get(name, 0.0) + weight * score
+    expected = {name: by_words.get(name, 0) + by_meaning.get(name, 0) for name in tools}
     ranked = WordRanker(data, postings).rank(query)
     assert ranked == pytest.approx({name: score for name, score in expected.items() if score})
 

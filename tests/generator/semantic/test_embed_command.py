@@ -75,6 +75,23 @@ def test_a_project_without_the_file_has_no_trace_of_it(project: Project, run: Ru
     assert "postings" not in next(project.generated.glob("*/server.py")).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("embedder", "means"),
+    [("concept_embedder:make", "words:"), ("concept_embedder:make_well_read", "words and meaning:")],
+)
+def test_embed_and_stats_tell_whether_the_tools_are_in_the_language_of_the_model(
+    embedded: Project, run: Run, embedder: str, means: str
+) -> None:
+    embedded.postings.unlink()
+    result = run("embed", "--embedder", embedder)
+    assert ("the model knows only" in result.stderr) is (means == "words:")
+    assert f"Searches find tools by {means} the model knows" in run("stats").stdout
+
+
+def test_stats_without_postings_have_no_line_about_them(project: Project, run: Run) -> None:
+    assert "Searches find" not in run("stats", "--manifest", str(project.manifest)).stdout
+
+
 def test_only_tools_with_another_text_are_embedded_again(embedded: Project, run: Run) -> None:
     first = embedded.postings.read_bytes()
     again = run("embed", *EMBEDDER)

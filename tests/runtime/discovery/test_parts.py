@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -15,6 +15,21 @@ from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 MakeIndex = Callable[[Catalogue], ToolIndex]
+
+
+class Search(NamedTuple):
+    """The search of a style, and the names of its results and of a tool in them."""
+
+    style: str
+    tool: str
+    results: str
+    name: str
+
+
+SEARCHES = [
+    Search("search-call", "search", "results", "tool_name"),
+    Search("discover-schema", "discover_tools", "tools", "name"),
+]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +63,7 @@ def test_the_parts_have_the_words_of_the_request_only(request_: str) -> None:
     assert all(word in request_ for part in parts for word in part.split())
 
 
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize(
     "query",
     [
@@ -57,20 +73,32 @@ def test_the_parts_have_the_words_of_the_request_only(request_: str) -> None:
         ["newest commits of a branch", "open a ticket"],
     ],
 )
-def test_each_part_has_its_tool_in_the_answer(catalogue: Catalogue, desk: Any, query: str | list[str]) -> None:
-    answer = desk(catalogue, "search-call").ask("search", query=query)
-    served = {tool["tool_name"]: tool.get("part") for tool in answer["results"][:4]}
+def test_each_part_has_its_tool_in_the_answer(
+    catalogue: Catalogue, desk: Any, query: str | list[str], search: Search
+) -> None:
+    answer = desk(catalogue, search.style).ask(search.tool, query=query)
+    served = {found[search.name]: found.get("part") for found in answer[search.results][:4]}
 
     assert len(answer["parts"]) == 2
     assert served["git_log"] == 1
     assert served["create_issue"] == 2
 
 
-def test_a_request_for_one_tool_has_no_parts(catalogue: Catalogue, desk: Any) -> None:
-    answer = desk(catalogue, "search-call").ask("search", query="newest commits of a branch")
+def test_names_alone_have_the_parts_but_no_numbers(catalogue: Catalogue, desk: Any) -> None:
+    query = ["newest commits of a branch", "open a ticket"]
+    answer = desk(catalogue, "discover-schema").ask("discover_tools", query=query, detail_level="name_only")
+
+    assert answer["parts"] == query
+    assert {"git_log", "create_issue"} <= set(answer["tools"][:4])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_request_for_one_tool_has_no_parts(catalogue: Catalogue, desk: Any, search: Search) -> None:
+    answer = desk(catalogue, search.style).ask(search.tool, query="newest commits of a branch")
 
     assert "parts" not in answer
-    assert all("part" not in tool for tool in answer["results"])
+    assert all("part" not in found for found in answer[search.results])
+    assert answer[search.results][0][search.name] == "git_log"
 
 
 def test_a_part_without_a_tool_changes_nothing(catalogue: Catalogue, make_index: MakeIndex) -> None:
@@ -88,14 +116,18 @@ def test_parts_are_searched_in_the_category_only(catalogue: Catalogue, make_inde
     assert {hit.entry["category"] for hit in hits} == {"git"}
 
 
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("query", [[], ["a", 1], [["a"]]])
-def test_a_list_of_other_values_is_no_query(catalogue: Catalogue, desk: Any, query: list[Any]) -> None:
-    assert "query" in desk(catalogue, "search-call").refusal("search", query=query)
+def test_a_list_of_other_values_is_no_query(catalogue: Catalogue, desk: Any, query: list[Any], search: Search) -> None:
+    assert "query" in desk(catalogue, search.style).refusal(search.tool, query=query)
 
 
-def test_an_answer_for_several_parts_has_at_most_450_tokens(huge: Catalogue, desk: Any) -> None:
+@pytest.mark.parametrize(
+    ("style", "tool", "most"), [("search-call", "search", 450), ("discover-schema", "discover_tools", 350)]
+)
+def test_an_answer_for_several_parts_is_short(huge: Catalogue, desk: Any, style: str, tool: str, most: int) -> None:
     query = "\n".join(f"{entry['summary']} of the last year, as a list" for entry in list(huge["tools"].values())[:6])
-    answer = desk(huge, "search-call").ask("search", query=query)
+    answer = desk(huge, style).ask(tool, query=query)
 
     assert len(answer["parts"]) == MAX_PARTS
-    assert estimate_tokens(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) <= 450
+    assert estimate_tokens(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) <= most

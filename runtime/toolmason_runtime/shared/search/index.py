@@ -8,11 +8,13 @@ never hides the others. A query about something else has no hits, but the neares
 from __future__ import annotations
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.shared.built_in import BUILT_IN
@@ -20,6 +22,14 @@ from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.shared.search.clauses import parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.query_model import (
+    MIN_KNOWN,
+    MODEL_VARIABLE,
+    QueryMeaning,
+    QueryModelError,
+    known_share,
+    load_query_meaning,
+)
 from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
 from toolmason_runtime.shared.search.servers import SameTool, Servers
 from toolmason_runtime.shared.search.text import bigrams, fold, normalize_name, stem, terms, words
@@ -285,6 +295,9 @@ class ToolIndex:
             return []
         scores = self._scores(query)
         by_words = self._sort(scores, candidates)
+        first = self._position_of[by_words[0]] if by_words else 0
+        if by_words:
+            by_words = self._sort(self._with_query_meaning(query, scores), candidates)
         reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
         if literal := self._literal_hits(query):
             for name in (*(name for name in by_words if name in literal), *literal):
@@ -293,7 +306,7 @@ class ToolIndex:
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         by_meaning: list[str] = []
         if names and not reasons and self._ranker is None:
-            if not self._words.fits(query, scores[self._position_of[names[0]]]):
+            if not self._words.fits(query, first, scores[first]):
                 names = []
             elif not self._words.has_term(query):
                 names, by_meaning = [], names[:MAX_MEANING_HITS]
@@ -344,6 +357,21 @@ class ToolIndex:
         scores = self._ranker.rank(query)
         return [max(0.0, scores.get(name, 0.0)) for name in self._words.tools]
 
+    def _with_query_meaning(self, query: str, scores: Sequence[float]) -> Sequence[float]:
+        """Return the scores by words and by the meaning of the whole query; `scores` without a model for queries."""
+        if self._ranker is not None or self._query_meaning is None:
+            return scores
+        if known_share([query], self._words.is_embedded) < MIN_KNOWN:
+            return scores
+        by_meaning = self._query_meaning.scores(query)
+        if not by_meaning:
+            return scores
+        combined = self._words.scores_by_words(query)
+        for name, score in by_meaning.items():
+            if (position := self._position_of.get(name)) is not None:
+                combined[position] += score
+        return combined
+
     def _sort(self, scores: Sequence[float], candidates: Mapping[str, ToolEntry]) -> list[str]:
         """Return the matching candidates, best first; equal ones in the order of the manifest, deprecated ones last."""
         matching = compress(self._positions, map(scores.__getitem__, self._positions))
@@ -383,6 +411,21 @@ class ToolIndex:
             _log.error(
                 "semantic.postings is unusable, so tools are found by words only: %s; reinstall the server", error
             )
+            return None
+
+    @cached_property
+    def _query_meaning(self) -> QueryMeaning | None:
+        """The model for queries; None without one, or if it is unusable, which is logged: postings still find tools."""
+        directory = os.environ.get(MODEL_VARIABLE, "")
+        if not directory or self._load_postings is None or not self._words.has_postings:
+            return None
+        if known_share((entry["summary"] for entry in self._tools.values()), self._words.is_embedded) < MIN_KNOWN:
+            _log.warning("%s is ignored: the tools are not in the language of the model", MODEL_VARIABLE)
+            return None
+        try:
+            return load_query_meaning(Path(directory), self._load_postings())
+        except QueryModelError as error:
+            _log.error("%s is unusable, so tools are found without it: %s", MODEL_VARIABLE, error)
             return None
 
     @cached_property

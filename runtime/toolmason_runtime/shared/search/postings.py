@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from base64 import b64decode
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 HEADER = "toolmason-postings 2"
 """First line of the file, with the version of its format."""
@@ -36,6 +36,23 @@ def unpack(packed: bytes, tools: int) -> bytes:
     return lines
 
 
+def model_hash(content: bytes) -> str:
+    """Return the SHA-256 of the model that made the content of `semantic.postings`."""
+    _, line, *_ = content.split(b"\n", 2)
+    return line.removeprefix(b"model ").strip().decode()
+
+
+def embedded_tools(content: bytes) -> dict[str, bytes]:
+    """Return the vectors of the tools as int8, by name.
+
+    Raises:
+        ValueError: a vector is not valid Base64.
+    """
+    head = content.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
+    rows = (line.split(b" ") for line in head.split(b"\n") if line.startswith(b"tool "))
+    return {row[1].decode(): b64decode(row[3], validate=True) for row in rows}
+
+
 class SemanticPostings:
     """The scores of tools by word, in the content of `semantic.postings`.
 
@@ -55,13 +72,16 @@ class SemanticPostings:
         self._lines: dict[bytes, list[bytes]] = {}
         """The lines of words by their first letter, split when the first of them is looked up."""
 
-    def scores(self, words: Iterable[str]) -> dict[int, int]:
-        """Return the sum of scores for `words` of each tool, by its index in `tools`. Other words have no effect."""
-        sums: dict[int, int] = {}
-        for word in words:
+    def scores(self, weights: Mapping[str, float]) -> dict[int, float]:
+        """Return for each tool, by its index in `tools`, the sum of its scores for the words, times their weights.
+
+        A word that was not embedded has no effect.
+        """
+        sums: dict[int, float] = {}
+        for word, weight in weights.items():
             columns = [int(number) for number in self._line(word.encode() + b" ").split()[1:]]
             for tool, score in zip(columns[::2], columns[1::2], strict=True):
-                sums[tool] = sums.get(tool, 0) + score
+                sums[tool] = sums.get(tool, 0.0) + weight * score
         return sums
 
     def best(self, word: str) -> int | None:

@@ -16,8 +16,10 @@ FORMAT = 1
 """Version of `search_index.json`."""
 NAME_BOOST = 0.75
 """Additional share of the score if the query contains the whole name of a tool."""
-SEMANTIC_WEIGHT = 2.5
-"""Weight of semantic scores, in hundredths of a cosine, compared with BM25F scores, in hundredths."""
+SEMANTIC_WEIGHT = 4
+"""Weight of the semantic scores of a word that no tool contains, in hundredths of a cosine, compared with BM25F scores,
+in hundredths; that of other words is less, as their inverse document frequency.
+"""
 SIMILAR_WEIGHT = 0.6
 """Weight of a similar word, compared with an equal one, in a query of at most `FULL_WEIGHT_TERMS` terms."""
 FULL_WEIGHT_TERMS = 3
@@ -28,6 +30,8 @@ MAX_UNKNOWN_WORDS = 12
 """Maximum words of a query that are compared with all terms, the first ones: each costs as much as a whole search."""
 SIMILAR_MEANING = 14
 """Minimum semantic score of a word that is about what a tool does. `mother` has less for every tool of a developer."""
+EVIDENCE_WEIGHT = 2.5
+"""Weight of semantic scores in the evidence that a query is about the tools, with which its minimum was chosen."""
 MIN_EVIDENCE = 0.58
 """Minimum evidence that a query is about the tools: it loses 0.3 % of the answers to 2,120 queries of 3 catalogues."""
 MIN_EVIDENCE_OF_MEANING = 0.65
@@ -84,9 +88,17 @@ class WordRanker:
         """Return the scores of all tools, in the order of `tools`; 0 is no match.
 
         A score is that of BM25F, times 1 + `NAME_BOOST` x the share of the tool's name that the query contains, plus
-        `SEMANTIC_WEIGHT` x the semantic score. Words that are spelled like an unknown word of the query add only to
-        tools that match another word, so that a typing error does not change the order of those tools.
+        the semantic scores of the words, a rare word more than a common one. Words that are spelled like an unknown
+        word of the query add only to tools that match another word, so that a typing error does not change the order of
+        those tools.
         """
+        scores = self.scores_by_words(query)
+        for position, score in self._scores_by_meaning(self._meaning_weights(query)).items():
+            scores[position] += score
+        return scores
+
+    def scores_by_words(self, query: str) -> list[float]:
+        """Return the scores of `scores` without those by meaning."""
         query_terms = dict.fromkeys(terms(query))
         scores = self._sum_scores((term, 1.0) for term in query_terms)
         for tool, share in self._name_shares(query_terms).items():
@@ -97,13 +109,20 @@ class WordRanker:
                 for tool, score in zip(*self._data["terms"][term], strict=True):
                     if scores[tool]:
                         scores[tool] += weight * similarity * score
-        if self._postings:
-            positions = self._positions_of_embedded
-            own_words = (word for word in dict.fromkeys(words(query)) if word not in STOP_WORDS)
-            for tool, score in self._postings.scores(own_words).items():
-                if (position := positions[tool]) is not None:
-                    scores[position] += SEMANTIC_WEIGHT * score
         return scores
+
+    def _meaning_weights(self, query: str) -> dict[str, float]:
+        """Return the weight of the semantic scores of each word: a word of every tool says nothing about the query."""
+        weight = SEMANTIC_WEIGHT / (self._rareness("") or 1.0)
+        return {word: weight * self._rareness(stem(word)) for word in _searched(query)}
+
+    def _scores_by_meaning(self, weights: Mapping[str, float]) -> dict[int, float]:
+        """Return the weighted sum of the semantic scores of words, by the positions of tools."""
+        if self._postings is None:
+            return {}
+        positions = self._positions_of_embedded
+        sums = self._postings.scores(weights)
+        return {position: sums[tool] for tool in sums if (position := positions[tool]) is not None}
 
     @cached_property
     def _positions_of_embedded(self) -> list[int | None]:
@@ -115,8 +134,8 @@ class WordRanker:
         """Return whether a tool contains a word of the query."""
         return any(term in self._data["terms"] for term in terms(query))
 
-    def fits(self, query: str, best: float) -> bool:
-        """Return whether a query is about the tools, of which the first one has the score `best`.
+    def fits(self, query: str, first: int, score: float) -> bool:
+        """Return whether a query is about the tools, of which that at the position `first` is the best, with `score`.
 
         The evidence is the share of the query that the first tool explains, which is smaller in longer queries, and the
         share of its words that are similar to a tool, or are those of the tools and too special for the vocabulary of
@@ -125,7 +144,10 @@ class WordRanker:
         searched = _searched(query)
         if self._postings is None or not searched:
             return True
-        explained = best / sum(map(self._rareness, dict.fromkeys(map(stem, searched))))
+        # With the weight for which `MIN_EVIDENCE` was chosen.
+        score -= self._scores_by_meaning(self._meaning_weights(query)).get(first, 0.0)
+        score += self._scores_by_meaning(dict.fromkeys(searched, EVIDENCE_WEIGHT)).get(first, 0.0)
+        explained = score / sum(map(self._rareness, dict.fromkeys(map(stem, searched))))
         relevant = sum(map(self._is_relevant, searched)) / len(searched)
         minimum = MIN_EVIDENCE if self.has_term(query) else MIN_EVIDENCE_OF_MEANING
         return explained * sqrt(len(searched)) + relevant >= minimum
@@ -135,6 +157,15 @@ class WordRanker:
         tools = len(self._data["tools"])
         count = len(self._data["terms"][term][0]) if term in self._data["terms"] else 0.5
         return 100 * log(1 + (tools - count + 0.5) / (count + 0.5))
+
+    @property
+    def has_postings(self) -> bool:
+        """Whether there are usable postings."""
+        return self._postings is not None
+
+    def is_embedded(self, word: str) -> bool:
+        """Return whether the model of `postings` knows a word."""
+        return self._postings is not None and self._postings.best(word) is not None
 
     def _is_relevant(self, word: str) -> bool:
         score = self._postings.best(word) if self._postings else None
@@ -157,7 +188,7 @@ class WordRanker:
         searched = _searched(query)
         for word in searched if len(searched) <= MAX_UNKNOWN_WORDS else ():
             similar = self._similar.find(word).items()
-            is_word = self._postings is not None and self._postings.best(word) is not None
+            is_word = self.is_embedded(word)
             is_meant = is_other_form if is_word else is_typing_error
             close = {term: similarity for term, similarity in similar if is_meant(stem(word), term)}
             if len(word) >= MIN_WORD and not is_word:

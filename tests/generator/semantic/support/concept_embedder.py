@@ -14,6 +14,10 @@ CONCEPTS = (
     ("find", "search", "seek", "lookup"),
     ("weather", "rain", "forecast", "umbrella"),
 )
+VOCABULARY = (
+    "jot down what to remember show whether you need umbrella count words of lines characters text in and a the"
+)
+"""Words of the summaries in the tests."""
 HASHED = 8
 """Dimensions for words without a concept."""
 
@@ -91,3 +95,10 @@ def make_unloadable(model: Path | None) -> ConceptEmbedder:
 def make_unnamed(_model: Path | None) -> ConceptEmbedder:
     """Return one without the hash of its model."""
     return ConceptEmbedder("my model")
+
+
+def make_well_read(_model: Path | None) -> ConceptEmbedder:
+    """Return one whose vocabulary has the words of the summaries in the tests."""
+    embedder = ConceptEmbedder()
+    embedder.words += re.findall("[a-z]+", VOCABULARY)
+    return embedder
