@@ -116,7 +116,8 @@ class ToolIndex:
         catalogue: all tools.
         visible: the names of the visible ones.
         load_index: returns the content of `search_index.json`; called at the first search.
-        load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
+        load_postings: returns the content of `semantic.postings`, or the parsed postings; called at the first search.
+            None if there is no file.
         ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
     """
 
@@ -126,7 +127,7 @@ class ToolIndex:
         visible: Iterable[str],
         load_index: Callable[[], SearchData],
         *,
-        load_postings: Callable[[], bytes] | None = None,
+        load_postings: Callable[[], bytes | SemanticPostings] | None = None,
         ranker: RankerFactory | None = None,
     ) -> None:
         self._catalogue = catalogue
@@ -317,7 +318,8 @@ class ToolIndex:
         if self._load_postings is None:
             return None
         try:
-            return SemanticPostings(self._load_postings())
+            content = self._load_postings()
+            return SemanticPostings(content) if isinstance(content, bytes) else content
         except (OSError, ValueError) as error:
             _log.error(
                 "semantic.postings is unusable, so tools are found by words only: %s; reinstall the server", error
