@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress, islice
 from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.search.best import BestFirst
 from toolmason_runtime.shared.search.clauses import parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings
@@ -231,33 +232,35 @@ class ToolIndex:
         """Return the matching candidates, best first, each with its kind of match."""
         if not normalize_name(query):
             return []
-        scores = self._scores(query)
-        by_words = self._sort(scores, candidates)
+        by_words, best = self._by_words(query, candidates)
         reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
         if literal := self._literal_hits(query):
-            for name in (*(name for name in by_words if name in literal), *literal):
+            for name in (*self._ranked(literal, query, by_words), *literal):
                 reasons.setdefault(name, "literal")
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
-        names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
-        by_meaning: list[str] = []
+        names = by_words.after([*reasons], self._ranked(reasons, query, by_words)) if reasons else by_words
+        by_meaning: Sequence[str] = ()
         if names and not reasons and self._ranker is None:
-            if not self._words.fits(query, scores[self._position_of[names[0]]]):
-                names = []
+            if not self._words.fits(query, best):
+                names = BestFirst()
             elif not self._words.has_term(query):
-                names, by_meaning = [], names[:MAX_MEANING_HITS]
+                names, by_meaning = BestFirst(), names[:MAX_MEANING_HITS]
         has_match = bool(names)
+        if len(names[:MAX_SPELLING_FILL]) == MAX_SPELLING_FILL and len(self._tools) > SMALL_CATALOGUE:
+            return Hits(candidates, names, reasons)
+        shown = [*names]
         if not has_match:
             meant = self._sort(self._words.scores_by_typing_errors(query), candidates)
-            _append(names, reasons, meant[:MAX_SPELLING_FILL], "spelling")
+            _append(shown, reasons, meant[:MAX_SPELLING_FILL], "spelling")
             if not meant:
-                _append(names, reasons, by_meaning, "meaning")
-        elif len(names) < MAX_SPELLING_FILL:
+                _append(shown, reasons, by_meaning, "meaning")
+        elif len(shown) < MAX_SPELLING_FILL:
             similar = self._sort(self._words.scores_by_spelling(query), candidates)
-            _append(names, reasons, similar[:MAX_SPELLING_AFTER_MATCH], "spelling")
+            _append(shown, reasons, similar[:MAX_SPELLING_AFTER_MATCH], "spelling")
         # A filter wins: who names a category wants tools that also match the query.
         if has_match and candidates is self._tools and len(self._tools) <= SMALL_CATALOGUE:
-            _append(names, reasons, candidates, "rest")
-        return Hits(candidates, names, reasons)
+            _append(shown, reasons, candidates, "rest")
+        return Hits(candidates, shown, reasons)
 
     def nearest_words(self, query: str) -> list[str]:
         """Return words of the visible tools that are spelled most like those of a query without a match."""
@@ -285,6 +288,16 @@ class ToolIndex:
         left_out = (hit for hit in self._rank(query, self._tools) if hit.name not in candidates)
         return dict(Counter(hit.entry["category"] for hit in left_out if hit.reason in {"name", "literal", "words"}))
 
+    def _by_words(self, query: str, candidates: Mapping[str, ToolEntry]) -> tuple[BestFirst, float]:
+        """Return the matching candidates, best first, and the score of the first one, 0 for none."""
+        if self._ranker is None and candidates is self._tools and (best := self._words.best(query, self._order)):
+            head = [self._words.tools[position] for _, position in best]
+            count = partial(self._words.count_matches, query, self._order)
+            return BestFirst(head, count, lambda: self._sort(self._words.scores(query), candidates)), best[0][0]
+        scores = self._scores(query)
+        names = self._sort(scores, candidates)
+        return BestFirst(names), scores[self._position_of[names[0]]] if names else 0.0
+
     def _scores(self, query: str) -> Sequence[float]:
         """Return the scores of all tools of the index, in its order."""
         if self._ranker is None:
@@ -302,6 +315,11 @@ class ToolIndex:
     @cached_property
     def _position_of(self) -> dict[str, int]:
         return {name: position for position, name in enumerate(self._words.tools)}
+
+    @cached_property
+    def _order(self) -> dict[int, int]:
+        """The place of each visible tool among equal ones, by its position in the index."""
+        return {position: place for place, position in enumerate(self._positions)}
 
     @cached_property
     def _positions(self) -> list[int]:
@@ -363,6 +381,16 @@ class ToolIndex:
             return []
         has_named = any(name in self._tools for name in self._words.names_containing(query).difference(hits))
         return [] if has_named else hits
+
+    def _ranked(self, names: Collection[str], query: str, by_words: BestFirst) -> list[str]:
+        """Return those of `names` that are also in `by_words`, in its order."""
+        if by_words.is_whole:
+            return [name for name in by_words if name in names]
+        positions = [self._position_of[name] for name in names]
+        scores = dict(zip(positions, self._words.scores_of(query, positions), strict=True))
+        matching = filter(scores.__getitem__, positions)
+        ranked = sorted(matching, key=lambda position: (-scores[position], self._order[position]))
+        return [self._words.tools[position] for position in ranked]
 
     @cached_property
     def _texts(self) -> ToolTexts:
