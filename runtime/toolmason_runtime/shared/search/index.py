@@ -17,10 +17,11 @@ from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.opening import POSTINGS
 from toolmason_runtime.shared.search.best import BestFirst
 from toolmason_runtime.shared.search.clauses import parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
-from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.postings import SemanticPostings, damage_text, open_postings
 from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
 from toolmason_runtime.shared.search.text import bigrams, fold, normalize_name, stem, terms, words
 from toolmason_runtime.shared.search.words import SearchData, WordRanker
@@ -336,12 +337,9 @@ class ToolIndex:
         if self._load_postings is None:
             return None
         try:
-            content = self._load_postings()
-            return SemanticPostings(content) if isinstance(content, bytes) else content
+            return open_postings(self._load_postings, self._catalogue["tools"])
         except (OSError, ValueError) as error:
-            _log.error(
-                "semantic.postings is unusable, so tools are found by words only: %s; reinstall the server", error
-            )
+            _log.error("%s", damage_text(POSTINGS, error))
             return None
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from base64 import b64decode
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable
 
 HEADER = "toolmason-postings 2"
 """First line of the file, with the version of its format."""
@@ -36,6 +36,29 @@ def unpack(packed: bytes, tools: int) -> bytes:
     return lines
 
 
+def open_postings(load: Callable[[], bytes | SemanticPostings], tools: Container[str]) -> SemanticPostings:
+    """Return the postings of a server with these `tools`.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is damaged, or that of another server.
+    """
+    content = load()
+    postings = SemanticPostings(content) if isinstance(content, bytes) else content
+    if postings.tools and not any(name in tools for name in postings.tools):
+        raise ValueError("none of its tools is one of this server")
+    return postings
+
+
+def damage_text(path: str, error: Exception) -> str:
+    """Return the message for an unusable file: what is wrong, what follows, and the remedy."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return (
+        f"{path} is unusable, so searches find tools by words only: {reason}; reinstall the server, "
+        "or in its project run: toolmason generate"
+    )
+
+
 class SemanticPostings:
     """The scores of tools by word, in the content of `semantic.postings`.
 
@@ -47,8 +70,12 @@ class SemanticPostings:
         content = content.replace(b"\r\n", b"\n")  # Git for Windows may check the package out so.
         if not content.startswith(HEADER.encode() + b"\n"):
             raise ValueError(f"it does not start with `{HEADER}`")
+        if not content.endswith(b"\n"):
+            raise ValueError("its last line is cut off")
         head, _, packed = content.partition(b"\n\n")
         rows = [line.split(b" ") for line in head.split(b"\n") if line.startswith(b"tool ")]
+        if not all(len(row) > 1 for row in rows):
+            raise ValueError("a line of a tool has no name")
         self.tools = [row[1].decode() for row in rows]
         """The names of the tools, also of those that the server does not have."""
         self._content = b"\n" + (unpack(packed, len(rows)) if packed else b"")
@@ -59,15 +86,24 @@ class SemanticPostings:
         """Return the sum of scores for `words` of each tool, by its index in `tools`. Other words have no effect."""
         sums: dict[int, int] = {}
         for word in words:
-            columns = [int(number) for number in self._line(word.encode() + b" ").split()[1:]]
+            columns = self._columns(word)
             for tool, score in zip(columns[::2], columns[1::2], strict=True):
                 sums[tool] = sums.get(tool, 0) + score
         return sums
 
     def best(self, word: str) -> int | None:
         """Return the score of the tool that is most similar to `word`; None for a word that was not embedded."""
-        numbers = self._line(word.encode() + b" ").split()
-        return int(numbers[2]) if numbers else None
+        columns = self._columns(word)
+        return columns[1] if columns else None
+
+    def _columns(self, word: str) -> list[int]:
+        """Return the numbers in the line of a word, tools and scores in turn; empty if it has none, or is damaged."""
+        try:
+            columns = [int(number) for number in self._line(word.encode() + b" ").split()[1:]]
+        except ValueError:  # an edited file: the search uses the other words
+            return []
+        is_valid = len(columns) % 2 == 0 and all(0 <= tool < len(self.tools) for tool in columns[::2])
+        return columns if is_valid else []
 
     def _line(self, start: bytes) -> bytes:
         """Return the line that begins with `start`, a word and a space; empty if there is none."""
