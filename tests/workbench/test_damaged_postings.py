@@ -37,7 +37,7 @@ def of_another_server() -> bytes:
 
 def requests(*calls: dict[str, Any]) -> str:
     about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"id": 0, "method": "initialize", "params": about},
         {"method": "notifications/initialized"},
         *({"id": number, "method": "tools/call", "params": call} for number, call in enumerate(calls, 1)),
@@ -82,7 +82,10 @@ DAMAGES = {
     "wrong magic": (writes(b"PK" + CONTENT[2:]), "it does not start with `toolmason-postings 2`"),
     "other version": (writes(CONTENT.replace(b"postings 2", b"postings 3", 1)), "it does not start with"),
     "truncated": (writes(CONTENT[: len(CONTENT) // 2]), "its last line is cut off"),
-    "truncated after a line": (writes(CONTENT[: CONTENT.rindex(b"\n", 0, -9) + 1]), PACKED),
+    "truncated after a line": (
+        writes(CONTENT[: CONTENT.rindex(b"\n", 0, -9) + 1]),
+        "the compressed lines of words are cut off",
+    ),
     "truncated in the tools": (writes(HEAD[: len(HEAD) // 2]), "its last line is cut off"),
     "flipped bit in the words": (writes(flipped(len(HEAD) + len(WORDS) // 2)), PACKED),
     "flipped bit in a line of a tool": (writes(flipped(HEAD.index(b"tool ") + 1)), "those of other tools"),

@@ -1,18 +1,19 @@
 """Tools that are similar in meaning to the words of a query, from the file that `toolmason embed` writes.
 
-The lines of words are compressed, and sorted, so a word is found by bisection among those with its first letter: the
-first search does not parse them.
+The lines of words are compressed, and sorted, so that a word is found by bisection: nothing else is parsed.
 """
 
 from __future__ import annotations
 
 import zlib
 from base64 import b64decode
-from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable
+from functools import lru_cache
 
 HEADER = "toolmason-postings 2"
 """First line of the file, with the version of its format."""
+MAX_WORDS = 4096
+"""Maximum words whose numbers are kept."""
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 """Maximum bytes of the lines of words."""
 
@@ -78,9 +79,9 @@ class SemanticPostings:
             raise ValueError("a line of a tool has no name")
         self.tools = [row[1].decode() for row in rows]
         """The names of the tools, also of those that the server does not have."""
-        self._content = b"\n" + (unpack(packed, len(rows)) if packed else b"")
-        self._lines: dict[bytes, list[bytes]] = {}
-        """The lines of words by their first letter, split when the first of them is looked up."""
+        words = unpack(packed, len(rows)) if packed else b""
+        self._content = words if words.endswith(b"\n") or not words else words + b"\n"
+        self._columns = lru_cache(maxsize=MAX_WORDS)(self._find_columns)
 
     def scores(self, words: Iterable[str]) -> dict[int, int]:
         """Return the sum of scores for `words` of each tool, by its index in `tools`. Other words have no effect."""
@@ -96,23 +97,26 @@ class SemanticPostings:
         columns = self._columns(word)
         return columns[1] if columns else None
 
-    def _columns(self, word: str) -> list[int]:
+    def _find_columns(self, word: str) -> tuple[int, ...]:
         """Return the numbers in the line of a word, tools and scores in turn; empty if it has none, or is damaged."""
         try:
-            columns = [int(number) for number in self._line(word.encode() + b" ").split()[1:]]
+            columns = tuple(map(int, self._line(word.encode()).split()[1:]))
         except ValueError:  # an edited file: the search uses the other words
-            return []
+            return ()
         is_valid = len(columns) % 2 == 0 and all(0 <= tool < len(self.tools) for tool in columns[::2])
-        return columns if is_valid else []
+        return columns if is_valid else ()
 
-    def _line(self, start: bytes) -> bytes:
-        """Return the line that begins with `start`, a word and a space; empty if there is none."""
-        initial = start[:1]
-        if (lines := self._lines.get(initial)) is None:
-            first = self._content.find(b"\n" + initial)
-            last = self._content.rfind(b"\n" + initial)
-            end = self._content.find(b"\n", last + 1)
-            lines = self._lines[initial] = self._content[first + 1 : end].splitlines() if first >= 0 else []
-        position = bisect_left(lines, start)
-        line = lines[position] if position < len(lines) else b""
-        return line if line.startswith(start) else b""
+    def _line(self, word: bytes) -> bytes:
+        """Return the line of a word, found by bisection; empty if there is none."""
+        content = self._content
+        # The line begins at `first` or later, and before `end`; both are beginnings of lines.
+        first, end = 0, len(content)
+        while first < end:
+            start = content.rfind(b"\n", first, (first + end) // 2) + 1 or first
+            stop = content.find(b"\n", start)
+            line = content[start:stop]
+            key = line.partition(b" ")[0]
+            if key == word:
+                return line
+            first, end = (stop + 1, end) if key < word else (first, start)
+        return b""
