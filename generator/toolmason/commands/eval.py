@@ -109,7 +109,7 @@ def evaluate_search(
     """
     from toolmason.diagnostics.terminal import progress
     from toolmason.evaluation.look_alikes import find_look_alikes
-    from toolmason.evaluation.measure import evaluate
+    from toolmason.evaluation.measure import UNCATEGORIZED, evaluate
     from toolmason.evaluation.page import html_report
     from toolmason.evaluation.results import Results, json_report, text_report
     from toolmason.evaluation.suggest import suggest
@@ -123,7 +123,7 @@ def evaluate_search(
     else:
         subject = _own_server(manifest, queries, ranker)
     table = subject.table
-    categories = {name: entry["category"] for name, entry in table["tools"].items()}
+    categories = {name: entry["category"] or UNCATEGORIZED for name, entry in table["tools"].items()}
     evaluation = evaluate(subject.queries, subject.search, categories, top=top)
     look_alikes = find_look_alikes(evaluation.outcomes, rank_use_cases(table), table)
     suggestions = None

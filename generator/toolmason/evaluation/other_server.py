@@ -18,8 +18,6 @@ from toolmason.audit.server_lists import ServerError
 from toolmason.evaluation.queries import Query
 from toolmason.importers.design.texts import summary_from
 
-CATEGORY: Final = "tools"
-"""The only category of another server, which MCP has no word for."""
 MAX_HITS: Final = 10
 """Results that a search tool with a limit is asked for, as many as the deepest recall needs."""
 MAX_ERROR: Final = 200
@@ -79,7 +77,7 @@ def catalogue_of(tools: Sequence[Mapping[str, Any]]) -> Catalogue:
             "lifespan": "",
         },
         "discovery": {"style": "search-call", "prefix": "", "pinned": [], "page_tokens": 1500, "split_calls": False},
-        "categories": {CATEGORY: {"module": CATEGORY, "summary": "", "tags": []}},
+        "categories": {},
         "tools": entries,
     }
 
@@ -92,7 +90,7 @@ def _entry(tool: Mapping[str, Any]) -> ToolEntry:
     return {
         "tool": wire,
         "summary": summary_from(description, str(tool.get("title") or "")),
-        "category": CATEGORY,
+        "category": "",
         "complexity": "simple",
         "tier": "core",
         "keywords": [],

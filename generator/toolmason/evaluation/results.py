@@ -107,7 +107,7 @@ def _suggestions(found: Suggestions, evaluation: Evaluation) -> Iterator[str]:
         return
     before, after = (part.total.recall[evaluation.top] for part in (evaluation, found.after))
     yield (
-        f"\nsuggestions: {len(found.suggestions)} changes find {found.repaired} of {missed} missed tools; "
+        f"\nsuggestions: {len(found.suggestions)}, which find {found.repaired} of {missed} missed tools; "
         f"recall@{evaluation.top} with all of them: {after:.2f} instead of {before:.2f}"
     )
     for suggestion in found.suggestions:
