@@ -56,7 +56,7 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "pipeline", "watch", "scaffold", "audit", "development", "evaluation", "diff", "importers"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
     *("commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""

@@ -18,7 +18,7 @@ import sys
 
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.shared.errors import MethodError
-from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, INSTRUCTIONS, OPENING, PREFIXED, VARIANTS
+from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, INSTRUCTIONS, OPENING, POSTINGS, PREFIXED, VARIANTS
 from toolmason_runtime.shared.shown_names import is_prefixed
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
 from toolmason_runtime.transports.stdio.encoding import encode_result
@@ -65,7 +65,7 @@ def open_session(
 
     Return None before anything is read if the prepared answers do not apply to this command line or environment, if an
     option is missing or invalid, if the extra is not installed, or if their file is missing, damaged or older than the
-    catalogue.
+    catalogue, or `semantic.postings` is another one.
 
     Args:
         main_file: `__main__.py` of the generated package.
@@ -113,8 +113,10 @@ def _prepared(directory: str, variant: str) -> dict[str, Any] | None:
         if int(end.rstrip(b"}\n")) != binascii.crc32(body):
             return None
         lines = dict(line.removesuffix(b",").split(b": ", 1) for line in body.splitlines()[1:])
-        if int(lines[b'"format"']) != FORMAT or int(lines[b'"catalogue"']) != _checksum(directory):
+        if int(lines[b'"format"']) != FORMAT or int(lines[b'"catalogue"']) != _checksum(directory, CATALOGUE):
             return None
+        if b'"postings"' in lines and int(lines[b'"postings"']) != _checksum(directory, POSTINGS):
+            return None  # the server reports the damage
     except (OSError, ValueError, KeyError):
         return None
     names = {json.loads(name): value for name, value in lines.items()}
@@ -125,10 +127,10 @@ def _prepared(directory: str, variant: str) -> dict[str, Any] | None:
     return {"server": json.loads(values["server"]), "methods": json.loads(values["methods"]), **texts, **lists}
 
 
-def _checksum(directory: str) -> int:
-    """Return the checksum of the catalogue."""
+def _checksum(directory: str, name: str) -> int:
+    """Return the checksum of a file."""
     checksum = 0
-    with open(os.path.join(directory, CATALOGUE), "rb") as file:  # noqa: PTH118, PTH123  `pathlib` is large
+    with open(os.path.join(directory, name), "rb") as file:  # noqa: PTH118, PTH123  `pathlib` is large
         while chunk := file.read(_CHUNK_BYTES):
             checksum = binascii.crc32(chunk, checksum)
     return checksum

@@ -19,7 +19,16 @@ import httpx2
 from click import unstyle
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, Implementation, ListRootsResult
+from mcp.types import (
+    INVALID_REQUEST,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ElicitResult,
+    ErrorData,
+    Implementation,
+    ListRootsResult,
+)
 from toolmason_runtime.shared.budget import MESSAGE
 from toolmason_runtime.shared.client_profiles import TOOLMASON
 from toolmason_runtime.toolkit import Confinement, LimitedTransport, sandbox_advice
@@ -77,8 +86,46 @@ def describe_server(
         ServerError: as `list_tools`.
     """
     # Some servers list tools only for clients with these capabilities. No tool is called, so nothing is asked.
-    passed = {"elicitation_callback": _decline, "list_roots_callback": _no_roots, "sampling_callback": _no_sampling}
+    passed: dict[str, Any] = {
+        "elicitation_callback": _decline,
+        "list_roots_callback": _no_roots,
+        "sampling_callback": _no_sampling,
+    }
     return _ask(server, describe, headers=headers, timeout_s=timeout_s, launch=launch, **passed)
+
+
+def call_tool(
+    server: str | Sequence[str],
+    arguments_for: Callable[[Sequence[Mapping[str, Any]]], tuple[str, Sequence[Mapping[str, Any]]]],
+    *,
+    headers: Mapping[str, str],
+    timeout_s: float,
+) -> tuple[list[Any], list[Any]]:
+    """List the tools of a server, call one of them several times, and return the list and the results, as on the wire.
+
+    Args:
+        server: its URL, or the words of its command line.
+        arguments_for: returns the name of the tool and the arguments of each call; gets the tools.
+        headers: headers for a URL.
+        timeout_s: seconds for the start with the list, and for each call.
+
+    Raises:
+        ServerError: as `list_tools`.
+    """
+    limits: list[anyio.CancelScope] = []
+
+    async def ask(client: Client) -> tuple[list[Any], list[Any]]:
+        tools = await list_all_tools(client)
+        name, calls = arguments_for(tools)
+        results = []
+        for arguments in calls:
+            limits[-1].deadline = anyio.current_time() + timeout_s
+            request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=dict(arguments)))
+            result = await client.session.send_request(request, CallToolResult)
+            results.append(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return tools, results
+
+    return _ask(server, ask, headers=headers, timeout_s=timeout_s, limits=limits)
 
 
 async def _decline(*_: Any) -> ElicitResult:
@@ -100,12 +147,15 @@ def _ask(
     headers: Mapping[str, str],
     timeout_s: float,
     launch: Launch | None = None,
+    limits: list[anyio.CancelScope] | None = None,
     **callbacks: Any,
 ) -> Answer:
+    """Return the answer to `question`. The scope of its time-out is appended to `limits`."""
+    limits = [] if limits is None else limits
     with _silent_sdk():
         if isinstance(server, str):
             url = server
-            return _run(lambda: _ask_over_http(url, question, headers, timeout_s, callbacks), timeout_s)
+            return _run(lambda: _ask_over_http(url, question, headers, timeout_s, callbacks), timeout_s, limits)
         command, launch = tuple(server), launch or Launch()
         environ = dict(os.environ if launch.environ is None else launch.environ)
 
@@ -117,7 +167,7 @@ def _ask(
                 return await _converse(process.streams(), question, mode, callbacks)
 
             try:
-                return _run(converse, timeout_s)
+                return _run(converse, timeout_s, limits)
             except ServerError as error:
                 plain = unstyle(stderr.decode("utf-8", "replace"))
                 error.stderr_tail = "\n".join(plain.strip().splitlines()[-_STDERR_LINES:])
@@ -185,8 +235,8 @@ async def _converse(
     raise ServerError("its stdout does not contain MCP messages")
 
 
-def _run(work: Callable[[], Awaitable[Answer]], timeout_s: float) -> Answer:
-    """Run `work` with a time-out, then re-raise a signal that interrupted it.
+def _run(work: Callable[[], Awaitable[Answer]], timeout_s: float, limits: list[anyio.CancelScope]) -> Answer:
+    """Run `work` with a time-out, whose scope is appended to `limits`, then re-raise a signal that interrupted it.
 
     Raises:
         ServerError: it failed.
@@ -200,7 +250,8 @@ def _run(work: Callable[[], Awaitable[Answer]], timeout_s: float) -> Answer:
         with anyio.CancelScope() as scope:
             async with _cancel_on_signal(scope, signals):
                 try:
-                    with anyio.fail_after(timeout_s):
+                    with anyio.fail_after(timeout_s) as limit:
+                        limits.append(limit)
                         answers.append(await work())
                 except Exception as error:  # noqa: BLE001 - described by `describe_failure`
                     failure = error

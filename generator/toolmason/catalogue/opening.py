@@ -19,8 +19,8 @@ _SERVER: Final = {"name", "version", *MEMBERS, "command_prefix_env", "expose_all
 """The members of the server that the answers need."""
 
 
-def opening(catalogue_text: str) -> str:
-    """Return the text of `opening.json` for that of `catalogue.json`, one member a line.
+def opening(catalogue_text: str, postings: str = "") -> str:
+    """Return the text of `opening.json` for those of `catalogue.json` and `semantic.postings`, one member a line.
 
     It is an empty object if a template of the project has changed the form of the catalogue.
     """
@@ -28,7 +28,10 @@ def opening(catalogue_text: str) -> str:
         members = _members(json.loads(catalogue_text))
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return "{}"
-    members = {"format": FORMAT, "catalogue": crc32(catalogue_text.encode()), **members}
+    checksums = {"catalogue": crc32(catalogue_text.encode())}
+    if postings:
+        checksums["postings"] = crc32(postings.encode())
+    members = {"format": FORMAT, **checksums, **members}
     body = "{\n" + "".join(f"{_json(name)}: {_json(value)},\n" for name, value in members.items())
     return f'{body}"checksum": {crc32(body.encode())}\n}}'
 

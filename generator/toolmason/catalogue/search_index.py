@@ -73,12 +73,18 @@ def build_index(catalogue: Catalogue) -> SearchData:
     data: SearchData = {
         "format": FORMAT,
         "tools": list(tools),
-        "terms": {term: list(columns) for term, columns in postings.items()},
+        "terms": {term: _highest_first(*columns) for term, columns in postings.items()},
         "names": _name_shares(term_counts, idf),
     }
     if same := same_tools(catalogue):
         data["same"] = same
     return data
+
+
+def _highest_first(tools: list[int], scores: list[int]) -> list[list[int]]:
+    """Return the columns sorted by score; equal ones stay in the order of the tools."""
+    pairs = sorted(zip(tools, scores, strict=True), key=lambda pair: -pair[1])
+    return [[tool for tool, _ in pairs], [score for _, score in pairs]]
 
 
 def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str]]:

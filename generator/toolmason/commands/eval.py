@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +15,7 @@ from toolmason.commands.options import (
     CommandLineError,
     ExitCode,
     exit_with,
+    expand_headers,
     find_current_project,
     load_current_server,
     manifest_option,
@@ -22,9 +26,12 @@ from toolmason.commands.options import (
 
 if TYPE_CHECKING:
     from toolmason_runtime.shared.catalogue import Catalogue
+    from toolmason_runtime.shared.search.postings import SemanticPostings
     from toolmason_runtime.shared.search.rankers import RankerFactory
 
+    from toolmason.evaluation.changes import Changes
     from toolmason.evaluation.queries import Query
+    from toolmason.evaluation.suggest import Search, SearchIn
 
 
 @click.command("eval")
@@ -45,7 +52,35 @@ if TYPE_CHECKING:
     "html_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report, with confusion matrices, as an HTML page.",
+    help="Also write the report, with heat maps of confused tools, as an HTML page.",
+)
+@click.option("--suggest", "is_suggesting", is_flag=True, help="Also find the smallest change that repairs each miss.")
+@click.option(
+    "--server",
+    metavar="COMMAND|URL",
+    default="",
+    help="Evaluate the tools of this MCP server instead: a command line in quotes, or a URL.",
+)
+@click.option(
+    "--search-tool",
+    metavar="NAME[:ARGUMENT]",
+    default="",
+    help="Search with this tool of --server instead of our ranking.",
+)
+@click.option(
+    "--header",
+    "headers",
+    metavar="'NAME: VALUE'",
+    multiple=True,
+    help="Send this header to a URL; `$VAR` is an environment variable. Repeatable.",
+)
+@click.option(
+    "--timeout",
+    type=click.IntRange(1, 3600),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for --server to start, and for each answer.",
 )
 @manifest_option
 def evaluate_search(
@@ -56,6 +91,11 @@ def evaluate_search(
     ranker: RankerFactory | None,
     layout: Literal["text", "json"],
     html_file: Path | None,
+    is_suggesting: bool,
+    server: str,
+    search_tool: str,
+    headers: tuple[str, ...],
+    timeout: int,
     manifest: Path | None,
 ) -> None:
     """Measure whether searches find the right tools.
@@ -63,36 +103,159 @@ def evaluate_search(
     QUERIES is a TOML file that lists, for each tool, texts that must find it. Prints recall@N by category: the share of
     these tools among the first N results. Then prints the misses, each with the tool found instead, and pairs of tools
     that the search confuses, with proposals to distinguish them. Imports no module that the manifest names.
+
+    --suggest tries changes of the texts of tools: first a keyword. A suggestion repairs a miss, and no query loses a
+    tool. --server evaluates a server that toolmason did not make: our ranking of its tools or, with --search-tool, its
+    own search. It runs the program; with --search-tool, that tool is called with each query.
     """
-    from toolmason.catalogue.table import catalogue
-    from toolmason.catalogue.tool_index import open_index
+    from toolmason.diagnostics.terminal import progress
     from toolmason.evaluation.look_alikes import find_look_alikes
-    from toolmason.evaluation.measure import evaluate
+    from toolmason.evaluation.measure import UNCATEGORIZED, evaluate
     from toolmason.evaluation.page import html_report
     from toolmason.evaluation.results import Results, json_report, text_report
+    from toolmason.evaluation.suggest import suggest
     from toolmason.lint.discoverability import rank_use_cases
 
-    server = load_current_server(manifest)
-    table = catalogue(server)
-    categories = {name: entry["category"] for name, entry in table["tools"].items()}
-    found = _load(queries, table, find_current_project(manifest).root)
-    index = open_index(server, ranker)
-    evaluation = evaluate(found, lambda text: [hit.tools for hit in index.search(text)], categories, top=top)
+    if server:
+        _check_server_options(server, search_tool, headers, manifest, ranker, is_suggesting=is_suggesting)
+        subject = _other_server(server, search_tool, queries, ranker, headers=expand_headers(headers), timeout=timeout)
+    elif search_tool or headers:
+        raise click.UsageError(f"{'--search-tool' if search_tool else '--header'} requires --server")
+    else:
+        subject = _own_server(manifest, queries, ranker)
+    table = subject.table
+    categories = {name: entry["category"] or UNCATEGORIZED for name, entry in table["tools"].items()}
+    evaluation = evaluate(subject.queries, subject.search, categories, top=top)
     look_alikes = find_look_alikes(evaluation.outcomes, rank_use_cases(table), table)
-    results = Results(queries.as_posix(), evaluation, look_alikes)
+    suggestions = None
+    if is_suggesting:
+        with progress() as show:
+            suggestions = suggest(evaluation, table, subject.search_in, subject.changes, progress=show)
+    results = Results(queries.as_posix(), evaluation, look_alikes, suggestions)
     if layout == "json":
         click.echo(json.dumps(json_report(results), indent=2, ensure_ascii=False))
     else:
         click.echo("\n".join(text_report(results)))
     if html_file is not None:
-        _write(html_file, html_report(results, server.table.title, categories))
+        _write(html_file, html_report(results, subject.title, categories))
     recall = evaluation.total.recall[top]
     if min_recall is not None and recall < min_recall:
         click.echo(f"recall@{top} is {recall:.4f}, below --min-recall {min_recall:g}", err=True)
         exit_with(ExitCode.FINDINGS)
 
 
-def _load(path: Path, table: Catalogue, root: Path) -> tuple[Query, ...]:
+@dataclass(frozen=True, kw_only=True)
+class _Subject:
+    """A server to evaluate: its title and tools, the search, and the changes that `--suggest` tries."""
+
+    title: str
+    table: Catalogue
+    queries: tuple[Query, ...]
+    search_in: SearchIn
+    search: Search
+    changes: Changes
+
+
+def _own_server(manifest: Path | None, queries: Path, ranker: RankerFactory | None) -> _Subject:
+    from toolmason_runtime.shared.search.postings import SemanticPostings
+
+    from toolmason.catalogue.table import catalogue
+    from toolmason.evaluation.changes import manifest_changes
+
+    server = load_current_server(manifest)
+    table = catalogue(server)
+    found = _load(queries, table, find_current_project(manifest).root)
+    postings = SemanticPostings(server.postings.encode()) if server.postings else None
+    search_in = _search_with(postings, ranker)
+    return _Subject(
+        title=server.table.title,
+        table=table,
+        queries=found,
+        search_in=search_in,
+        search=search_in(table),
+        changes=manifest_changes,
+    )
+
+
+def _check_server_options(
+    server: str,
+    search_tool: str,
+    headers: tuple[str, ...],
+    manifest: Path | None,
+    ranker: RankerFactory | None,
+    *,
+    is_suggesting: bool,
+) -> None:
+    """Exit if options cannot be combined with --server."""
+    from toolmason.audit.server_address import is_url
+
+    if manifest:
+        raise click.UsageError("--server and --manifest cannot be combined")
+    if headers and not is_url(server):
+        raise click.UsageError("--header requires --server https://...")
+    if search_tool and (is_suggesting or ranker):
+        option = "--suggest" if is_suggesting else "--ranker"
+        raise click.UsageError(f"{option} needs our ranking: remove --search-tool")
+
+
+def _other_server(
+    address: str,
+    search_tool: str,
+    queries: Path,
+    ranker: RankerFactory | None,
+    *,
+    headers: Mapping[str, str],
+    timeout: int,
+) -> _Subject:
+    from toolmason.audit.server_address import redact_address
+    from toolmason.diagnostics.terminal import progress
+    from toolmason.evaluation.changes import description_changes
+    from toolmason.evaluation.other_server import OtherServerError, ask_search_tool, catalogue_of, list_server
+
+    root = working_directory()
+    search_in = _search_with(None, ranker)
+    try:
+        with progress() as show:
+            if not search_tool:
+                show("listing the server's tools")
+                table = list_server(address, headers=headers, timeout_s=timeout)
+                search, found = search_in(table), _load(queries, table, root)
+            else:
+                found = _load(queries, None, root)
+                show("searching with the server's tool")
+                hits = ask_search_tool(address, search_tool, found, headers=headers, timeout_s=timeout)
+                # Such a server may list only its search tool.
+                wanted = [tool for query in found for tool in query.tools]
+                names = dict.fromkeys([*wanted, *(name for own in hits.values() for name in own)])
+                table = catalogue_of([{"name": name} for name in names])
+                search = partial(_results, hits)
+    except OtherServerError as error:
+        raise CommandLineError(str(error)) from error
+    return _Subject(
+        title=redact_address(address),
+        table=table,
+        queries=found,
+        search_in=search_in,
+        search=search,
+        changes=description_changes,
+    )
+
+
+def _results(hits: Mapping[str, Sequence[str]], text: str) -> list[tuple[str, ...]]:
+    return [(name,) for name in hits[text]]
+
+
+def _search_with(postings: SemanticPostings | None, ranker: RankerFactory | None) -> SearchIn:
+    from toolmason.catalogue.tool_index import index_of
+
+    def search_in(table: Catalogue) -> Search:
+        index = index_of(table, load_postings=None if postings is None else lambda: postings, ranker=ranker)
+        return lambda text: [hit.tools for hit in index.search(text)]
+
+    return search_in
+
+
+def _load(path: Path, table: Catalogue | None, root: Path) -> tuple[Query, ...]:
     """Return the queries of a file, or print its errors and exit."""
     from toolmason.diagnostics import Diagnostics
     from toolmason.evaluation.queries import load_queries

@@ -33,11 +33,16 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class LookAlikes:
-    """Two tools in the order of the manifest, the texts that confuse them, and proposals to distinguish them."""
+    """Two tools in the order of the manifest, the texts that confuse them, and proposals to distinguish them.
+
+    `words` are those of each tool that tell it from the other one: in its name, summary or keywords, and in no text of
+    the other one.
+    """
 
     tools: tuple[str, str]
     confusions: tuple[Confusion, ...]
     proposals: tuple[str, ...]
+    words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 def find_look_alikes(
@@ -60,7 +65,12 @@ def find_look_alikes(
     found = [(tools, tuple(texts)) for tools, texts in pairs.items() if len(texts) >= MIN_CONFUSIONS]
     found.sort(key=lambda pair: (-len(pair[1]), order[pair[0][0]], order[pair[0][1]]))
     texts = _ToolTexts(catalogue)
-    return tuple(LookAlikes(tools, own, tuple(_propose(tools, own, texts))) for tools, own in found)
+    return tuple(
+        LookAlikes(
+            tools, own, tuple(_propose(tools, own, texts)), (texts.only_in(*tools), texts.only_in(*reversed(tools)))
+        )
+        for tools, own in found
+    )
 
 
 class _ToolTexts:
@@ -74,9 +84,17 @@ class _ToolTexts:
         self.entries = catalogue["tools"]
         fields = {name: field_terms(entry, catalogue) for name, entry in self.entries.items()}
         self.all = {name: frozenset[str]().union(*own.values()) for name, own in fields.items()}
-        self.headline = {name: _name_words(name) | _words(entry["summary"]) for name, entry in self.entries.items()}
+        self.headline = {
+            name: _name_words(name) | plain_words(entry["summary"]) for name, entry in self.entries.items()
+        }
         self.prominent = {name: frozenset((*self.headline[name], *own["keywords"])) for name, own in fields.items()}
         self._tools_with = Counter(term for own in self.all.values() for term in own)
+
+    def only_in(self, tool: str, other: str) -> tuple[str, ...]:
+        """Return words in the name, summary or keywords of a tool that no text of another one has, rarest first."""
+        words = self.headline[tool] | plain_words(" ".join(self.entries[tool]["keywords"]))
+        own = [term for term in words if term not in self.all[other]]
+        return tuple(words[term] for term in sorted(own, key=self._tools_with.__getitem__)[:MAX_WORDS])
 
     def is_rare(self, term: str) -> bool:
         """Return whether few tools have `term`, so that it can distinguish one."""
@@ -85,7 +103,7 @@ class _ToolTexts:
 
 def _propose(tools: tuple[str, str], confusions: Sequence[Confusion], texts: _ToolTexts) -> Iterator[str]:
     for wanted in tools:
-        own = [_words(confusion.text) for confusion in confusions if confusion.wanted == wanted]
+        own = [plain_words(confusion.text) for confusion in confusions if confusion.wanted == wanted]
         counts = Counter(term for found in own for term in found)
         rare = {term: next(found[term] for found in own if term in found) for term, _ in counts.most_common()}
         rare = {term: word for term, word in rare.items() if texts.is_rare(term)}
@@ -105,7 +123,7 @@ def _propose(tools: tuple[str, str], confusions: Sequence[Confusion], texts: _To
         yield f"explain in the description of `{tools[0]}` when to use `{tools[1]}` instead"
 
 
-def _words(text: str) -> dict[str, str]:
+def plain_words(text: str) -> dict[str, str]:
     """Return the lower-case words of `text` by their term, without stop words, file names, proper names and numbers."""
     first, *others = [token.strip(".,:;!?()'\"") for token in text.split() or [""]]
     tokens = (token for token in (first.lower(), *others) if token.isalpha() and token.islower())

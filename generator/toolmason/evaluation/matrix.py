@@ -9,6 +9,12 @@ from typing import Final
 
 MAX_ROWS: Final = 60
 """Maximum rows; the names with the most wrong first hits are shown."""
+CELL: Final = 26
+"""Width and height of a cell."""
+LETTER: Final = 7
+"""Width of a Latin letter of a label; that of 12 pixels of a monospaced font."""
+PADDING: Final = 10
+"""Space beside the labels."""
 NOTHING: Final = "(nothing)"
 """Column of queries without a hit."""
 OTHERS: Final = "(others)"
@@ -27,6 +33,63 @@ class Matrix:
         """Return the share of a row's queries in this cell."""
         total = sum(self.counts.get((row, name), 0) for name in self.columns)
         return self.counts.get((row, column), 0) / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a heat map with at least one query: its place, count and share of the queries of its row."""
+
+    row: str
+    column: str
+    x: int
+    y: int
+    count: int
+    share: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the first hit is the wanted one."""
+        return self.row == self.column
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A matrix as a picture; all lengths are in pixels.
+
+    `left` and `top` are the lengths of the labels. Labels of columns are vertical.
+    """
+
+    matrix: Matrix
+    left: int
+    top: int
+    cells: tuple[Cell, ...]
+
+    @property
+    def width(self) -> int:
+        """The width of the picture."""
+        return self.left + CELL * len(self.matrix.columns) + 1
+
+    @property
+    def height(self) -> int:
+        """The height of the picture."""
+        return self.top + CELL * len(self.matrix.rows) + 1
+
+
+def heat_map(matrix: Matrix) -> HeatMap:
+    """Return the picture of a matrix."""
+    left, top = (PADDING + LETTER * max(map(_width, names), default=0) for names in (matrix.rows, matrix.columns))
+    cells = (
+        Cell(row, column, left + CELL * x, top + CELL * y, matrix.counts[row, column], matrix.share(row, column))
+        for y, row in enumerate(matrix.rows)
+        for x, column in enumerate(matrix.columns)
+        if matrix.counts.get((row, column))
+    )
+    return HeatMap(matrix, left, top, tuple(cells))
+
+
+def _width(label: str) -> int:
+    """Return the width of a label in letters: those of many scripts are twice as wide as Latin ones."""
+    return sum(1 if letter.isascii() else 2 for letter in label)
 
 
 def category_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str]) -> Matrix:

@@ -11,6 +11,9 @@ from toolmason.evaluation.queries import Query
 DEPTHS = (1, 3, 5, 10)
 """Values of N for which recall@N is reported, in addition to that of `--top`."""
 
+UNCATEGORIZED = "tools"
+"""Category of the tools of other servers in reports: MCP has none, and a word of every tool would affect searches."""
+
 
 @dataclass(frozen=True)
 class Outcome:

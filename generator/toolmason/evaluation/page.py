@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from toolmason.evaluation.matrix import category_matrix, tool_matrix
-from toolmason.evaluation.results import Results, missed_tools
+from toolmason.evaluation.matrix import CELL, category_matrix, heat_map, tool_matrix
+from toolmason.evaluation.results import Results, describe_change, missed_tools
 
 
 def html_report(results: Results, title: str, categories: Mapping[str, str]) -> str:
@@ -34,8 +34,11 @@ def html_report(results: Results, title: str, categories: Mapping[str, str]) -> 
         evaluation=evaluation,
         misses=[(outcome, list(missed_tools(outcome, evaluation.top))) for outcome in evaluation.misses],
         look_alikes=results.look_alikes,
-        matrices=[
-            ("Categories", category_matrix(confusion, categories)),
-            ("Confused tools", tool_matrix(confusion, categories)),
+        suggestions=results.suggestions,
+        describe_change=describe_change,
+        cell=CELL,
+        heat_maps=[
+            ("Categories", heat_map(category_matrix(confusion, categories))),
+            ("Confused tools", heat_map(tool_matrix(confusion, categories))),
         ],
     )

@@ -40,10 +40,10 @@ class Query:
     tools: tuple[str, ...]
 
 
-def load_queries(path: Path, catalogue: Catalogue, *, root: Path, diagnostics: Diagnostics) -> tuple[Query, ...]:
+def load_queries(path: Path, catalogue: Catalogue | None, *, root: Path, diagnostics: Diagnostics) -> tuple[Query, ...]:
     """Return the queries of the file `path`, in its order; empty, with a diagnostic, if it cannot be read.
 
-    Paths in diagnostics are relative to `root`.
+    Paths in diagnostics are relative to `root`. Without a `catalogue`, the names of tools are not checked.
     """
     document = load(path, root=root, diagnostics=diagnostics)
     if document is None:
@@ -57,7 +57,8 @@ def load_queries(path: Path, catalogue: Catalogue, *, root: Path, diagnostics: D
         return ()
     texts: dict[str, list[str]] = {}
     for tool, queries in table.queries.items():
-        _check_tool(tool, catalogue, document, diagnostics)
+        if catalogue is not None:
+            _check_tool(tool, catalogue, document, diagnostics)
         for index, text in enumerate(queries):
             if not text.strip():
                 document.report(diagnostics, "TM209", f"a query of `{tool}` is empty", ("queries", tool, index))

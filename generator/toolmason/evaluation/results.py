@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import Any, Final
 from toolmason.audit.output import visible
 from toolmason.evaluation.look_alikes import LookAlikes
 from toolmason.evaluation.measure import Evaluation, Outcome, Score
+from toolmason.evaluation.suggest import Miss, Suggestion, Suggestions
 
 MAX_MISSES: Final = 20
 """Maximum misses in text; JSON and HTML have all."""
@@ -32,6 +34,8 @@ class Results:
     source: str
     evaluation: Evaluation
     look_alikes: tuple[LookAlikes, ...]
+    suggestions: Suggestions | None = None
+    """None without `--suggest`."""
 
     @property
     def confusion(self) -> Counter[tuple[str, str]]:
@@ -59,6 +63,8 @@ def text_report(results: Results) -> Iterator[str]:
         for pair in results.look_alikes[:MAX_PAIRS]:
             yield from _pair(pair)
         yield from _rest(len(results.look_alikes), MAX_PAIRS)
+    if results.suggestions is not None:
+        yield from _suggestions(results.suggestions, evaluation)
 
 
 def _table(scores: Sequence[Score]) -> Iterator[str]:
@@ -75,12 +81,12 @@ def missed_tools(outcome: Outcome, top: int) -> Iterator[str]:
     for tool in outcome.query.tools:
         rank = outcome.rank(tool)
         if rank is None or rank > top:
-            yield f"{tool} ({f'rank {rank}' if rank else 'not found'})"
+            yield f"{tool} ({_rank(rank)})"
 
 
 def _miss(outcome: Outcome, top: int) -> str:
-    instead = f"instead {outcome.in_the_way}" if outcome.in_the_way else "nothing found"
-    return f"{_short(outcome.query.text)}: {', '.join(missed_tools(outcome, top))}, {instead}"
+    missed = ", ".join(missed_tools(outcome, top))
+    return f"{_short(outcome.query.text)}: {missed}, {_instead(outcome.in_the_way)}"
 
 
 def _pair(pair: LookAlikes) -> Iterator[str]:
@@ -88,7 +94,55 @@ def _pair(pair: LookAlikes) -> Iterator[str]:
     for confusion in pair.confusions[:MAX_TEXTS]:
         yield f"    {_short(confusion.text)}: {confusion.first} before {confusion.wanted}"
     yield from _rest(len(pair.confusions), MAX_TEXTS, indent="    ")
+    for tool, words in zip(pair.tools, pair.words, strict=True):
+        if words:
+            yield f"    only {tool}: {', '.join(words)}"
     yield from (f"    - {proposal}" for proposal in pair.proposals)
+
+
+def _suggestions(found: Suggestions, evaluation: Evaluation) -> Iterator[str]:
+    missed = found.repaired + len(found.unrepaired)
+    if not missed:
+        yield "\nsuggestions: there are no misses"
+        return
+    before, after = (part.total.recall[evaluation.top] for part in (evaluation, found.after))
+    yield (
+        f"\nsuggestions: {len(found.suggestions)}, which find {found.repaired} of {missed} missed tools; "
+        f"recall@{evaluation.top} with all of them: {after:.2f} instead of {before:.2f}"
+    )
+    for suggestion in found.suggestions:
+        yield f"  {describe_change(suggestion)}"
+        yield from (
+            f"    {_short(repair.miss.query.text)}: rank {repair.rank}, before {_before(repair.miss)}"
+            for repair in suggestion.repairs
+        )
+    if found.suggestions:
+        yield "each was tried alone and with those above it, with all queries: no query loses a tool"
+    if found.unrepaired:
+        yield "without a suggestion: each change that was tried fails, or another query loses its tool"
+        yield from (
+            f"    {_short(miss.query.text)}: {miss.tool} ({_rank(miss.rank)}), {_instead(miss.in_the_way)}"
+            for miss in found.unrepaired
+        )
+
+
+def describe_change(suggestion: Suggestion) -> str:
+    """Return the change of a suggestion as an instruction."""
+    change = suggestion.change
+    texts = ", ".join(json.dumps(text, ensure_ascii=False) for text in change.texts)
+    return visible(f"{change.tool}: add {texts} to `{change.key}`")
+
+
+def _before(miss: Miss) -> str:
+    return f"{_rank(miss.rank)}, {_instead(miss.in_the_way)}"
+
+
+def _rank(rank: int | None) -> str:
+    return f"rank {rank}" if rank else "not found"
+
+
+def _instead(tool: str) -> str:
+    return f"instead {tool}" if tool else "nothing found"
 
 
 def _short(text: str) -> str:
@@ -125,6 +179,7 @@ def json_report(results: Results) -> dict[str, Any]:
                     for confusion in pair.confusions
                 ],
                 "proposals": list(pair.proposals),
+                "words": {tool: list(words) for tool, words in zip(pair.tools, pair.words, strict=True)},
             }
             for pair in results.look_alikes
         ],
@@ -132,7 +187,28 @@ def json_report(results: Results) -> dict[str, Any]:
             {"wanted": wanted, "first": first or None, "queries": count}
             for (wanted, first), count in sorted(results.confusion.items())
         ],
+        **({} if results.suggestions is None else {"suggestions": _suggestions_json(results.suggestions)}),
     }
+
+
+def _suggestions_json(found: Suggestions) -> dict[str, Any]:
+    return {
+        "changes": [
+            {
+                "tool": suggestion.change.tool,
+                "key": suggestion.change.key,
+                "add": list(suggestion.change.texts),
+                "repairs": [{**_miss_json(repair.miss), "rank_after": repair.rank} for repair in suggestion.repairs],
+            }
+            for suggestion in found.suggestions
+        ],
+        "without": [_miss_json(miss) for miss in found.unrepaired],
+        "total": _score(found.after.total),
+    }
+
+
+def _miss_json(miss: Miss) -> dict[str, Any]:
+    return {"query": miss.query.text, "tool": miss.tool, "rank": miss.rank, "in_the_way": miss.in_the_way or None}
 
 
 def _score(score: Score) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class TemplateFacts(Facts):
     @cached_property
     def opening(self) -> str:
         """The text of `opening.json`."""
-        return opening(self.catalogue_text)
+        return opening(self.catalogue_text, self._server.postings)
 
     def fragment(self, macro: Macro, tool: Tool) -> str:
         """Return the output of `macro` for `tool`, from the store if the tool has not changed since an earlier run.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -140,6 +141,8 @@ class Command:
             self._start_audit(args)
         except ValueError as error:
             return self._usage_error(error)
+        if self.load_postings and opened is None:  # otherwise its checksum was compared
+            self._check_postings(self.load_postings)
         if args.http:
             return self.serve_http(make_dispatcher, args, shutdown)
         return self.serve_stdio(make_dispatcher, args.engine, shutdown, opened)
@@ -301,6 +304,17 @@ class Command:
         transport = "http" if args.http else "stdio"
         if start_audit(server, self.prog, flag=args.audit or "", transport=transport):
             exit_hooks.append(stop_audit)
+
+    def _check_postings(self, load: Callable[[], bytes]) -> None:
+        """Log an error if `semantic.postings` is unusable; the server works without it."""
+        from toolmason_runtime.shared.opening import POSTINGS
+        from toolmason_runtime.shared.search.postings import damage_text, open_postings
+
+        try:
+            open_postings(load, self.catalogue["tools"])
+        except (OSError, ValueError) as error:
+            path = getattr(error, "filename", None) or f"{self.package}/{POSTINGS}".lstrip("/")
+            logging.getLogger(__name__).error("%s", damage_text(str(path), error))  # noqa: TRY400  no traceback
 
     def _usage_error(self, reason: object) -> int:
         print(f"{self.prog}: {reason}", file=sys.stderr)  # noqa: T201  for the user

@@ -92,6 +92,7 @@ def test_a_pair_is_confused_by_two_texts_and_gets_proposals(evaluate: Evaluate) 
 
     (pair,) = [pair for pair in pairs if pair["tools"] == ["find_notes", "find_mail"]]
     assert {text["wanted"] for text in pair["texts"]} == {"find_mail"}
+    assert pair["words"] == {"find_notes": ["notes"], "find_mail": ["letters", "mail"]}
     assert all(len(pair["texts"]) >= 2 for pair in pairs)
     assert "explain in the description of `find_notes` when to use `find_mail` instead" in pair["proposals"]
 

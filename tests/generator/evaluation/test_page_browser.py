@@ -42,31 +42,73 @@ def served(directory: Path) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)], ids=["phone", "desktop"])
+LABELS_OUTSIDE = """[...document.querySelectorAll('.heat text')].filter(text => {
+    const box = text.getBoundingClientRect(), map = text.closest('svg').getBoundingClientRect();
+    return box.left < map.left - 1 || box.right > map.right + 1 || box.top < map.top - 1 || box.bottom > map.bottom + 1;
+}).map(text => text.textContent)"""
+"""Labels and counts that the picture cuts off."""
+CONTRAST = """(() => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const channels = colours => {
+        canvas.clearRect(0, 0, 1, 1);
+        for (const [colour, alpha] of colours) {
+            canvas.globalAlpha = alpha; canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+        }
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const luminance = colours => channels(colours)
+        .map(value => value / 255).map(value => value <= .03928 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4)
+        .reduce((sum, value, place) => sum + value * [.2126, .7152, .0722][place], 0);
+    const back = getComputedStyle(document.body).backgroundColor;
+    return Math.min(...[...document.querySelectorAll('.heat g')].map(cell => {
+        const rect = getComputedStyle(cell.querySelector('rect'));
+        const text = getComputedStyle(cell.querySelector('text')).fill;
+        const pair = [[[text, 1]], [[back, 1], [rect.fill, rect.fillOpacity]]].map(luminance).sort((a, b) => b - a);
+        return (pair[0] + .05) / (pair[1] + .05);
+    }));
+})()"""
+"""The lowest contrast of a count and its cell."""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800)], ids=["phone", "desktop"])
 async def test_the_page_fits_and_shows_each_part(
-    evaluate: Callable[..., Result], desk: Path, tmp_path_factory: pytest.TempPathFactory, width: int, height: int
+    evaluate: Callable[..., Result],
+    desk: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    size: tuple[int, int],
+    theme: str,
 ) -> None:
-    assert evaluate(QUERIES, "--html", "page.html").exit_code == 0
+    assert evaluate(QUERIES, "--top", "1", "--suggest", "--html", "page.html").exit_code == 0
     with served(desk) as address:
         async with chromium(tmp_path_factory.mktemp("profile")) as browser:
-            page = await browser.open(f"{address}/page.html", width, height)
+            page = await browser.open(f"{address}/page.html", *size)
+            features = [{"name": "prefers-color-scheme", "value": theme}]
+            await page.send("Emulation.setEmulatedMedia", features=features)
             # A directory for looking at the page: `EVAL_SCREENSHOTS=/tmp/pages pytest ...`.
             if directory := os.environ.get("EVAL_SCREENSHOTS"):
-                await anyio.Path(directory, f"eval-{width}.png").write_bytes(await page.screenshot())
+                await anyio.Path(directory, f"eval-{size[0]}-{theme}.png").write_bytes(await page.screenshot())
             text = await page.evaluate("document.body.innerText")
             overflow = await page.evaluate(
                 "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )
-            diagonal = await page.evaluate("document.querySelectorAll('.matrix .right').length")
+            diagonal = await page.evaluate("document.querySelectorAll('.heat .right').length")
+            labels_outside = await page.evaluate(LABELS_OUTSIDE)
+            contrast = await page.evaluate(CONTRAST)
 
     assert page.problems == []
     assert overflow <= 0
     assert diagonal > 0
+    assert labels_outside == []
+    assert contrast >= 4.5
     for part in (
         "Search evaluation: Desk <of> Ada",
         "Recall by category",
         "(nothing)",
         "<script>alert(1)</script>",
         "Proposals",
+        "Only in find_notes:",
+        "Suggestions",
+        "find_mail: add",
     ):
         assert part in text, part

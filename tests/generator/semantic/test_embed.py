@@ -213,7 +213,7 @@ def test_damaged_words_are_refused_and_a_server_finds_tools_by_words(
     assert index.search(NAMES[1])[0].name == NAMES[1]
     errors = [record.getMessage() for record in caplog.records]
     assert len(errors) <= 1
-    assert all("semantic.postings is unusable, so tools are found by words only" in error for error in errors)
+    assert all("semantic.postings is unusable, so searches find tools by words only" in error for error in errors)
 
 
 def test_a_file_that_is_cut_off_is_refused() -> None:

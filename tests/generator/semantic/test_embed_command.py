@@ -305,3 +305,33 @@ def _edit(project: Project, old: str, new: str, *, append: str = "") -> None:
     project.manifest.write_text(
         text[:start] + new + text[start + len(old) : end] + append + text[end:], encoding="utf-8"
     )
+
+
+def test_stats_shows_the_file_and_the_outdated_tools(embedded: Project, run: Run) -> None:
+    shown = run("stats").stdout.partition("semantic.postings\n")[2]
+    size = len(embedded.postings.read_bytes())
+    assert f"bytes     {size:,}\n" in shown
+    assert "outdated  none\n" in shown
+    model = embedded.postings.read_text(encoding="utf-8").splitlines()[1].removeprefix("model ")
+    assert f"SHA-256 {model}\n" in shown
+
+    text = embedded.manifest.read_text(encoding="utf-8")
+    embedded.manifest.write_text(text.replace("Jot down what", "Write down what"), encoding="utf-8")
+    assert "outdated  jot_down (stale)\n" in run("stats").stdout
+
+    embedded.postings.unlink()
+    assert "semantic.postings" not in run("stats").stdout
+
+
+@pytest.mark.parametrize(
+    "content", [b"", HEAD[:-9], b"PK" + HEAD, HEAD.replace(b"2", b"3", 1), HEAD + TOOL_A[:-6], HEAD + b"\xff\n"]
+)
+def test_a_damaged_file_is_an_error_of_stats_and_check_with_its_place(
+    embedded: Project, run: Run, content: bytes
+) -> None:
+    embedded.postings.write_bytes(content)
+    for command in ("stats", "check"):
+        result = run(command)
+        assert result.exit_code == 1
+        assert "error[TM109]: semantic.postings is invalid" in result.output
+        assert "delete it and run: toolmason embed" in result.output

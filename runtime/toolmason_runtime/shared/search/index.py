@@ -10,18 +10,20 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress, islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.opening import POSTINGS
+from toolmason_runtime.shared.search.best import BestFirst
 from toolmason_runtime.shared.search.clauses import parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
-from toolmason_runtime.shared.search.postings import SemanticPostings
+from toolmason_runtime.shared.search.postings import SemanticPostings, damage_text, open_postings
 from toolmason_runtime.shared.search.query_model import (
     MIN_KNOWN,
     MODEL_VARIABLE,
@@ -171,7 +173,8 @@ class ToolIndex:
         catalogue: all tools.
         visible: the names of the visible ones.
         load_index: returns the content of `search_index.json`; called at the first search.
-        load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
+        load_postings: returns the content of `semantic.postings`, or the parsed postings; called at the first search.
+            None if there is no file.
         ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
     """
 
@@ -181,7 +184,7 @@ class ToolIndex:
         visible: Iterable[str],
         load_index: Callable[[], SearchData],
         *,
-        load_postings: Callable[[], bytes] | None = None,
+        load_postings: Callable[[], bytes | SemanticPostings] | None = None,
         ranker: RankerFactory | None = None,
     ) -> None:
         self._catalogue = catalogue
@@ -293,36 +296,37 @@ class ToolIndex:
         """Return the matching candidates, best first, each with its kind of match."""
         if not normalize_name(query):
             return []
-        scores = self._scores(query)
-        by_words = self._sort(scores, candidates)
-        first = self._position_of[by_words[0]] if by_words else 0
-        if by_words:
-            by_words = self._sort(self._with_query_meaning(query, scores), candidates)
+        by_words, first, score = self._by_words(query, candidates)
+        if by_words and (combined := self._with_query_meaning(query)) is not None:
+            by_words = BestFirst(self._sort(combined, candidates))
         reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
         if literal := self._literal_hits(query):
-            for name in (*(name for name in by_words if name in literal), *literal):
+            for name in (*self._ranked(literal, query, by_words), *literal):
                 reasons.setdefault(name, "literal")
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
-        names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
-        by_meaning: list[str] = []
+        names = by_words.after([*reasons], self._ranked(reasons, query, by_words)) if reasons else by_words
+        by_meaning: Sequence[str] = ()
         if names and not reasons and self._ranker is None:
-            if not self._words.fits(query, first, scores[first]):
-                names = []
+            if not self._words.fits(query, first, score):
+                names = BestFirst()
             elif not self._words.has_term(query):
-                names, by_meaning = [], names[:MAX_MEANING_HITS]
+                names, by_meaning = BestFirst(), names[:MAX_MEANING_HITS]
         has_match = bool(names)
+        if len(names[:MAX_SPELLING_FILL]) == MAX_SPELLING_FILL and len(self._tools) > SMALL_CATALOGUE:
+            return Hits(candidates, names, reasons)
+        shown = [*names]
         if not has_match:
             meant = self._sort(self._words.scores_by_typing_errors(query), candidates)
-            _append(names, reasons, meant[:MAX_SPELLING_FILL], "spelling")
+            _append(shown, reasons, meant[:MAX_SPELLING_FILL], "spelling")
             if not meant:
-                _append(names, reasons, by_meaning, "meaning")
-        elif len(names) < MAX_SPELLING_FILL:
+                _append(shown, reasons, by_meaning, "meaning")
+        elif len(shown) < MAX_SPELLING_FILL:
             similar = self._sort(self._words.scores_by_spelling(query), candidates)
-            _append(names, reasons, similar[:MAX_SPELLING_AFTER_MATCH], "spelling")
+            _append(shown, reasons, similar[:MAX_SPELLING_AFTER_MATCH], "spelling")
         # A filter wins: who names a category wants tools that also match the query.
         if has_match and candidates is self._tools and len(self._tools) <= SMALL_CATALOGUE:
-            _append(names, reasons, candidates, "rest")
-        return Hits(candidates, names, reasons)
+            _append(shown, reasons, candidates, "rest")
+        return Hits(candidates, shown, reasons)
 
     def nearest_words(self, query: str) -> list[str]:
         """Return words of the visible tools that are spelled most like those of a query without a match."""
@@ -350,6 +354,18 @@ class ToolIndex:
         left_out = (hit for hit in self._rank(query, self._tools) if hit.name not in candidates)
         return dict(Counter(hit.entry["category"] for hit in left_out if hit.reason in {"name", "literal", "words"}))
 
+    def _by_words(self, query: str, candidates: Mapping[str, ToolEntry]) -> tuple[BestFirst, int, float]:
+        """Return the matching candidates, best first, and the position and the score of the first one, 0 for none."""
+        if self._ranker is None and candidates is self._tools and (best := self._words.best(query, self._order)):
+            score, first = best[0]
+            head = [self._words.tools[position] for _, position in best]
+            count = partial(self._words.count_matches, query, self._order)
+            return BestFirst(head, count, lambda: self._sort(self._words.scores(query), candidates)), first, score
+        scores = self._scores(query)
+        names = self._sort(scores, candidates)
+        first = self._position_of[names[0]] if names else 0
+        return BestFirst(names), first, scores[first] if names else 0.0
+
     def _scores(self, query: str) -> Sequence[float]:
         """Return the scores of all tools of the index, in its order."""
         if self._ranker is None:
@@ -357,15 +373,15 @@ class ToolIndex:
         scores = self._ranker.rank(query)
         return [max(0.0, scores.get(name, 0.0)) for name in self._words.tools]
 
-    def _with_query_meaning(self, query: str, scores: Sequence[float]) -> Sequence[float]:
-        """Return the scores by words and by the meaning of the whole query; `scores` without a model for queries."""
+    def _with_query_meaning(self, query: str) -> Sequence[float] | None:
+        """Return the scores by words and by the meaning of the whole query; None without a model for queries."""
         if self._ranker is not None or self._query_meaning is None:
-            return scores
+            return None
         if known_share([query], self._words.is_embedded) < MIN_KNOWN:
-            return scores
+            return None
         by_meaning = self._query_meaning.scores(query)
         if not by_meaning:
-            return scores
+            return None
         combined = self._words.scores_by_words(query)
         for name, score in by_meaning.items():
             if (position := self._position_of.get(name)) is not None:
@@ -384,6 +400,11 @@ class ToolIndex:
         return {name: position for position, name in enumerate(self._words.tools)}
 
     @cached_property
+    def _order(self) -> dict[int, int]:
+        """The place of each visible tool among equal ones, by its position in the index."""
+        return {position: place for place, position in enumerate(self._positions)}
+
+    @cached_property
     def _positions(self) -> list[int]:
         """The positions of the visible tools in the index, deprecated ones last."""
         visible = [position for position, name in enumerate(self._words.tools) if name in self._tools]
@@ -391,7 +412,7 @@ class ToolIndex:
 
     @cached_property
     def _words(self) -> WordRanker:
-        return WordRanker(self._data, self._open_postings())
+        return WordRanker(self._data, self._postings)
 
     @cached_property
     def _data(self) -> SearchData:
@@ -401,29 +422,28 @@ class ToolIndex:
     def _servers(self) -> Servers | None:
         return Servers.of(self._tools, lambda: self._data)
 
-    def _open_postings(self) -> SemanticPostings | None:
-        """Return the postings; None without any, or if they are damaged, which is logged: words still find tools."""
+    @cached_property
+    def _postings(self) -> SemanticPostings | None:
+        """The postings; None without any, or if they are damaged, which is logged: words still find tools."""
         if self._load_postings is None:
             return None
         try:
-            return SemanticPostings(self._load_postings())
+            return open_postings(self._load_postings, self._catalogue["tools"])
         except (OSError, ValueError) as error:
-            _log.error(
-                "semantic.postings is unusable, so tools are found by words only: %s; reinstall the server", error
-            )
+            _log.error("%s", damage_text(POSTINGS, error))
             return None
 
     @cached_property
     def _query_meaning(self) -> QueryMeaning | None:
         """The model for queries; None without one, or if it is unusable, which is logged: postings still find tools."""
         directory = os.environ.get(MODEL_VARIABLE, "")
-        if not directory or self._load_postings is None or not self._words.has_postings:
+        if not directory or self._postings is None:
             return None
         if known_share((entry["summary"] for entry in self._tools.values()), self._words.is_embedded) < MIN_KNOWN:
             _log.warning("%s is ignored: the tools are not in the language of the model", MODEL_VARIABLE)
             return None
         try:
-            return load_query_meaning(Path(directory), self._load_postings())
+            return load_query_meaning(Path(directory), self._postings)
         except QueryModelError as error:
             _log.error("%s is unusable, so tools are found without it: %s", MODEL_VARIABLE, error)
             return None
@@ -467,6 +487,16 @@ class ToolIndex:
             return []
         has_named = any(name in self._tools for name in self._words.names_containing(query).difference(hits))
         return [] if has_named else hits
+
+    def _ranked(self, names: Collection[str], query: str, by_words: BestFirst) -> list[str]:
+        """Return those of `names` that are also in `by_words`, in its order."""
+        if by_words.is_whole:
+            return [name for name in by_words if name in names]
+        positions = [self._position_of[name] for name in names]
+        scores = dict(zip(positions, self._words.scores_of(query, positions), strict=True))
+        matching = filter(scores.__getitem__, positions)
+        ranked = sorted(matching, key=lambda position: (-scores[position], self._order[position]))
+        return [self._words.tools[position] for position in ranked]
 
     @cached_property
     def _texts(self) -> ToolTexts:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.shared.search.postings import embedded_tools, model_hash
+from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.text import STOP_WORDS, words
 
 MODEL_VARIABLE: Final = "TOOLMASON_SEARCH_MODEL"
@@ -70,14 +70,14 @@ class QueryMeaning:
         return values / self._numpy.linalg.norm(values, axis=-1, keepdims=True)
 
 
-def load_query_meaning(directory: Path, postings: bytes) -> QueryMeaning:
-    """Load the model in `directory`, for the tools in the content of `semantic.postings`.
+def load_query_meaning(directory: Path, postings: SemanticPostings) -> QueryMeaning:
+    """Load the model in `directory`, for the tools of `postings`.
 
     Raises:
         QueryModelError: a package or a file is missing or unusable, or the postings were made with another model.
     """
     try:
-        return QueryMeaning(embedded_tools(postings), _embedder(directory, model_hash(postings)))
+        return QueryMeaning(postings.vectors(), _embedder(directory, postings.model))
     except ImportError as error:
         raise QueryModelError(f"{error.name} is missing; to install it:\n  {INSTALL}") from error
     except QueryModelError:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from heapq import nsmallest
 from itertools import islice
 from math import log, sqrt
-from typing import NotRequired, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
+from toolmason_runtime.shared.search.best import COUNT, MAX_TERMS, MIN_TOOLS, BestTools, Table
 from toolmason_runtime.shared.search.postings import SemanticPostings
 from toolmason_runtime.shared.search.spelling import MIN_WORD, SimilarTerms, is_other_form, is_typing_error
 from toolmason_runtime.shared.search.text import STOP_WORDS, stem, terms, words
 
-FORMAT = 1
+FORMAT = 2
 """Version of `search_index.json`."""
 NAME_BOOST = 0.75
 """Additional share of the score if the query contains the whole name of a tool."""
@@ -59,11 +61,19 @@ class SearchData(TypedDict):
     format: int
     tools: list[str]
     terms: dict[str, list[list[int]]]
-    """For each term two columns: the tools that contain it, and their scores."""
+    """For each term two columns: the tools that contain it, and their scores, highest first."""
     names: dict[str, list[list[int]]]
     """For each term two columns: the tools with it in their name, and its share of the name in percent."""
     same: NotRequired[list[SameTools]]
     """The tools that several servers have; absent without any."""
+
+
+class _Query(NamedTuple):
+    """The terms of a query that tools contain, similar ones with weights, and the semantic scores by position."""
+
+    terms: tuple[str, ...]
+    similar: list[tuple[str, float]]
+    semantic: dict[int, float]
 
 
 class WordRanker:
@@ -93,7 +103,7 @@ class WordRanker:
         those tools.
         """
         scores = self.scores_by_words(query)
-        for position, score in self._scores_by_meaning(self._meaning_weights(query)).items():
+        for position, score in self._semantic_scores(query).items():
             scores[position] += score
         return scores
 
@@ -102,14 +112,85 @@ class WordRanker:
         query_terms = dict.fromkeys(terms(query))
         scores = self._sum_scores((term, 1.0) for term in query_terms)
         for tool, share in self._name_shares(query_terms).items():
-            scores[tool] *= 1 + NAME_BOOST * min(share, 100) / 100
-        if len(query_terms) <= MAX_SIMILAR_TERMS:
-            weight = SIMILAR_WEIGHT * min(1, FULL_WEIGHT_TERMS / max(1, len(query_terms))) ** 2
-            for term, similarity in self._similar_to_unknown(query):
-                for tool, score in zip(*self._data["terms"][term], strict=True):
-                    if scores[tool]:
-                        scores[tool] += weight * similarity * score
+            scores[tool] *= _name_factor(share)
+        for term, weight in self._similar_weights(query, query_terms):
+            for tool, score in zip(*self._data["terms"][term], strict=True):
+                if scores[tool]:
+                    scores[tool] += weight * score
         return scores
+
+    def best(self, query: str, order: Mapping[int, int]) -> list[tuple[float, int]] | None:
+        """Return the scores and positions of the best `COUNT` tools, best first; None to compare all tools instead.
+
+        Args:
+            query: the query.
+            order: the visible tools, by their position in `tools`, with their place among equal ones.
+        """
+        analyzed = self._analyzed(query)
+        if len(self.tools) < MIN_TOOLS or not 0 < len(analyzed.terms) <= MAX_TERMS:
+            return None
+
+        def rank(chosen: Collection[int]) -> list[tuple[float, int]]:
+            tools = [tool for tool in chosen if tool in order]
+            scores = zip(self._scores_of(analyzed, tools), tools, strict=True)
+            ranked = [(-score, order[tool], tool) for score, tool in scores if score]
+            return [(-score, tool) for score, _, tool in nsmallest(COUNT, ranked)]
+
+        weights = dict.fromkeys(analyzed.terms, 1.0)
+        for term, weight in analyzed.similar:
+            weights[term] = weights.get(term, 0.0) + weight
+        found = self._best.candidates(weights, more=analyzed.semantic.keys(), rank=rank)
+        return None if found is None else rank(found)
+
+    def scores_of(self, query: str, tools: Sequence[int]) -> list[float]:
+        """Return the scores of the tools at some positions, as `scores` has them."""
+        return self._scores_of(self._analyzed(query), tools)
+
+    def _scores_of(self, query: _Query, tools: Sequence[int]) -> list[float]:
+        places = {tool: place for place, tool in enumerate(tools)}
+        sums = self._table.sums(query.terms, tools, places)
+        shares = self._name_table.sums(query.terms, tools, places)
+        scores = [total * _name_factor(share) for total, share in zip(sums, shares, strict=True)]
+        for term, weight in query.similar:
+            numbers = self._table.numbers(term, tools, places)
+            scores = [score and score + weight * number for score, number in zip(scores, numbers, strict=True)]
+        for tool, score in query.semantic.items():
+            if tool in places:
+                scores[places[tool]] += score
+        return scores
+
+    def _analyzed(self, query: str) -> _Query:
+        found = dict.fromkeys(terms(query))
+        known = tuple(term for term in found if term in self._data["terms"])
+        return _Query(known, self._similar_weights(query, found), self._semantic_scores(query))
+
+    def count_matches(self, query: str, visible: Collection[int]) -> int:
+        """Return the number of visible tools with a score."""
+        found = self._table.tools_with(dict.fromkeys(terms(query)), self._semantic_scores(query))
+        return found.count(1) if len(visible) == len(found) else sum(map(found.__getitem__, visible))
+
+    @cached_property
+    def _table(self) -> Table:
+        return Table(self._data["terms"], len(self.tools))
+
+    @cached_property
+    def _best(self) -> BestTools:
+        return BestTools(self._table, self._name_table, _name_factor(100))
+
+    @cached_property
+    def _name_table(self) -> Table:
+        return Table(self._data["names"], len(self.tools))
+
+    def _similar_weights(self, query: str, query_terms: Collection[str]) -> list[tuple[str, float]]:
+        """Return the terms that are spelled like an unknown word of the query, with their weights."""
+        if len(query_terms) > MAX_SIMILAR_TERMS:
+            return []
+        weight = SIMILAR_WEIGHT * min(1, FULL_WEIGHT_TERMS / max(1, len(query_terms))) ** 2
+        return [(term, weight * similarity) for term, similarity in self._similar_to_unknown(query)]
+
+    def _semantic_scores(self, query: str) -> dict[int, float]:
+        """Return the weighted semantic scores by the position of the tool."""
+        return self._scores_by_meaning(self._meaning_weights(query)) if self._postings else {}
 
     def _meaning_weights(self, query: str) -> dict[str, float]:
         """Return the weight of the semantic scores of each word: a word of every tool says nothing about the query."""
@@ -145,7 +226,7 @@ class WordRanker:
         if self._postings is None or not searched:
             return True
         # With the weight for which `MIN_EVIDENCE` was chosen.
-        score -= self._scores_by_meaning(self._meaning_weights(query)).get(first, 0.0)
+        score -= self._semantic_scores(query).get(first, 0.0)
         score += self._scores_by_meaning(dict.fromkeys(searched, EVIDENCE_WEIGHT)).get(first, 0.0)
         explained = score / sum(map(self._rareness, dict.fromkeys(map(stem, searched))))
         relevant = sum(map(self._is_relevant, searched)) / len(searched)
@@ -250,6 +331,11 @@ class WordRanker:
     @cached_property
     def _sharing_ngrams(self) -> SimilarTerms:
         return SimilarTerms(self._data["terms"], NGRAM_SIZES, MIN_NGRAM_SIMILARITY)
+
+
+def _name_factor(share: float) -> float:
+    """Return the factor of the score of a tool, from the share of its name that the query contains, in percent."""
+    return 1 + NAME_BOOST * min(share, 100) / 100
 
 
 def _searched(query: str) -> list[str]:
