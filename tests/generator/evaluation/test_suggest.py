@@ -33,9 +33,9 @@ def report(result: Result) -> dict[str, Any]:
     return found
 
 
-def search_in(catalogue: Catalogue) -> Callable[[str], list[str]]:
+def search_in(catalogue: Catalogue) -> Callable[[str], list[tuple[str, ...]]]:
     index = index_of(catalogue)
-    return lambda text: [hit.name for hit in index.search(text)]
+    return lambda text: [hit.tools for hit in index.search(text)]
 
 
 def measured(catalogue: Catalogue, queries: list[Query], top: int) -> Evaluation:

@@ -295,8 +295,9 @@ class WordRanker:
         return {term: 1 - 1 / len(word) for term in swapped if term in self._data["terms"] and term != stem(word)}
 
     def names_containing(self, query: str) -> set[str]:
-        """Return the tools with every word of `query` in their names; stop words count unless it is a phrase."""
-        wanted = set(_searched(query) if " " in query.strip() else ()) or set(words(query))
+        """Return the tools with every word of `query` in their names; stop words count unless two others remain."""
+        searched = _searched(query)
+        wanted = set(searched if len(searched) > 1 else words(query))
         tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in wanted]
         return {self._data["tools"][tool] for tool in set.intersection(*tools)} if tools else set()
 
