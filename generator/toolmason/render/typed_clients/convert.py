@@ -77,10 +77,11 @@ class Module:
 class Converter:
     """Converts the schemas of one tool. `root` contains the targets of references."""
 
-    def __init__(self, module: Module, root: Any, context: str) -> None:
+    def __init__(self, module: Module, root: Any, context: str, root_name: str = "") -> None:
         self._module = module
         self._root = root
         self._context = context
+        self._root_name = root_name or context
         self._open: dict[str, bool] = {}
         """Targets that are being converted -> whether they refer to themselves."""
 
@@ -143,7 +144,7 @@ class Converter:
     def _object(self, schema: Schema, name: str, depth: int) -> Type:
         properties = schema.get("properties")
         if isinstance(properties, Mapping) and properties:
-            own, is_new = self._module.name_for(self._identity(schema), name, self._context)
+            own, is_new = self._module.name_for(self._identity(name, schema), name, self._context)
             if is_new:
                 self._module.declare(self.object_type(schema, own, depth))
             return Named(own)
@@ -190,10 +191,8 @@ class Converter:
         target = self._target(pointer)
         if target is None:
             return ANY
-        own = pascal(str(pointer).rpartition("/")[2]) or name
-        if pointer == "#":
-            own = name
-        identity = self._identity({"$ref": pointer})
+        own = self._reference_name(pointer) or name
+        identity = self._identity(own, target)
         if pointer in self._open:
             self._open[pointer] = True
             return Named(self._module.name_for(identity, own, self._context)[0])
@@ -213,6 +212,15 @@ class Converter:
             found = ANY
         self._module.declare(AliasType(name=alias, description=_text(target), type=found))
         return Named(alias)
+
+    def _reference_name(self, pointer: str) -> str:
+        """Return the name of a type by its place: that of a definition, or the same as if it were written here."""
+        steps = pointer.removeprefix("#").split("/")[1:]
+        if len(steps) > 1 and steps[-2] in {"$defs", "definitions", "schemas"}:
+            return pascal(unquote(steps[-1]))
+        return self._root_name + "".join(
+            "Item" if step == "items" else pascal(unquote(step)) for step in steps if step != "properties"
+        )
 
     def resolve(self, schema: Any) -> Any:
         """Return a schema without references at its top; `true` if they lead nowhere."""
@@ -296,8 +304,8 @@ class Converter:
                 required += in_all
         return {**merged, "properties": properties, "required": required}
 
-    def _identity(self, schema: Schema) -> str:
-        """Return what makes a schema the same as one of another tool: itself, and the targets of its references."""
+    def _identity(self, name: str, schema: Any) -> str:
+        """Return what makes a type the same as one of another tool: its name, and its schema with all references."""
         targets: dict[str, Any] = {}
         pending: list[Any] = [schema]
         while pending:
@@ -305,7 +313,7 @@ class Converter:
                 if pointer not in targets:
                     targets[pointer] = self._target(pointer)
                     pending.append(targets[pointer])
-        return json.dumps([schema, targets], sort_keys=True, default=str)
+        return json.dumps([name, schema, targets], sort_keys=True, default=str)
 
 
 def _in_all(key: object, branches: list[Schema]) -> bool:

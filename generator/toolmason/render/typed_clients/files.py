@@ -66,9 +66,14 @@ def render_client(client: TypedClient, languages: Iterable[Language]) -> tuple[R
     environment = make_environment()
     variables = client_variables(client)
     texts = {
-        path: environment.get_template(template).render(variables).strip("\n") + "\n"
+        path: _encodable(environment.get_template(template).render(variables).strip("\n") + "\n")
         for path, template in client_files(languages, client.package)
     }
     files = finish(texts)
     listing = checksum_file(files)
     return (*files, listing) if listing else files
+
+
+def _encodable(text: str) -> str:
+    """Replace unpaired surrogates, which JSON of others may have, by question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

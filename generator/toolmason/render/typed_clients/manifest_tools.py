@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from toolmason.model.json_schema import definitions
+from toolmason.model.json_schema import definitions, with_definitions
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.render.typed_clients.tools import Example, ListedTool, TypedClient, typed_client
@@ -41,7 +41,7 @@ def _tools(server: Server) -> Iterator[ListedTool]:
             continue
         result: Any = tool.output_schema
         if result is not None and tool.result_class in declared:
-            result = {"$ref": f"#/$defs/{tool.result_class}", "$defs": declared}
+            result = with_definitions({"$ref": f"#/$defs/{tool.result_class}"}, declared)
         yield ListedTool(
             name=tool.name,
             title=tool.table.title,

@@ -6,7 +6,7 @@ import keyword
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import count
 from typing import Final
 
@@ -78,6 +78,24 @@ def camel(text: str, fallback: str) -> str:
     head = re.match(r"[A-Z]+(?![a-z])|[A-Z]", name)
     cut = head.end() if head else 0
     return name[:cut].lower() + name[cut:]
+
+
+def free(name: str, taken: Container[str]) -> str:
+    """Return a name with an underscore if it is taken by something that every client has."""
+    return f"{name}_" if name in taken else name
+
+
+def unique_names(keys: Sequence[str], wanted: Callable[[str], str], separator: str = "") -> dict[str, str]:
+    """Return a different name for each key: that which `wanted` returns, or one with a number.
+
+    A key that is its own name keeps it, wherever it is in the list.
+    """
+    names = Names()
+    found = {key: names.take(key) for key in keys if wanted(key) == key}
+    for key in keys:
+        if key not in found:
+            found[key] = names.take(wanted(key), separator=separator)
+    return found
 
 
 def wrapped(text: str, width: int) -> list[str]:

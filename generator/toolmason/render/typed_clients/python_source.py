@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from toolmason.model.python_text import docstring
 from toolmason.render.model_classes import AliasText, ClassText, FieldText, ModuleText
-from toolmason.render.typed_clients.names import Names, snake, wrapped
+from toolmason.render.typed_clients.names import free, snake, unique_names, wrapped
 from toolmason.render.typed_clients.tools import ClientTool, TypedClient
 from toolmason.render.typed_clients.types import (
     AliasType,
@@ -104,10 +104,10 @@ def python_type(found: Type, prefix: str = "") -> str:
 
 
 def _method(tool: ClientTool) -> PythonMethod:
-    names = Names(_TAKEN_PARAMETERS)
+    names = unique_names([field.key for field in tool.parameters], _parameter_name, "_")
     parameters = tuple(
         PythonParameter(
-            name=names.take(_parameter_name(field.key), separator="_"),
+            name=names[field.key],
             key=field.key,
             annotation=python_type(field.type, "params."),
             required=field.required,
@@ -126,8 +126,7 @@ def _method(tool: ClientTool) -> PythonMethod:
 
 
 def _parameter_name(key: str) -> str:
-    name = snake(key, "value")
-    return f"{name}_" if name in _TAKEN_PARAMETERS else name
+    return free(snake(key, "value"), _TAKEN_PARAMETERS)
 
 
 def _documentation(tool: ClientTool, parameters: Sequence[PythonParameter], receiver: str) -> str:
@@ -135,8 +134,8 @@ def _documentation(tool: ClientTool, parameters: Sequence[PythonParameter], rece
     lines = wrapped(tool.description or f"Call the tool `{tool.name}`.", LINE_LENGTH)
     if tool.deprecated:
         lines += ["", *wrapped(f"Deprecated: {tool.deprecated}", LINE_LENGTH)]
-    if parameters:
-        lines += ["", "Args:", *_notes(tool.parameters, parameters)]
+    if notes := [*_notes(tool.parameters, parameters)]:
+        lines += ["", "Args:", *notes]
     names = {parameter.key: parameter.name for parameter in parameters}
     if tool.examples:
         lines += ["", "Example:"]
@@ -151,7 +150,9 @@ def _notes(fields: Sequence[Field], parameters: Sequence[PythonParameter]) -> It
         text = " ".join(field.description.split())
         if field.has_default and field.default is not None and len(shown := repr(field.default)) <= _MAX_DEFAULT:
             text = f"{text.rstrip('.')}. Default: {shown}".removeprefix(". ")
-        first, *rest = wrapped(f"{parameter.name}: {text}" if text else parameter.name, LINE_LENGTH - 8)
+        if not text:
+            continue
+        first, *rest = wrapped(f"{parameter.name}: {text}", LINE_LENGTH - 8)
         yield f"    {first}"
         yield from (f"        {line}" for line in rest)
 
@@ -196,13 +197,13 @@ def result_models(client: TypedClient) -> ModuleText:
 def _result_type(declared: Declared, declared_names: frozenset[str], used: set[str]) -> ClassText | AliasText:
     if isinstance(declared, AliasType):
         return _alias(declared, used)
-    names = Names()
+    names = unique_names([field.key for field in declared.fields], lambda key: _field_name(key, declared_names), "_")
     fields = []
     for field in declared.fields:
         annotation = _noted(python_type(field.type), used)
         if not field.required and not annotation.endswith("| None") and annotation != "Any":
             annotation += " | None"
-        name = names.take(_field_name(field.key, declared_names), separator="_")
+        name = names[field.key]
         if name != field.key:
             used.update(("Annotated", "Field"))
             annotation = f"Annotated[{annotation}, Field(alias={field.key!r})]"

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolmason.render.typed_clients.convert import Converter, Module
-from toolmason.render.typed_clients.names import Names, camel, class_name, method_name, pascal
+from toolmason.render.typed_clients.names import camel, class_name, free, method_name, unique_names
 from toolmason.render.typed_clients.types import ANY, AliasType, Declared, Field, MapOf, Named, Type
 
 PYTHON_METHODS: Final = frozenset(
-    {"call_tool", "close", "from_client", "http", "in_process", "server_name", "stdio", "with_options"}
+    {"call_tool", "command", "factory", "http", "in_process", "stdio", "url", "with_options"}
+    | {"Any", "Omit", "bool", "dict", "float", "int", "list", "params", "results", "str"}
 )
-"""Methods of every Python client. A tool of that name gets an underscore."""
+"""Members of every Python client, and the names in its annotations. A tool of that name gets an underscore."""
 TYPESCRIPT_METHODS: Final = frozenset(
     {"callTool", "close", "connect", "constructor", "http", "inProcess", "stdio", "then", "toString", "valueOf"}
 )
@@ -125,6 +126,7 @@ def typed_client(
     known: dict[str, ListedTool] = {}
     for tool in tools:
         known.setdefault(tool.name, tool)
+    scope.name_tools(tuple(known))
     client_tools = tuple(_tool(tool, scope) for tool in known.values())
     return TypedClient(
         name=name,
@@ -143,31 +145,32 @@ def typed_client(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Scope:
     """The names and the declared types of one client."""
 
     params: Module = field(default_factory=lambda: Module(PYTHON_TYPES | TYPESCRIPT_TYPES))
     results: Module = field(default_factory=lambda: Module(PYTHON_TYPES | TYPESCRIPT_TYPES))
-    python_names: Names = field(default_factory=lambda: Names(PYTHON_METHODS))
-    typescript_names: Names = field(default_factory=lambda: Names(TYPESCRIPT_METHODS))
-    type_names: Names = field(default_factory=Names)
+    python_names: Mapping[str, str] = field(default_factory=dict)
+    typescript_names: Mapping[str, str] = field(default_factory=dict)
+    type_names: Mapping[str, str] = field(default_factory=dict)
+
+    def name_tools(self, tools: Sequence[str]) -> None:
+        """Choose the names of methods and types. A tool whose name needs no change has that name."""
+        self.python_names = unique_names(tools, lambda name: free(method_name(name), PYTHON_METHODS), "_")
+        self.typescript_names = unique_names(tools, lambda name: free(camel(name, "tool"), TYPESCRIPT_METHODS))
+        self.type_names = unique_names(tools, lambda name: class_name(name, "Tool"))
 
 
 def _tool(tool: ListedTool, scope: _Scope) -> ClientTool:
-    type_name = scope.type_names.take(class_name(tool.name, "Tool"))
+    type_name = scope.type_names[tool.name]
     converter = Converter(scope.params, tool.arguments, type_name)
     merged = converter.merged_object(tool.arguments)
     others = merged.get("additionalProperties")
-    python_name = method_name(tool.name)
-    wanted = f"{python_name}_" if python_name in PYTHON_METHODS else python_name
-    camel_name = camel(tool.name, "tool")
     return ClientTool(
         name=tool.name,
-        python_name=scope.python_names.take(wanted, separator="_"),
-        typescript_name=scope.typescript_names.take(
-            f"{camel_name}_" if camel_name in TYPESCRIPT_METHODS else camel_name
-        ),
+        python_name=scope.python_names[tool.name],
+        typescript_name=scope.typescript_names[tool.name],
         type_name=type_name,
         description=tool.description.strip() or tool.title.strip(),
         parameters=tuple(converter.fields(merged, type_name)),
@@ -184,7 +187,7 @@ def _result(schema: Any, module: Module, type_name: str) -> Type | None:
     if not isinstance(schema, Mapping):
         return None
     name = f"{type_name}Result"
-    found = Converter(module, schema, type_name).convert(schema, name)
+    found = Converter(module, schema, type_name, name).convert(schema, name)
     if found == ANY:
         return MapOf(ANY)
     if isinstance(found, Named | MapOf):
@@ -210,4 +213,4 @@ def listed_tools(wire: Iterable[Mapping[str, Any]]) -> Iterator[ListedTool]:
             )
 
 
-__all__ = ["ClientTool", "Example", "ListedTool", "TypedClient", "listed_tools", "pascal", "typed_client"]
+__all__ = ["ClientTool", "Example", "ListedTool", "TypedClient", "listed_tools", "typed_client"]

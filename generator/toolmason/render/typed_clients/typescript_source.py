@@ -23,6 +23,7 @@ from toolmason.render.typed_clients.types import (
     Type,
     Union,
 )
+from toolmason.schema.keywords import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS
 
 _SCALARS: Final = {
     "string": "string",
@@ -33,6 +34,8 @@ _SCALARS: Final = {
     "any": "unknown",
 }
 _KEY: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_TEXTS: Final = frozenset({"$comment", "default", "deprecated", "description", "examples", "title"})
+"""Keywords of JSON Schema that check nothing."""
 _VERSION: Final = re.compile(r"(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}(?:-[0-9A-Za-z.-]{1,50})?", re.ASCII)
 """A version of npm."""
 LINE_LENGTH: Final = 100
@@ -82,6 +85,8 @@ class TypeScriptClient:
     methods: tuple[MethodText, ...]
     params: tuple[TypeText, ...]
     results: tuple[TypeText, ...]
+    schemas: Mapping[str, Any]
+    """The schema of each structured result."""
     version: str
 
     @property
@@ -106,7 +111,7 @@ def typescript_type(found: Type, prefix: str = "") -> str:
             text = typescript_type(item, prefix)
             return f"({text})[]" if isinstance(item, Union | Choice) else f"{text}[]"
         case MapOf(value):
-            return f"Record<string, {typescript_type(value, prefix)}>"
+            return f"{{ [key: string]: {typescript_type(value, prefix)} }}"
         case Named(name):
             return f"{prefix}{name}"
         case Union(members):
@@ -153,8 +158,26 @@ def typescript_client(client: TypedClient) -> TypeScriptClient:
         methods=tuple(methods),
         params=(*arguments, *(_declared(each) for each in client.params)),
         results=tuple(_declared(each) for each in client.results),
+        schemas={tool.name: check_schema(tool.result_schema) for tool in client.tools if tool.result is not None},
         version=client.version if _VERSION.fullmatch(client.version) else "0.0.0",
     )
+
+
+def check_schema(schema: Any) -> Any:
+    """Return a schema for checks, without the texts for people."""
+    if isinstance(schema, list):
+        return [check_schema(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
+            kept[keyword] = {name: check_schema(part) for name, part in value.items()}
+        elif keyword in SCHEMA_KEYWORDS or keyword in SCHEMA_LIST_KEYWORDS:
+            kept[keyword] = check_schema(value)
+        elif keyword not in _TEXTS:
+            kept[keyword] = value
+    return kept
 
 
 def _declared(declared: Declared) -> TypeText:
