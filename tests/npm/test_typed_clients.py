@@ -33,7 +33,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project.mkdir()
     shutil.copy(CASE / "manifest.toml", project)
     shutil.copytree(CASE / "handlers", project / "handlers")
-    subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=project, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "toolmason", "generate", "--manifest", "manifest.toml"], cwd=project, check=True
+    )
     write_clients(TOOLS, root / "odd", name="odd/server", command=(sys.executable, str(SUPPORT / "odd_server.py")))
     diary = project / "generated" / "typed-clients" / "typescript"
     shutil.copytree(diary / "src", root / "src" / "diary")

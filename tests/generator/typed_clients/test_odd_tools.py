@@ -69,9 +69,8 @@ def test_any_tools_become_valid_python_and_each_tool_a_method(tools: list[tuple[
     texts = {file.path.name: file.text for file in render_client(client, ["python"])}
 
     classes = [node for node in ast.parse(texts["client.py"]).body if isinstance(node, ast.ClassDef)]
-    assert [len([node for node in each.body if isinstance(node, ast.AsyncFunctionDef)]) for each in classes][0] == len(
-        {name for name, _, _ in tools}
-    )
+    methods = [node for node in classes[0].body if isinstance(node, ast.AsyncFunctionDef)]
+    assert len(methods) == len({name for name, _, _ in tools})
     for each in classes:
         names = [node.name for node in each.body if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef)]
         assert len(names) == len(set(names))
