@@ -73,7 +73,7 @@ def test_a_client_calls_the_server_that_it_was_generated_for(
     compiled: Path, transport: str, request: pytest.FixtureRequest
 ) -> None:
     manifest = str(compiled / "project" / "manifest.toml")
-    facts = {"command": [sys.executable, "-m", "toolmason", "run", manifest]}
+    facts: dict[str, Any] = {"command": [sys.executable, "-m", "toolmason", "run", manifest]}
     if transport == "http":
         facts = {"url": request.getfixturevalue("address"), "headers": BEARER}
 

@@ -85,7 +85,8 @@ def test_errors_are_exceptions_with_code_hint_and_call(opened: Callable[..., Any
 
 
 def test_questions_and_progress_reach_functions_of_the_caller(opened: Callable[..., Any]) -> None:
-    questions, steps = [], []
+    questions: list[Any] = []
+    steps: list[Any] = []
 
     async def answer(question: Any) -> dict[str, bool]:
         questions.append((question.message, question.schema["properties"]))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 def tool(name: str, properties: dict[str, Any] | None = None, /, **facts: Any) -> dict[str, Any]:
     """A tool of `tools/list`; facts with the name of a keyword of JSON Schema are those of its arguments."""
-    own = {key: facts.pop(key) for key in ("description", "outputSchema", "title") if key in facts}
+    own: dict[str, Any] = {key: facts.pop(key) for key in ("description", "outputSchema", "title") if key in facts}
     return {"name": name, "inputSchema": {"type": "object", "properties": properties or {}, **facts}, **own}
 
 
