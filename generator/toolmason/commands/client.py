@@ -89,7 +89,8 @@ def client(
     from toolmason.diagnostics.terminal import progress
     from toolmason.importers.notes import ImporterError
     from toolmason.importers.server.address import ask_server, parse_address, temporary_home
-    from toolmason.render.typed_clients.files import LANGUAGES, render_client
+    from toolmason.render.typed_clients.emit import render_client
+    from toolmason.render.typed_clients.files import LANGUAGES
     from toolmason.write import EditedFilesError, FileSystemError, LockTimeoutError, MisplacedDirectoryError, write
 
     sent = parse_headers(headers)

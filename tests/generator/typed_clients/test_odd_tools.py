@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from toolmason.render.typed_clients.files import render_client
+from toolmason.render.environment import make_environment
+from toolmason.render.typed_clients.emit import client_texts
+from toolmason.render.typed_clients.files import LANGUAGES
 from toolmason.render.typed_clients.tools import ListedTool, typed_client
 
+ENVIRONMENT = make_environment()
 EXPECTED = Path(__file__).with_name("odd")
 FILES = [
     *(f"python/odd_server_client/{name}.py" for name in ("client", "params", "results")),
@@ -66,7 +69,7 @@ def test_any_tools_become_valid_python_and_each_tool_a_method(tools: list[tuple[
     listed = [ListedTool(name=name, description=name, arguments=first, result=last) for name, first, last in tools]
     client = typed_client(listed, name="any", source="any tools")
 
-    texts = {file.path.name: file.text for file in render_client(client, ["python"])}
+    texts = {path.name: text for path, text in client_texts(client, LANGUAGES, ENVIRONMENT).items()}
 
     classes = [node for node in ast.parse(texts["client.py"]).body if isinstance(node, ast.ClassDef)]
     methods = [node for node in classes[0].body if isinstance(node, ast.AsyncFunctionDef)]
@@ -74,6 +77,8 @@ def test_any_tools_become_valid_python_and_each_tool_a_method(tools: list[tuple[
     for each in classes:
         names = [node.name for node in each.body if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef)]
         assert len(names) == len(set(names))
+    for name in ("_connection.py", "errors.py", "__init__.py"):
+        ast.parse(texts[name])
     for name in ("params.py", "results.py"):
         declared = re.findall(r"^(?:class (\w+)|(\w+) = (?:TypedDict|TypeAliasType))", texts[name], re.MULTILINE)
         assert len(declared) == len(set(declared))

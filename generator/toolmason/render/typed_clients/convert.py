@@ -35,7 +35,11 @@ _SHAPES: Final = frozenset({"$ref", "allOf", "anyOf", "const", "enum", "oneOf", 
 _ANNOTATIONS: Final = frozenset(
     {"$comment", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
 )
+MAX_WORK: Final = 3_000
+"""Schemas of one tool, counted as often as they are reached: alternatives that contain themselves multiply."""
 _MAX_REFERENCES: Final = 50
+_MAX_MERGED: Final = 8
+"""Levels of `allOf`, `anyOf` and `oneOf` inside each other, at most, that are merged: they may contain themselves."""
 
 Schema = Mapping[str, Any]
 
@@ -82,12 +86,15 @@ class Converter:
         self._root = root
         self._context = context
         self._root_name = root_name or context
+        self._work = 0
+        self._identities: dict[tuple[str, int], tuple[Any, str]] = {}
+        """The schema, kept so that its id stays unique, and its identity, by name and id."""
         self._open: dict[str, bool] = {}
         """Targets that are being converted -> whether they refer to themselves."""
 
     def convert(self, schema: Any, name: str, depth: int = 0) -> Type:
         """Return the type of `schema`; an object without a name of its own is called `name`."""
-        if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+        if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._is_too_much():
             return ANY
         if "$ref" in schema:
             return self._reference(schema, name, depth)
@@ -104,6 +111,10 @@ class Converter:
                 merged = [self._merged(base, member) for member in members]
                 return _with_null(union([*self._members(merged, name, depth)]), schema)
         return _with_null(self._by_type(schema, name, depth), schema)
+
+    def _is_too_much(self) -> bool:
+        self._work += 1
+        return self._work > MAX_WORK
 
     def _members(self, members: list[Any], name: str, depth: int) -> Iterator[Type]:
         objects = sum(self._is_object(member) for member in members)
@@ -257,17 +268,19 @@ class Converter:
             merged = self._merged(merged, member)
         return self.convert(merged, name, depth + 1)
 
-    def _merged(self, base: Schema, other: Any) -> Any:
+    def _merged(self, base: Any, other: Any, level: int = 0) -> Any:
         """Return the keywords of two schemas that both apply; properties and required names are united."""
-        if not set(base) - _ANNOTATIONS:
+        if not isinstance(base, Mapping) or not set(base) - _ANNOTATIONS:
             return other
+        if self._is_too_much():
+            return base
         other = self.resolve(other)
         if not isinstance(other, Mapping):
             return base
-        if isinstance(other.get("allOf"), list):
+        if isinstance(other.get("allOf"), list) and level < _MAX_MERGED:
             rest: Any = {key: value for key, value in other.items() if key != "allOf"}
             for member in other["allOf"]:
-                rest = self._merged(rest, member) if rest else self.resolve(member)
+                rest = self._merged(rest, member, level + 1) if rest else self.resolve(member)
             other = rest if isinstance(rest, Mapping) else {}
         merged = {**base, **{key: value for key, value in other.items() if key not in _ANNOTATIONS}}
         for keyword in ("properties", "patternProperties"):
@@ -279,10 +292,10 @@ class Converter:
             merged["required"] = [*names[0], *names[1]]
         return merged
 
-    def merged_object(self, schema: Any) -> Schema:
+    def merged_object(self, schema: Any, level: int = 0) -> Schema:
         """Return the arguments of a tool as one object: those of all alternatives, required if all require them."""
         schema = self.resolve(schema)
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, Mapping) or level > _MAX_MERGED or self._is_too_much():
             return {"properties": {}}
         if isinstance(schema.get("allOf"), list):
             base: Any = {key: value for key, value in schema.items() if key != "allOf"}
@@ -294,7 +307,7 @@ class Converter:
         required = [*schema["required"]] if isinstance(schema.get("required"), list) else []
         for keyword in ("anyOf", "oneOf"):
             if isinstance(schema.get(keyword), list) and schema[keyword]:
-                branches = [self.merged_object(member) for member in schema[keyword]]
+                branches = [self.merged_object(member, level + 1) for member in schema[keyword]]
                 for branch in branches:
                     for key, part in branch["properties"].items():
                         same = [each["properties"][key] for each in branches if key in each["properties"]]
@@ -306,6 +319,9 @@ class Converter:
 
     def _identity(self, name: str, schema: Any) -> str:
         """Return what makes a type the same as one of another tool: its name, and its schema with all references."""
+        known = self._identities.get((name, id(schema)))
+        if known is not None:
+            return known[1]
         targets: dict[str, Any] = {}
         pending: list[Any] = [schema]
         while pending:
@@ -313,7 +329,9 @@ class Converter:
                 if pointer not in targets:
                     targets[pointer] = self._target(pointer)
                     pending.append(targets[pointer])
-        return json.dumps([name, schema, targets], sort_keys=True, default=str)
+        identity = json.dumps([name, schema, targets], sort_keys=True, default=str)
+        self._identities[name, id(schema)] = (schema, identity)
+        return identity
 
 
 def _in_all(key: object, branches: list[Schema]) -> bool:

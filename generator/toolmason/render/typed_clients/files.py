@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
-from toolmason.model.checksum import checksum_file
-from toolmason.model.rendered_file import RenderedFile
 from toolmason.render.typed_clients.python_source import python_client
 from toolmason.render.typed_clients.tools import TypedClient
 from toolmason.render.typed_clients.typescript_source import typescript_client
@@ -52,28 +50,3 @@ def client_files(languages: Iterable[Language], package: str) -> Iterator[tuple[
 def client_variables(client: TypedClient) -> dict[str, Any]:
     """Return the variables of the templates."""
     return {"client": client, "python": python_client(client), "typescript": typescript_client(client)}
-
-
-def render_client(client: TypedClient, languages: Iterable[Language]) -> tuple[RenderedFile, ...]:
-    """Return the signed files of a client, with the hashes of those that cannot carry one.
-
-    Raises:
-        SyntaxError: a file is invalid Python; the message has the file and the position.
-    """
-    from toolmason.render.environment import make_environment
-    from toolmason.render.renderer import finish
-
-    environment = make_environment()
-    variables = client_variables(client)
-    texts = {
-        path: _encodable(environment.get_template(template).render(variables).strip("\n") + "\n")
-        for path, template in client_files(languages, client.package)
-    }
-    files = finish(texts)
-    listing = checksum_file(files)
-    return (*files, listing) if listing else files
-
-
-def _encodable(text: str) -> str:
-    """Replace unpaired surrogates, which JSON of others may have, by question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from toolmason.model.json_schema import definitions, with_definitions
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
-from toolmason.render.typed_clients.tools import Example, ListedTool, TypedClient, typed_client
+from toolmason.render.typed_clients.tools import (
+    Example,
+    ListedTool,
+    TypedClient,
+    client_class,
+    method_names,
+    typed_client,
+)
+
+_TITLES: Final = {"python": "Python", "typescript": "TypeScript"}
 
 
 def manifest_client(server: Server) -> TypedClient:
@@ -32,6 +41,19 @@ def manifest_client(server: Server) -> TypedClient:
 def client_package(server: Server) -> str:
     """Return the import name of the client: `notes_client` for the package `notes_server`."""
     return f"{re.sub(r'_server$', '', server.package)}_client"
+
+
+def client_methods(server: Server) -> dict[str, tuple[str, ...]]:
+    """Return the methods that call each tool: ``the Python client's `DiaryClient.find_notes` ``."""
+    languages = server.outputs.clients
+    if not languages:
+        return {}
+    names = method_names([tool.name for tool in server.tools if tool.table.enabled])
+    owner = client_class(server.table.name)
+    return {
+        tool: tuple(f"the {_TITLES[language]} client's `{owner}.{methods[language]}`" for language in languages)
+        for tool, methods in names.items()
+    }
 
 
 def _tools(server: Server) -> Iterator[ListedTool]:

@@ -120,7 +120,6 @@ def typed_client(
     factory: str = "",
 ) -> TypedClient:
     """Return the facts about the client of a server with these tools."""
-    stem = class_name(name, "Server")
     package = package or f"{method_name(name)}_client"
     scope = _Scope()
     known: dict[str, ListedTool] = {}
@@ -134,7 +133,7 @@ def typed_client(
         version=version,
         package=package,
         distribution=package.replace("_", "-"),
-        class_name=f"{stem.removesuffix('Client') or stem}Client",
+        class_name=client_class(name),
         source=source,
         command=tuple(command),
         url=url,
@@ -145,20 +144,31 @@ def typed_client(
     )
 
 
+def client_class(name: str) -> str:
+    """Return the name of the class for the server `name`."""
+    stem = class_name(name, "Server")
+    return f"{stem.removesuffix('Client') or stem}Client"
+
+
+def method_names(tools: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the method of each tool by language."""
+    python = unique_names(tools, lambda name: free(method_name(name), PYTHON_METHODS), "_")
+    typescript = unique_names(tools, lambda name: free(camel(name, "tool"), TYPESCRIPT_METHODS))
+    return {tool: {"python": python[tool], "typescript": typescript[tool]} for tool in tools}
+
+
 @dataclass(slots=True)
 class _Scope:
     """The names and the declared types of one client."""
 
     params: Module = field(default_factory=lambda: Module(PYTHON_TYPES | TYPESCRIPT_TYPES))
     results: Module = field(default_factory=lambda: Module(PYTHON_TYPES | TYPESCRIPT_TYPES))
-    python_names: Mapping[str, str] = field(default_factory=dict)
-    typescript_names: Mapping[str, str] = field(default_factory=dict)
+    methods: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     type_names: Mapping[str, str] = field(default_factory=dict)
 
     def name_tools(self, tools: Sequence[str]) -> None:
         """Choose the names of methods and types. A tool whose name needs no change has that name."""
-        self.python_names = unique_names(tools, lambda name: free(method_name(name), PYTHON_METHODS), "_")
-        self.typescript_names = unique_names(tools, lambda name: free(camel(name, "tool"), TYPESCRIPT_METHODS))
+        self.methods = method_names(tools)
         self.type_names = unique_names(tools, lambda name: class_name(name, "Tool"))
 
 
@@ -169,8 +179,8 @@ def _tool(tool: ListedTool, scope: _Scope) -> ClientTool:
     others = merged.get("additionalProperties")
     return ClientTool(
         name=tool.name,
-        python_name=scope.python_names[tool.name],
-        typescript_name=scope.typescript_names[tool.name],
+        python_name=scope.methods[tool.name]["python"],
+        typescript_name=scope.methods[tool.name]["typescript"],
         type_name=type_name,
         description=tool.description.strip() or tool.title.strip(),
         parameters=tuple(converter.fields(merged, type_name)),
@@ -211,6 +221,3 @@ def listed_tools(wire: Iterable[Mapping[str, Any]]) -> Iterator[ListedTool]:
                 arguments=tool.get("inputSchema", {}),
                 result=tool.get("outputSchema"),
             )
-
-
-__all__ = ["ClientTool", "Example", "ListedTool", "TypedClient", "listed_tools", "typed_client"]

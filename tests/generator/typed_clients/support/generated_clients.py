@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason.render.typed_clients.files import LANGUAGES, render_client
+from toolmason.render.typed_clients.emit import render_client
+from toolmason.render.typed_clients.files import LANGUAGES
 from toolmason.render.typed_clients.tools import listed_tools, typed_client
 
 CASE: Final = Path(__file__).parents[3] / "golden" / "clients-are-packages-in-two-languages"
