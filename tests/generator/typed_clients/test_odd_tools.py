@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
@@ -64,6 +64,7 @@ def schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(st.booleans() | st.just({}) | st.just({"type": "string"}), schemas, max_leaves=12)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=8), SCHEMAS, SCHEMAS | st.none()), max_size=4))
 def test_any_tools_become_valid_python_and_each_tool_a_method(tools: list[tuple[str, Any, Any]]) -> None:
     listed = [ListedTool(name=name, description=name, arguments=first, result=last) for name, first, last in tools]
