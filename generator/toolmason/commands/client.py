@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolmason.commands.import_output import FILE, print_lines
+from toolmason.commands.import_output import print_lines
 from toolmason.commands.options import CommandLineError, ExitCode, OverwriteRefusedError, exit_with, parse_headers
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from toolmason.importers.server.address import Address
     from toolmason.render.typed_clients.files import Language
     from toolmason.render.typed_clients.tools import TypedClient
+
+DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 def _checked_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -29,7 +31,7 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
 @click.command()
 @click.argument("address", metavar="COMMAND... | URL", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", "directory", metavar="DIR", type=FILE, required=True, help="Directory for the packages."
+    "-o", "--output", "directory", metavar="DIR", type=DIRECTORY, required=True, help="Directory for the packages."
 )
 @click.option(
     "--language",
@@ -92,6 +94,7 @@ def client(
     from toolmason.render.typed_clients.emit import render_client
     from toolmason.render.typed_clients.files import LANGUAGES
     from toolmason.write import EditedFilesError, FileSystemError, LockTimeoutError, MisplacedDirectoryError, write
+    from toolmason.write.changes import ChangeKind
 
     sent = parse_headers(headers)
     try:
@@ -114,7 +117,7 @@ def client(
         ) from error
     except (FileSystemError, LockTimeoutError, MisplacedDirectoryError) as error:
         raise CommandLineError(str(error)) from error
-    count = sum(1 for _ in changes.all)
+    count = sum(change.kind is not ChangeKind.FOREIGN for change in changes.all)
     tools = f"{len(facts.tools)} tool{'s' * (len(facts.tools) != 1)}"
     print_lines([f"{directory}: {facts.class_name} with {tools}; {count} file{'s' * (count != 1)} changed"])
 
