@@ -109,7 +109,7 @@ def test_a_further_run_updates_the_directory_and_keeps_edits(tmp_path: Path) -> 
         f"Error: edited or not generated: {client}; nothing was written; use --discard-edits to overwrite\n",
     )
     assert discarded.output.endswith("1 file changed\n")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["mine.txt", "python"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["SHA256SUMS", "mine.txt", "python"]
 
 
 @pytest.mark.parametrize(
