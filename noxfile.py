@@ -232,8 +232,8 @@ def llama_cpp(session: nox.Session) -> None:
 
 @nox.session
 def frameworks(session: nox.Session) -> None:
-    """Give two servers to one agent of the OpenAI Agents SDK, Pydantic AI and Strands."""
-    session.install(*_group("frameworks"))
+    """Give two servers to one agent of the OpenAI Agents SDK, Pydantic AI and Strands; try `tools_for`."""
+    session.install("-e.", *_group("frameworks"))
     # The servers have their own environment, since a framework needs an older mcp than ours.
     servers = Path(session.virtualenv.location).resolve() / "servers"
     session.run("python", "-m", "venv", "--clear", str(servers), silent=True)

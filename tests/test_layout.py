@@ -45,6 +45,7 @@ STAGES = (
         "clients",
         "targets",
         "schema",
+        "frameworks",
         "resolve",
         "kinds.handler",
         "kinds.command",

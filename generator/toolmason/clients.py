@@ -210,6 +210,8 @@ class Session:
     """Whether it asks for progress."""
     repeats_structure: bool = False
     """Whether its model gets the text and the structured content of a result."""
+    calls_unlisted: bool = False
+    """Whether it is code that calls each tool by its name."""
     tool_timeout_s: int | None = None
     source: str
     checked: dt.date
@@ -485,6 +487,7 @@ def _profile(client: Client, session: Session) -> dict[str, Any]:
         "skills": session.skills,
         "progress": session.progress,
         "repeats_structure": session.repeats_structure or None,
+        "calls_unlisted": session.calls_unlisted or None,
         "tool_timeout_s": session.tool_timeout_s,
     }
     return {name: value for name, value in facts.items() if value is not None}

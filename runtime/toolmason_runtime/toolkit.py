@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from toolmason_runtime.apis.select_check import is_installed as is_installed
     from toolmason_runtime.audit.command import audit_command as audit_command
     from toolmason_runtime.calls.dispatcher import KnownClient as KnownClient
+    from toolmason_runtime.calls.in_process import InProcessContext as InProcessContext
+    from toolmason_runtime.calls.in_process import OnProgress as OnProgress
+    from toolmason_runtime.calls.in_process import OnQuestion as OnQuestion
     from toolmason_runtime.discovery import style_for as style_for
     from toolmason_runtime.programs.argv import UnsafeArgumentError as UnsafeArgumentError
     from toolmason_runtime.programs.argv import build_invocation as build_invocation
@@ -88,6 +91,7 @@ EXPORTS: Final = {
     "toolmason_runtime.remote.parse": ("RemoteDataError", "TooDeepError", "TooManyValuesError", "parse"),
     "toolmason_runtime.server.command": ("BUILT_IN",),
     "toolmason_runtime.calls.dispatcher": ("KnownClient",),
+    "toolmason_runtime.calls.in_process": ("InProcessContext", "OnProgress", "OnQuestion"),
     "toolmason_runtime.server.dispatch": ("Dispatcher",),
     "toolmason_runtime.server.flags": ("own_flags",),
     "toolmason_runtime.transports.framing": ("error_message",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolmason.commands.audit_log import audit
 from toolmason.commands.call import call, inspect
+from toolmason.commands.client import client
 from toolmason.commands.completion import completion
 from toolmason.commands.dev import dev
 from toolmason.commands.diff import diff
@@ -41,6 +42,7 @@ for _command in (
     schema,
     init,
     importing,
+    client,
     templates,
     completion,
 ):

@@ -17,6 +17,7 @@ from toolmason.diff.contract import AccessContract, Contract, ToolContract
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.pipeline import LoadedManifest
+from toolmason.render.typed_clients.manifest_tools import client_methods
 
 _RIGHTS: Mapping[str, tuple[str, ...]] = {
     "command": ("reads", "writes", "executes", "network"),
@@ -143,7 +144,7 @@ _MAX_BYTES = 1_000_000
 
 
 def _users(server: Server, root: Path) -> dict[str, tuple[str, ...]]:
-    """Return the prompts, commands, workflows and files of clients that use each tool."""
+    """Return the typed clients, prompts, commands, workflows and files of clients that use each tool."""
     texts: dict[str, str] = {}
     for command in server.commands:
         texts[f"command `{command.name}`"] = f"{' '.join(command.table.tools)} {command.table.prompt}"
@@ -155,7 +156,7 @@ def _users(server: Server, root: Path) -> dict[str, tuple[str, ...]]:
             texts[f"prompt `{prompt.name}`"] = " ".join(message.text for message in prompt.messages)
     texts["the server's instructions"] = server.table.instructions
     texts |= _client_files(root / "generated")
-    users: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {name: list(methods) for name, methods in client_methods(server).items()}
     names = [name for tool in server.tools for name in (tool.name, *tool.table.aliases)]
     for user, text in texts.items():
         words = set(_NAME.findall(text))

@@ -239,6 +239,8 @@ class OutputsTable(PartialTable):
     The package, the documentation of tools, prompts and resources, `schemas/mcp.json`, `schemas/manifest.schema.json`,
     commands, and the skills of workflows need no entry.
     """
+    clients: tuple[Literal["python", "typescript"], ...] = ()
+    """Languages of typed clients, which are packages in `typed-clients/`: `python`, `typescript`."""
     omit: tuple[str, ...] = ()
     """Files and directories that are left out, such as `clients/cursor`. Without `include`, all others are written."""
 

@@ -11,6 +11,7 @@ _PART_OF_DIRECTORY: Final[Mapping[str, str]] = {
     "commands": "commands",
     "skills": "commands",
     "clients": "clients",
+    "typed-clients": "clients",
     "plugins": "clients",
     "docs": "docs",
 }

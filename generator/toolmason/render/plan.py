@@ -26,11 +26,15 @@ from toolmason.manifest.package_names import DEVICE_NAMES
 from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server, SlashCommand
 from toolmason.render.overrides import packaged
+from toolmason.render.typed_clients.files import DIRECTORY, client_files
+from toolmason.render.typed_clients.manifest_tools import client_package
 from toolmason.schema.providers import providers
 
 MAX_PATH: Final = 200
 """Maximum characters of a path below `generated/`. Windows allows 260 with the path of the project."""
 
+TYPED_CLIENTS: Final = PurePosixPath(DIRECTORY)
+"""Directory of the typed clients that `clients` of `[outputs]` lists."""
 UNSELECTED: Final = "TM617"
 """Code of files on disk that the manifest neither selects nor removes."""
 DEFAULT_FILES: Final = (
@@ -92,7 +96,8 @@ def _selected(server: Server) -> Iterator[PlannedFile]:
     skills = tuple(f"skills/{workflow.name}" for workflow in server.workflows)
     entries = (*DEFAULT_FILES, *skills, *(outputs.include or ()))
     for file in _own_files(server):
-        if file.path.parts[0] == server.package or _is_listed(file.path, entries):
+        is_own = file.path.parts[0] in {server.package, DIRECTORY}
+        if is_own or _is_listed(file.path, entries):
             yield file
 
 
@@ -228,6 +233,8 @@ def _own_files(server: Server) -> Iterator[PlannedFile]:
             yield from _expand(FileRow(path=path, template=commands.template, for_each="command"), server)
         if plugin := client.plugin:
             yield from _plugin_files(client, plugin, server)
+    for file, template in client_files(server.outputs.clients, client_package(server)):
+        yield PlannedFile(path=TYPED_CLIENTS / file, template=template)
     for dialect in providers().dialects.values():
         path = f"schemas/{dialect.file}"
         yield from _expand(FileRow(path=path, template=f"{path}.jinja", readable=False), server)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import BytecodeCache, Environment
 from jinja2.runtime import Macro
@@ -27,6 +27,8 @@ from toolmason.render.format_python import format_python
 from toolmason.render.indented_json import indent_json
 from toolmason.render.plan import PlannedFile, plan
 from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
+from toolmason.render.typed_clients.files import TEMPLATES, client_variables
+from toolmason.render.typed_clients.manifest_tools import manifest_client
 from toolmason.render.view import ServerView
 from toolmason.schema.projections import Projections
 from toolmason.store import Store
@@ -50,6 +52,11 @@ class TemplateFacts(Facts):
         self.catalogue_text = ""
         """The text of `catalogue.json`, which is rendered before the files made of it."""
         self._digests: dict[str, str] = {}
+
+    @cached_property
+    def typed_client(self) -> dict[str, Any]:
+        """The variables of the templates of typed clients."""
+        return client_variables(manifest_client(self._server))
 
     @cached_property
     def opening(self) -> str:
@@ -203,7 +210,8 @@ def _format(
 
 def _render_template(environment: Environment, planned: PlannedFile, server: Server, facts: TemplateFacts) -> str:
     template = environment.get_template(planned.template)
-    text = template.render(server=ServerView(server), facts=facts, **planned.subject)
+    subject = facts.typed_client if planned.template.startswith(f"{TEMPLATES}/") else planned.subject
+    text = template.render(server=ServerView(server), facts=facts, **subject)
     if planned.path.suffix == ".json" and planned.readable:
         text = _indent_json(planned.path, text)
     try:

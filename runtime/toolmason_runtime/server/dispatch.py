@@ -324,6 +324,9 @@ class Dispatcher:
         return _error_result(error, as_json=self._has_json_errors(entry))
 
     def _call_json(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
+        client = current_client()
+        if client is not None and client.calls_unlisted:
+            return call_json(entry["tool"]["name"], arguments)
         return call_json(*self._style.call_of(entry, arguments))
 
     def _entry(self, name: str) -> ToolEntry:
@@ -342,6 +345,9 @@ class Dispatcher:
         if resolved in BUILT_IN or self._style.allows_direct_call(resolved):
             return resolved
         index = self._style.index
+        client = current_client()
+        if client is not None and client.calls_unlisted and index.get(resolved):
+            return resolved
         events.note_failure("NOT_LISTED" if index.get(name) else "UNKNOWN_TOOL")
         # For a hidden tool, the text names the meta-tool that runs it.
         data = None if index.get(name) else {"nearest": index.nearest(name)}
@@ -467,6 +473,16 @@ async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = 
         return _error_result(tool_error, as_json=as_json)
 
 
+def _with_code(result: WireResult, error: ToolError) -> WireResult:
+    """Add the code of an error for a client that is code; models read the text alone."""
+    client = current_client()
+    if client is None or not client.calls_unlisted:
+        return result
+    return {**result, "_meta": {ERROR_CODE: {"code": error.code}}}
+
+
+ERROR_CODE: Final = "toolmason.dev/error"
+"""Key of `_meta` with the code of an error, for typed clients."""
 _DISABLED: Final = "DISABLED_TOOL"
 """Code of a call of a disabled tool, in the audit log."""
 _BUG_ADVICE: Final = ": internal server error; see the server log, and report it if it recurs"
@@ -478,7 +494,7 @@ def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
 
     message = visible(error.message)
     if not as_json:
-        return error_result(message)
+        return _with_code(error_result(message), error)
     advice = _BUG_ADVICE if error.code == INTERNAL and not error.details else ""
     details = {"details": visible_value(error.details)} if error.details else {}
     body = {"code": error.code, "message": message + advice, **details}

@@ -19,8 +19,8 @@ class ClientProfile:
     """The facts about one client; the defaults are those of an unknown one. None means that a fact is unknown."""
 
     __slots__ = (
-        *("always_load", "answer_size", "elicitation", "key", "prefixes", "progress", "prompts", "repeats_structure"),
-        *("skills", "tool_timeout_s"),
+        *("always_load", "answer_size", "calls_unlisted", "elicitation", "key", "prefixes", "progress", "prompts"),
+        *("repeats_structure", "skills", "tool_timeout_s"),
     )
 
     def __init__(
@@ -35,6 +35,7 @@ class ClientProfile:
         skills: bool | None = None,
         progress: bool | None = None,
         repeats_structure: bool = False,
+        calls_unlisted: bool = False,
         tool_timeout_s: int | None = None,
     ) -> None:
         self.key = key
@@ -54,6 +55,8 @@ class ClientProfile:
         """Whether it asks for progress."""
         self.repeats_structure = repeats_structure
         """Whether its model gets the text and the structured content of a result, which are the same."""
+        self.calls_unlisted = calls_unlisted
+        """Whether it is code that calls each tool by its name, listed or not, and reads the code of an error."""
         self.tool_timeout_s = tool_timeout_s
         """Seconds that it waits for a tool."""
 

@@ -160,4 +160,12 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "answer_size": 36000,
         "prefixes": True,
     },
+    "toolmason-client": {
+        "key": "toolmason-client",
+        "answer_size": 500000,
+        "prefixes": True,
+        "elicitation": ("form", "url"),
+        "progress": True,
+        "calls_unlisted": True,
+    },
 }

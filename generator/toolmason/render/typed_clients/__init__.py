@@ -1,0 +1,1 @@
+"""Typed clients of MCP servers in Python and TypeScript: the facts that their templates print."""
