@@ -57,16 +57,28 @@ STAGES = (
         "render",
     ),
     *("write", "pipeline", "watch", "scaffold", "audit", "development", "evaluation", "diff", "importers"),
-    *("commands", "__main__"),
+    *("single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("shared", "_lazy", "wire", "calls", "audit", "remote", "discovery", "chunks", "transports", "programs", "apis"),
-    *("upstreams", "sql", "kinds", "code_mode", "install", "server", "boot", "serving", "toolkit", "testing"),
+    *(
+        "upstreams",
+        "sql",
+        "kinds",
+        "code_mode",
+        "tool_commands",
+        "install",
+        "server",
+        "boot",
+        "serving",
+        "toolkit",
+        "testing",
+    ),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {
-    f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing")
+    f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing", "tool_commands")
 }
 """The modules of the runtime that handlers and generated code may import."""
 SHARED = "toolmason_runtime.shared"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolmason.commands.audit_log import audit
 from toolmason.commands.call import call, inspect
+from toolmason.commands.cli import cli
 from toolmason.commands.completion import completion
 from toolmason.commands.dev import dev
 from toolmason.commands.diff import diff
@@ -28,6 +29,7 @@ for _command in (
     dev,
     run,
     call,
+    cli,
     inspect,
     lint,
     stats,
