@@ -22,7 +22,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 TOOLKIT = {"toolmason", "toolmason_templates"} | {
     re.split(r"[^\w-]", requirement)[0].replace("-", "_")
     for requirement in EXTRAS["toolkit"]
-    if requirement not in EXTRAS["http"]
+    if requirement not in [*EXTRAS["http"], *EXTRAS["cli"]]
 }
 """Packages that an author of servers installs and that a running server does not have."""
 ROOTS = {

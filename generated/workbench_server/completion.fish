@@ -28,7 +28,7 @@ complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'system' -
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'serve' -d ''
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'install' -d ''
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'audit' -d ''
-complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'tools' -d 'Run a tool as a command: `tools CATEGORY COMMAND`, mostly without `tools`'
+complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'tools' -d 'List the tools as commands, or run one: `tools CATEGORY COMMAND`'
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'completion' -d 'Print the script that completes commands in bash, zsh or fish'
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'programs' -d 'List, approve and refuse programs of the discovery style `code` that wait for a person'
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'doctor' -d 'Check the setup of the research tools and print the client configuration'
@@ -666,4 +666,4 @@ complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "
 complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "disk-free"' -l 'output' -d 'Write the content of the result to a file'
 complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "disk-free"' -l 'yes' -d 'Approve the call without a question'
 complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "disk-free"' -l 'help' -d 'Show the help'
-# toolmason: sha256 af6bb8afb3fcb04e5142c4f94c466eac
+# toolmason: sha256 ef3d7f6346c66eba8f394aa50a9f0897

@@ -21,7 +21,7 @@ _toolmason_workbench() {
                 'serve'
                 'install'
                 'audit'
-                'tools:Run a tool as a command: `tools CATEGORY COMMAND`, mostly without `tools`'
+                'tools:List the tools as commands, or run one: `tools CATEGORY COMMAND`'
                 'completion:Print the script that completes commands in bash, zsh or fish'
                 'programs:List, approve and refuse programs of the discovery style `code` that wait for a person'
                 'doctor:Check the setup of the research tools and print the client configuration'
@@ -55,7 +55,7 @@ _toolmason_workbench() {
                 'directory-tree:Show the structure of a project as an indented tree'
                 'grep-content:Search file contents by regular expression, with section hints'
             ) ;;
-        'files list-allowed-directories'|'files list-allowed-directories'' '*|'list-allowed-directories'|'list-allowed-directories'' '*)
+        'files list-allowed-directories'|'files list-allowed-directories '*|'list-allowed-directories'|'list-allowed-directories '*)
             choices=(
                 '--arguments:All parameters as a JSON object'
                 '--json:Print the result as JSON'
@@ -63,7 +63,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files read-files'|'files read-files'' '*|'read-files'|'read-files'' '*)
+        'files read-files'|'files read-files '*|'read-files'|'read-files '*)
             choices=(
                 '--files:Files to read: objects with a path, not bare strings'
                 '--large-file-passthrough:Read large JSON, YAML and TOML files whole, up to the limit of one answer'
@@ -74,7 +74,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files read-media-file'|'files read-media-file'' '*|'read-media-file'|'read-media-file'' '*)
+        'files read-media-file'|'files read-media-file '*|'read-media-file'|'read-media-file '*)
             choices=(
                 '--path:Path of the file'
                 '--arguments:All parameters as a JSON object'
@@ -83,7 +83,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files list-directory-with-sizes'|'files list-directory-with-sizes'' '*|'list-directory-with-sizes'|'list-directory-with-sizes'' '*)
+        'files list-directory-with-sizes'|'files list-directory-with-sizes '*|'list-directory-with-sizes'|'list-directory-with-sizes '*)
             choices=(
                 '--path:Path of the directory'
                 '--arguments:All parameters as a JSON object'
@@ -92,7 +92,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files list-directory'|'files list-directory'' '*|'list-directory'|'list-directory'' '*)
+        'files list-directory'|'files list-directory '*|'list-directory'|'list-directory '*)
             choices=(
                 '--path:Path of the directory'
                 '--arguments:All parameters as a JSON object'
@@ -101,7 +101,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files search-files'|'files search-files'' '*|'search-files'|'search-files'' '*)
+        'files search-files'|'files search-files '*|'search-files'|'search-files '*)
             choices=(
                 '--path:Directory to search below, `.` for all'
                 '--pattern:Glob such as `*.py` or `src/**/*.ts`, or a part of the name'
@@ -111,7 +111,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files get-file-info'|'files get-file-info'' '*|'get-file-info'|'get-file-info'' '*)
+        'files get-file-info'|'files get-file-info '*|'get-file-info'|'get-file-info '*)
             choices=(
                 '--path:Path of the file or directory'
                 '--arguments:All parameters as a JSON object'
@@ -120,7 +120,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files directory-tree'|'files directory-tree'' '*|'directory-tree'|'directory-tree'' '*)
+        'files directory-tree'|'files directory-tree '*|'directory-tree'|'directory-tree '*)
             choices=(
                 '--path:Directory to start from, `.` for all'
                 '--max-depth:How many levels to go down'
@@ -131,7 +131,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'files grep-content'|'files grep-content'' '*|'grep-content'|'grep-content'' '*)
+        'files grep-content'|'files grep-content '*|'grep-content'|'grep-content '*)
             choices=(
                 '--pattern:Regular expression'
                 '--search-path:File or directory to search'
@@ -155,7 +155,7 @@ _toolmason_workbench() {
                 'append-text:Append text to the end of a file'
                 'move-file:Move or rename a file or directory'
             ) ;;
-        'editing propose-and-review'|'editing propose-and-review'' '*|'propose-and-review'|'propose-and-review'' '*)
+        'editing propose-and-review'|'editing propose-and-review '*|'propose-and-review'|'propose-and-review '*)
             choices=(
                 '--path:Path of the file'
                 '--files:FILES: use it for a change of 2 or more files'
@@ -175,7 +175,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'editing commit-review'|'editing commit-review'' '*|'commit-review'|'commit-review'' '*)
+        'editing commit-review'|'editing commit-review '*|'commit-review'|'commit-review '*)
             choices=(
                 '--session-path:session_path of the REVIEW'
                 '--original-path:Path of the file that was proposed'
@@ -185,7 +185,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'editing review-status'|'editing review-status'' '*|'review-status'|'review-status'' '*)
+        'editing review-status'|'editing review-status '*|'review-status'|'review-status '*)
             choices=(
                 '--session-path:Id of one review'
                 '--wait-s:Seconds to wait for the decision'
@@ -195,7 +195,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'editing create-directory'|'editing create-directory'' '*|'create-directory'|'create-directory'' '*)
+        'editing create-directory'|'editing create-directory '*|'create-directory'|'create-directory '*)
             choices=(
                 '--path:Path of the directory'
                 '--arguments:All parameters as a JSON object'
@@ -204,7 +204,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'editing write-file'|'editing write-file'' '*|'write-file'|'write-file'' '*)
+        'editing write-file'|'editing write-file '*|'write-file'|'write-file '*)
             choices=(
                 '--path:Path of the file'
                 '--content:The whole new content'
@@ -215,7 +215,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'editing append-text'|'editing append-text'' '*|'append-text'|'append-text'' '*)
+        'editing append-text'|'editing append-text '*|'append-text'|'append-text '*)
             choices=(
                 '--path:Path of the file'
                 '--content:The text to add'
@@ -226,7 +226,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'editing move-file'|'editing move-file'' '*|'move-file'|'move-file'' '*)
+        'editing move-file'|'editing move-file '*|'move-file'|'move-file '*)
             choices=(
                 '--source:Path of the file or directory'
                 '--destination:Its new path, with its name'
@@ -242,7 +242,7 @@ _toolmason_workbench() {
                 'yaml:Run a jq expression over a YAML file'
                 'toml:Run a jq expression over a TOML file'
             ) ;;
-        'query json'|'query json'' '*|'query-json'|'query-json'' '*)
+        'query json'|'query json '*|'query-json'|'query-json '*)
             choices=(
                 '--file-path:Path of the JSON file'
                 '--jq-expression:jq expression, such as `.dependencies | keys`'
@@ -253,7 +253,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'query yaml'|'query yaml'' '*|'query-yaml'|'query-yaml'' '*)
+        'query yaml'|'query yaml '*|'query-yaml'|'query-yaml '*)
             choices=(
                 '--file-path:Path of the YAML file'
                 '--yq-expression:jq expression, such as `.services | keys`'
@@ -264,7 +264,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'query toml'|'query toml'' '*|'query-toml'|'query-toml'' '*)
+        'query toml'|'query toml '*|'query-toml'|'query-toml '*)
             choices=(
                 '--file-path:Path of the TOML file'
                 '--jq-expression:jq expression, such as `.project.dependencies`'
@@ -279,7 +279,7 @@ _toolmason_workbench() {
             choices=(
                 'analyze-work-log:Outline a GSD-Lite work log: entries, tasks, status, tokens'
             ) ;;
-        'notes analyze-work-log'|'notes analyze-work-log'' '*|'analyze-work-log'|'analyze-work-log'' '*)
+        'notes analyze-work-log'|'notes analyze-work-log '*|'analyze-work-log'|'analyze-work-log '*)
             case ${words[CURRENT-1]} in
                 --output-format) values=('json' 'table') ;;
             esac
@@ -307,7 +307,7 @@ _toolmason_workbench() {
                 'trace-feature:Follow how a feature runs through the code, call by call'
                 'list-error-patterns:List how a project handles errors, logging, concurrency or databases'
             ) ;;
-        'research quick-query'|'research quick-query'' '*|'quick-query'|'quick-query'' '*)
+        'research quick-query'|'research quick-query '*|'quick-query'|'quick-query '*)
             case ${words[CURRENT-1]} in
                 --focus) values=('security' 'architecture' 'performance' 'general') ;;
                 --response-style) values=('concise' 'normal' 'detailed') ;;
@@ -329,7 +329,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research deep-research'|'research deep-research'' '*|'deep-research'|'deep-research'' '*)
+        'research deep-research'|'research deep-research '*|'deep-research'|'deep-research '*)
             case ${words[CURRENT-1]} in
                 --focus) values=('security' 'architecture' 'performance' 'general') ;;
                 --citation-mode) values=('none' 'paths_only') ;;
@@ -351,7 +351,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research validate-paths'|'research validate-paths'' '*|'validate-paths'|'validate-paths'' '*)
+        'research validate-paths'|'research validate-paths '*|'validate-paths'|'validate-paths '*)
             choices=(
                 '--paths:Paths to check'
                 '--arguments:All parameters as a JSON object'
@@ -360,7 +360,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research analyze-directory'|'research analyze-directory'' '*|'analyze-directory'|'analyze-directory'' '*)
+        'research analyze-directory'|'research analyze-directory '*|'analyze-directory'|'analyze-directory '*)
             choices=(
                 '--path:The directory, relative to the project'\''s root or absolute'
                 '--depth:Maximum depth of folders'
@@ -375,7 +375,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research health-check'|'research health-check'' '*|'health-check'|'health-check'' '*)
+        'research health-check'|'research health-check '*|'health-check'|'health-check '*)
             choices=(
                 '--include-diagnostics:Add the details, such as versions, the kind of account and statistics'
                 '--no-include-diagnostics:Add the details, such as versions, the kind of account and statistics'
@@ -385,7 +385,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research ask-gemini'|'research ask-gemini'' '*|'ask-gemini'|'ask-gemini'' '*)
+        'research ask-gemini'|'research ask-gemini '*|'ask-gemini'|'ask-gemini '*)
             choices=(
                 '--prompt:Question or task, with all the model has to know'
                 '--include-codebase-context:Send the files of the project that fit the prompt'
@@ -402,7 +402,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research grounding-search'|'research grounding-search'' '*|'grounding-search'|'grounding-search'' '*)
+        'research grounding-search'|'research grounding-search '*|'grounding-search'|'grounding-search '*)
             choices=(
                 '--query:Question in plain words, with names and versions that matter'
                 '--arguments:All parameters as a JSON object'
@@ -411,7 +411,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research analyze-codebase'|'research analyze-codebase'' '*|'analyze-codebase'|'analyze-codebase'' '*)
+        'research analyze-codebase'|'research analyze-codebase '*|'analyze-codebase'|'analyze-codebase '*)
             choices=(
                 '--focus-description:What to look at, such as `how requests are authenticated`'
                 '--directories:Directories to read, separated by commas'
@@ -427,7 +427,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research query-codebase'|'research query-codebase'' '*|'query-codebase'|'query-codebase'' '*)
+        'research query-codebase'|'research query-codebase '*|'query-codebase'|'query-codebase '*)
             choices=(
                 '--questions:Specific questions, one fact each'
                 '--scope:Directory to look at, such as `src/`'
@@ -444,7 +444,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research find-code-by-intent'|'research find-code-by-intent'' '*|'find-code-by-intent'|'find-code-by-intent'' '*)
+        'research find-code-by-intent'|'research find-code-by-intent '*|'find-code-by-intent'|'find-code-by-intent '*)
             case ${words[CURRENT-1]} in
                 --return-format) values=('summary_with_references' 'detailed_with_snippets') ;;
             esac
@@ -463,7 +463,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research trace-feature'|'research trace-feature'' '*|'trace-feature'|'trace-feature'' '*)
+        'research trace-feature'|'research trace-feature '*|'trace-feature'|'trace-feature '*)
             choices=(
                 '--feature:The feature, such as `password reset`'
                 '--entry-point:Start of the feature, such as `src/app.py:main`, a function or a route'
@@ -480,7 +480,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'research list-error-patterns'|'research list-error-patterns'' '*|'list-error-patterns'|'list-error-patterns'' '*)
+        'research list-error-patterns'|'research list-error-patterns '*|'list-error-patterns'|'list-error-patterns '*)
             case ${words[CURRENT-1]} in
                 --pattern-type) values=('error_handling' 'logging' 'async_patterns' 'database_queries') ;;
                 --group-by) values=('pattern' 'file' 'severity') ;;
@@ -504,7 +504,7 @@ _toolmason_workbench() {
                 'validate-against-codebase:Check a specification for gaps and wrong assumptions about the code'
                 'check-consistency:Check whether new code follows the conventions of the project'
             ) ;;
-        'validation validate-against-codebase'|'validation validate-against-codebase'' '*|'validate-against-codebase'|'validate-against-codebase'' '*)
+        'validation validate-against-codebase'|'validation validate-against-codebase '*|'validate-against-codebase'|'validate-against-codebase '*)
             choices=(
                 '--spec-content:The specification itself, not its path'
                 '--validation-checks:Checks to make: missing_files, undefined_dependencies, pattern_violations, completeness'
@@ -519,7 +519,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'validation check-consistency'|'validation check-consistency'' '*|'check-consistency'|'check-consistency'' '*)
+        'validation check-consistency'|'validation check-consistency '*|'check-consistency'|'check-consistency '*)
             case ${words[CURRENT-1]} in
                 --focus) values=('naming_conventions' 'error_handling' 'testing' 'api_design' 'all') ;;
             esac
@@ -543,7 +543,7 @@ _toolmason_workbench() {
                 'generate-slash-command:Create a custom slash command for the user'\''s client'
                 'generate-feature-workflow:Plan a feature as a workflow file with steps for this project'
             ) ;;
-        'workflows setup-workflows'|'workflows setup-workflows'' '*|'setup-workflows'|'setup-workflows'' '*)
+        'workflows setup-workflows'|'workflows setup-workflows '*|'setup-workflows'|'setup-workflows '*)
             case ${words[CURRENT-1]} in
                 --host) values=('claude-code' 'gemini-cli' 'opencode' 'cursor') ;;
             esac
@@ -563,7 +563,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'workflows generate-slash-command'|'workflows generate-slash-command'' '*|'generate-slash-command'|'generate-slash-command'' '*)
+        'workflows generate-slash-command'|'workflows generate-slash-command '*|'generate-slash-command'|'generate-slash-command '*)
             case ${words[CURRENT-1]} in
                 --workflow-type) values=('feature' 'refactor' 'debug' 'review' 'custom') ;;
                 --host) values=('claude-code' 'gemini-cli' 'opencode' 'cursor') ;;
@@ -584,7 +584,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'workflows generate-feature-workflow'|'workflows generate-feature-workflow'' '*|'generate-feature-workflow'|'generate-feature-workflow'' '*)
+        'workflows generate-feature-workflow'|'workflows generate-feature-workflow '*|'generate-feature-workflow'|'generate-feature-workflow '*)
             case ${words[CURRENT-1]} in
                 --workflow-style) values=('interactive' 'automated' 'template') ;;
             esac
@@ -613,7 +613,7 @@ _toolmason_workbench() {
                 'add:Stage files for the next commit'
                 'commit:Commit what is staged, with a message'
             ) ;;
-        'git status'|'git status'' '*|'git-status'|'git-status'' '*)
+        'git status'|'git status '*|'git-status'|'git-status '*)
             case ${words[CURRENT-1]} in
                 --untracked) values=('no' 'normal' 'all') ;;
             esac
@@ -627,7 +627,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'git log'|'git log'' '*|'git-log'|'git-log'' '*)
+        'git log'|'git log '*|'git-log'|'git-log '*)
             case ${words[CURRENT-1]} in
                 --format) values=('oneline' 'short' 'medium' 'full' 'fuller') ;;
             esac
@@ -655,7 +655,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'git diff'|'git diff'' '*|'git-diff'|'git-diff'' '*)
+        'git diff'|'git diff '*|'git-diff'|'git-diff '*)
             choices=(
                 '--repository:Directory inside the repository'
                 '--staged:Staged changes, instead of unstaged ones'
@@ -673,7 +673,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'git show'|'git show'' '*|'git-show'|'git-show'' '*)
+        'git show'|'git show '*|'git-show'|'git-show '*)
             choices=(
                 '--repository:Directory inside the repository'
                 '--summary:Only which files changed, and how much, in place of the patch'
@@ -686,7 +686,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'git blame'|'git blame'' '*|'git-blame'|'git-blame'' '*)
+        'git blame'|'git blame '*|'git-blame'|'git-blame '*)
             choices=(
                 '--repository:Folder inside the repository'
                 '--lines:First and last line, such as `10,20`, or first and how many, such as `10,+5`'
@@ -700,7 +700,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'git branch'|'git branch'' '*|'git-branch'|'git-branch'' '*)
+        'git branch'|'git branch '*|'git-branch'|'git-branch '*)
             choices=(
                 '--repository:Folder inside the repository'
                 '--all:Remote-tracking branches too'
@@ -714,7 +714,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'git add'|'git add'' '*|'git-add'|'git-add'' '*)
+        'git add'|'git add '*|'git-add'|'git-add '*)
             choices=(
                 '--repository:Directory inside the repository'
                 '--paths:Files and folders to stage'
@@ -724,7 +724,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'git commit'|'git commit'' '*|'git-commit'|'git-commit'' '*)
+        'git commit'|'git commit '*|'git-commit'|'git-commit '*)
             choices=(
                 '--repository:Folder inside the repository'
                 '--message:Subject of at most 72 characters'
@@ -742,7 +742,7 @@ _toolmason_workbench() {
                 'gh-issue-view:Show one issue of GitHub: description or comments'
                 'gh-api:Send a request to the REST API of GitHub'
             ) ;;
-        'github gh-pr-list'|'github gh-pr-list'' '*|'gh-pr-list'|'gh-pr-list'' '*)
+        'github gh-pr-list'|'github gh-pr-list '*|'gh-pr-list'|'gh-pr-list '*)
             case ${words[CURRENT-1]} in
                 --state) values=('open' 'closed' 'merged' 'all') ;;
             esac
@@ -760,7 +760,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'github gh-pr-view'|'github gh-pr-view'' '*|'gh-pr-view'|'gh-pr-view'' '*)
+        'github gh-pr-view'|'github gh-pr-view '*|'gh-pr-view'|'gh-pr-view '*)
             choices=(
                 '--directory:Directory of a clone'
                 '--number:Number of the pull request'
@@ -773,7 +773,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'github gh-issue-list'|'github gh-issue-list'' '*|'gh-issue-list'|'gh-issue-list'' '*)
+        'github gh-issue-list'|'github gh-issue-list '*|'gh-issue-list'|'gh-issue-list '*)
             case ${words[CURRENT-1]} in
                 --state) values=('open' 'closed' 'all') ;;
             esac
@@ -792,7 +792,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'github gh-issue-view'|'github gh-issue-view'' '*|'gh-issue-view'|'gh-issue-view'' '*)
+        'github gh-issue-view'|'github gh-issue-view '*|'gh-issue-view'|'gh-issue-view '*)
             choices=(
                 '--directory:Directory of a clone'
                 '--number:Number of the issue'
@@ -805,7 +805,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'github gh-api'|'github gh-api'' '*|'gh-api'|'gh-api'' '*)
+        'github gh-api'|'github gh-api '*|'gh-api'|'gh-api '*)
             case ${words[CURRENT-1]} in
                 --method) values=('GET' 'HEAD' 'POST' 'PUT' 'PATCH' 'DELETE') ;;
             esac
@@ -829,7 +829,7 @@ _toolmason_workbench() {
                 'logs:Show the log of a Docker container'
                 'inspect:Show all settings of Docker containers, images, volumes or networks as JSON'
             ) ;;
-        'docker ps'|'docker ps'' '*|'docker-ps'|'docker-ps'' '*)
+        'docker ps'|'docker ps '*|'docker-ps'|'docker-ps '*)
             choices=(
                 '--all:Stopped containers too'
                 '--no-all:Stopped containers too'
@@ -840,7 +840,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'docker images'|'docker images'' '*|'docker-images'|'docker-images'' '*)
+        'docker images'|'docker images '*|'docker-images'|'docker-images '*)
             choices=(
                 '--all:Intermediate images too'
                 '--no-all:Intermediate images too'
@@ -852,7 +852,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'docker logs'|'docker logs'' '*|'docker-logs'|'docker-logs'' '*)
+        'docker logs'|'docker logs '*|'docker-logs'|'docker-logs '*)
             choices=(
                 '--container:Name or id of the container'
                 '--tail:Lines from the end'
@@ -865,7 +865,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'docker inspect'|'docker inspect'' '*|'docker-inspect'|'docker-inspect'' '*)
+        'docker inspect'|'docker inspect '*|'docker-inspect'|'docker-inspect '*)
             case ${words[CURRENT-1]} in
                 --type) values=('container' 'image' 'volume' 'network') ;;
             esac
@@ -884,7 +884,7 @@ _toolmason_workbench() {
                 'disk-usage:Measure how much disk space folders take up, with du'
                 'disk-free:Show how much room is left on the disk of a path, with df'
             ) ;;
-        'system word-count'|'system word-count'' '*|'word-count'|'word-count'' '*)
+        'system word-count'|'system word-count '*|'word-count'|'word-count '*)
             choices=(
                 '--lines:Count lines'
                 '--no-lines:Count lines'
@@ -899,7 +899,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'system disk-usage'|'system disk-usage'' '*|'disk-usage'|'disk-usage'' '*)
+        'system disk-usage'|'system disk-usage '*|'disk-usage'|'disk-usage '*)
             choices=(
                 '--max-depth:Levels of folders to list'
                 '--paths:Folders and files'
@@ -909,7 +909,7 @@ _toolmason_workbench() {
                 '--yes:Approve the call without a question'
                 '--help:Show the help'
             ) ;;
-        'system disk-free'|'system disk-free'' '*|'disk-free'|'disk-free'' '*)
+        'system disk-free'|'system disk-free '*|'disk-free'|'disk-free '*)
             choices=(
                 '--paths:Files or folders on the disks to look at'
                 '--arguments:All parameters as a JSON object'
@@ -932,4 +932,4 @@ if [ "${funcstack[1]}" = "_toolmason_workbench" ]; then
 else
     compdef _toolmason_workbench toolmason-workbench
 fi
-# toolmason: sha256 73e0c79d5a9bffd79a1f8b838dd0f8f0
+# toolmason: sha256 049b6879ec02d554cea1da7b6099efe5

@@ -13,7 +13,7 @@ CODE: Final = "code"
 HTTP: Final = "http"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     APIS: ("httpcore2",),
-    CLI: ("click",),
+    CLI: ("click", "rich"),
     CODE: ("pydantic_monty",),
     HTTP: ("h11", "httpcore2", "httpx2", "jwt", "mcp", "opentelemetry", "starlette", "uvicorn"),
 }

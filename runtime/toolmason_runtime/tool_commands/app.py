@@ -66,10 +66,11 @@ class Program(NamedTuple):
     """Makes a call, shows the result and returns the exit code."""
 
 
-def run(program: Program, argv: Sequence[str]) -> int:
-    """Run a command line without the name of the program; return the exit code."""
+def run(program: Program, argv: Sequence[str], *, words: str = "") -> int:
+    """Run a command line without the name of the program and the `words` after it; return the exit code."""
     try:
-        code = _Root(program).main(list(argv), prog_name=program.name, standalone_mode=False)
+        shown_name = f"{program.name} {words}".rstrip()
+        code = _Root(program).main(list(argv), prog_name=shown_name, standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -81,6 +82,8 @@ def run(program: Program, argv: Sequence[str]) -> int:
         return ExitCode.FAILED
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.INTERRUPTED
+    except SystemExit:
+        return ExitCode.CLOSED_PIPE  # the only reason for which click exits in this mode
     except BrokenPipeError:
         # The reader has closed the pipe. Python would fail again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

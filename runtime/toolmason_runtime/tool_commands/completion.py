@@ -87,7 +87,7 @@ def _flags(options: Iterable[CommandOption]) -> Iterator[tuple[str, str]]:
 def _values(option: CommandOption) -> list[str]:
     if option.kind == "boolean" and not option.negation:
         return ["true", "false"]
-    return [shown(value) for value in option.choices]
+    return [word for word in map(shown, option.choices) if word.isprintable()]
 
 
 def _quoted(text: str) -> str:
@@ -96,8 +96,9 @@ def _quoted(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    """Return the first sentence of a description."""
-    return re.split(r"(?<=[.;])\s", " ".join(text.split()))[0].rstrip(".;")[:100]
+    """Return the first sentence of a description, without control characters."""
+    printable = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return re.split(r"(?<=[.;])\s", printable)[0].rstrip(".;")[:100]
 
 
 def _bash(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:
@@ -137,7 +138,7 @@ def _bash(program: str, function: str, places: Sequence[_Place], prefix: str) ->
 def _pattern(place: _Place) -> str:
     """Return the pattern of `case` for a place."""
     words = [_quoted(form) for form in place.forms]
-    return "|".join(each for word in words for each in ([word, f"{word}' '*"] if place.is_command else [word]))
+    return "|".join(each for word in words for each in ([word, f"{word[:-1]} '*"] if place.is_command else [word]))
 
 
 def _zsh(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,6 +18,7 @@ from toolmason_runtime.shared.answer_size import MAX_SIZE, VARIABLE
 from toolmason_runtime.shared.client_profiles import TOOLMASON
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, MethodError
 from toolmason_runtime.tool_commands.app import ExitCode, Invocation
+from toolmason_runtime.tool_commands.interrupts import handled_interrupt
 from toolmason_runtime.tool_commands.output import show_result
 from toolmason_runtime.tool_commands.terminal import Person, Progress, note
 
@@ -78,7 +80,7 @@ def call_tool(make_server: Callable[[], Server], invocation: Invocation) -> int:
     context = TerminalContext(Person(says_yes=invocation.says_yes), progress)
     params = {"name": invocation.tool, "arguments": invocation.arguments}
     try:
-        with _output_of_tools_to_stderr():
+        with handled_interrupt(signal.default_int_handler), _output_of_tools_to_stderr():
             result, code = asyncio.run(_call(dispatcher, params, context))
     finally:
         progress.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolmason_runtime.shared.extras import CLI, missing_extra
 from toolmason_runtime.tool_commands.declarations import CommandCategory, ToolCommand
+from toolmason_runtime.tool_commands.interrupts import handled_interrupt
 
 if TYPE_CHECKING:
     from toolmason_runtime.tool_commands.app import Program
@@ -18,7 +20,7 @@ TOOLS: Final = "tools"
 COMPLETION: Final = "completion"
 PROGRAMS: Final = "programs"
 SUBCOMMANDS: Final = (
-    (TOOLS, "Run a tool as a command: `tools CATEGORY COMMAND`, mostly without `tools`"),
+    (TOOLS, "List the tools as commands, or run one: `tools CATEGORY COMMAND`; mostly, `tools` can be left out"),
     (COMPLETION, "Print the script that completes commands in bash, zsh or fish"),
     (PROGRAMS, "List, approve and refuse programs of the discovery style `code` that wait for a person"),
 )
@@ -58,9 +60,13 @@ class ServerCommands(NamedTuple):
         if problem := missing_extra("a tool as a command", CLI):
             print(f"{self.program}: {problem}", file=sys.stderr)  # noqa: T201  for the user
             return _USAGE_ERROR
-        from toolmason_runtime.tool_commands.app import run
+        # During the imports an interrupt ends the process at once: Python's own handler would print a traceback.
+        with handled_interrupt(signal.SIG_DFL):
+            from toolmason_runtime.tool_commands.app import run
 
-        return run(self._app(server), rest if first == TOOLS else argv)
+            if first == TOOLS:
+                return run(self._app(server), rest, words=TOOLS)
+            return run(self._app(server), argv)
 
     def _app(self, server: Callable[[], Server]) -> Program:
         from toolmason_runtime.tool_commands.app import Invocation, Program
