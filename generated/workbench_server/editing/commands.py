@@ -23,14 +23,14 @@ COMMANDS: tuple[ToolCommand, ...] = (
                 "files",
                 "--files",
                 kind="json",
-                help="FILES: use it for a change of 2 or more files; then leave out path, edits, match_text, new_string and encoding. At most 50 items.",
+                help="FILES: use it for a change of 2 or more files; then leave out path, edits, match_text, new_string and encoding. At most 50 items. {path: string, edits?: [{match_text: string, new_string: string, expected_replacements?: integer}], match_text?: string, new_string?: string, expected_replacements?: integer, encoding?: string}",
                 repeated=True,
             ),
             CommandOption(
                 "edits",
                 "--edits",
                 kind="json",
-                help="BATCH: use it for ANY 2 or more changes of the file; then leave out match_text and new_string. At most 200 items.",
+                help="BATCH: use it for ANY 2 or more changes of the file; then leave out match_text and new_string. At most 200 items. {match_text: string, new_string: string, expected_replacements?: integer}",
                 repeated=True,
             ),
             CommandOption(
@@ -246,4 +246,4 @@ COMMANDS: tuple[ToolCommand, ...] = (
 )
 
 
-# toolmason: sha256 505e1aa531242df1f4e34a47b130ed7f
+# toolmason: sha256 d6d3ccfbeafffbaa9a7780926ff227a6

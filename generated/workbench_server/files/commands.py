@@ -25,7 +25,7 @@ COMMANDS: tuple[ToolCommand, ...] = (
                 "files",
                 "--files",
                 kind="json",
-                help="Files to read: objects with a path, not bare strings. 1 to 50 items.",
+                help="Files to read: objects with a path, not bare strings. 1 to 50 items. {path: string, head?: integer, tail?: integer, start_line?: integer, end_line?: integer, read_to_next_pattern?: string, encoding?: string}",
                 required=True,
                 repeated=True,
             ),
@@ -232,4 +232,4 @@ COMMANDS: tuple[ToolCommand, ...] = (
 )
 
 
-# toolmason: sha256 9a5e5bdd10663f2c8139214afa258e9b
+# toolmason: sha256 df11697c2b1b04a67c0e294d8e79e4f3

@@ -26,6 +26,9 @@ from toolmason.model.server import Server
 OWN_FLAGS: Final = ("--help", "--arguments", "--json", "--output", "--yes")
 """The options of every command. A parameter of such a name has the option `--arg-NAME`."""
 _SCALARS: Final = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
+MAX_SHAPE_DEPTH: Final = 2
+"""Objects in objects whose members the help of a JSON value lists."""
+MAX_SHAPE_CHOICES: Final = 8
 _MAX_CHOICES: Final = 40
 """Values of an option in its help; a longer list is one text."""
 
@@ -179,7 +182,7 @@ def options_of(schema: Mapping[str, Any]) -> tuple[CommandOption, ...]:
                 parameter=name,
                 flag=flag,
                 kind=kind,
-                help=" ".join(str(found.get("description", "")).split()),
+                help=_help(found, schema, kind),
                 required=name in required,
                 repeated=repeated,
                 choices=choices,
@@ -188,6 +191,36 @@ def options_of(schema: Mapping[str, Any]) -> tuple[CommandOption, ...]:
             )
         )
     return tuple(options)
+
+
+def _help(schema: Mapping[str, Any], root: Mapping[str, Any], kind: str) -> str:
+    """Return the description of a parameter; that of JSON ends with its shape."""
+    text = " ".join(str(schema.get("description", "")).split())
+    if kind != "json":
+        return text
+    item = schema.get("items")
+    shape = _shape(item or schema, root, MAX_SHAPE_DEPTH)
+    return f"{text.rstrip()} {shape}".lstrip() if shape.startswith(("{", "[")) and shape != "{}" else text
+
+
+def _shape(schema: Any, root: Mapping[str, Any], depth: int) -> str:
+    """Return the shape of a value: `{path: string, edits?: [{...}]}`; an optional member has a question mark."""
+    found = _resolved(schema, root)
+    types = _types(found)
+    if types == ["array"]:
+        return f"[{_shape(found.get('items', {}), root, depth)}]"
+    if found.get("enum"):
+        return "|".join(json.dumps(value, ensure_ascii=False) for value in found["enum"][:MAX_SHAPE_CHOICES])
+    properties = found.get("properties")
+    if types != ["object"] or not isinstance(properties, dict) or not properties:
+        return "{}" if types == ["object"] else "|".join(types) or "any"
+    if not depth:
+        return "{...}"
+    required = found.get("required", ())
+    members = (
+        f"{name}{'' if name in required else '?'}: {_shape(each, root, depth - 1)}" for name, each in properties.items()
+    )
+    return f"{{{', '.join(members)}}}"
 
 
 def _default(schema: Mapping[str, Any]) -> str:

@@ -93,7 +93,13 @@ class Person:
         return {"action": "accept", "content": content}
 
     def _field(self, name: str, field: Mapping[str, Any], *, is_required: bool) -> tuple[bool, Any]:
-        choices = [*field.get("enum", ()), *(each["const"] for each in field.get("oneOf", ()) if "const" in each)]
+        items = field.get("items", {})  # of a list of choices
+        titled = (*field.get("oneOf", ()), *items.get("anyOf", ()), *items.get("oneOf", ()))
+        choices = [
+            *field.get("enum", ()),
+            *items.get("enum", ()),
+            *(each["const"] for each in titled if "const" in each),
+        ]
         default = field.get("default")
         hint = f" ({', '.join(map(str, choices))})" if choices else ""
         hint += f" [{default}]" if default is not None else ""
@@ -104,7 +110,7 @@ class Person:
             if not line and (default is not None or not is_required):
                 return True, default
             try:
-                return True, _field_value(line, str(field.get("type", "")), choices)
+                return True, _field_value(line, field, choices)
             except ValueError as error:
                 note(f"{error}.")
         return False, None
@@ -121,12 +127,21 @@ def _read_line(terminal: TextIO) -> str:
     return os.read(terminal.fileno(), MAX_LINE_BYTES).decode("utf-8", "replace")
 
 
-def _field_value(text: str, kind: str, choices: list[Any]) -> Any:
-    if choices:
-        for choice in choices:
-            if text == str(choice):
-                return choice
-        raise ValueError(f"Answer one of {', '.join(map(str, choices))}")
+def _field_value(text: str, field: Mapping[str, Any], choices: list[Any]) -> Any:
+    kind = str(field.get("type", ""))
+    if kind == "array":
+        return [_choice_of(part.strip(), choices) for part in text.split(",")]
+    return _choice_of(text, choices) if choices else _scalar_value(text, kind)
+
+
+def _choice_of(text: str, choices: list[Any]) -> Any:
+    for choice in choices:
+        if text == str(choice):
+            return choice
+    raise ValueError(f"Answer with {', '.join(map(str, choices))}")
+
+
+def _scalar_value(text: str, kind: str) -> Any:
     if kind == "boolean":
         if text.lower() not in {"y", "yes", "true", "n", "no", "false"}:
             raise ValueError("Answer y or n")
