@@ -24,6 +24,7 @@ from toolmason_runtime.shared.extras import CODE as CODE_EXTRA
 from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.shared.selection import Selection, visible_tools
 from toolmason_runtime.shared.styles import CLASSIC, CODE
+from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.tool_commands.server_commands import COMPLETION, PROGRAMS, SUBCOMMANDS, TOOLS
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
@@ -112,6 +113,7 @@ class Command:
         if (code := self._run_tool(argv)) is not None:
             return code
         try:
+            self._check_word(argv[0] if argv else "")
             args = self._parsed(argv)
         except (argparse.ArgumentError, ValueError) as error:
             return self._usage_error(error)
@@ -224,6 +226,19 @@ class Command:
             if commands.has(word) and self._are_options(argv[:index]):
                 return commands.run(argv[index:], partial(replace, self, arguments=argv[:index]))
         return None
+
+    def _check_word(self, word: str) -> None:
+        """Check the first argument.
+
+        Raises:
+            ValueError: it is no subcommand and no command of a tool.
+        """
+        if not self.tool_commands or word in {"", SERVE} or word.startswith("-"):
+            return
+        commands: ServerCommands = resolve_name(self.tool_commands)
+        names = [*BUILT_IN, *(name for name, _, _ in self.subcommands), *commands.words]
+        hint = did_you_mean(word, names)
+        raise ValueError(f"unknown command `{word}`; {f'{hint} ' if hint else ''}`{self.prog} {TOOLS}` lists the tools")
 
     def _are_options(self, argv: Sequence[str]) -> bool:
         try:

@@ -91,7 +91,7 @@ def call_tool(make_server: Callable[[], Server], invocation: Invocation) -> int:
         return ExitCode.NOT_APPROVED
     show_result(result, as_json=invocation.as_json, output=invocation.output)
     if not result.get("isError"):
-        return ExitCode.FINE
+        return ExitCode.NOT_APPROVED if context.waits_for_person else ExitCode.FINE
     if code in _NOT_APPROVED:
         return ExitCode.NOT_APPROVED
     return ExitCode.COMMAND_LINE if code == INVALID_ARGUMENT else ExitCode.FAILED
@@ -144,6 +144,12 @@ class TerminalContext:
     def __init__(self, person: Person, progress: Progress) -> None:
         self._person = person
         self._progress = progress
+        self.waits_for_person = False
+        """Whether the result is preliminary until a person decides elsewhere."""
+
+    def person_needed(self, reason: str) -> None:  # noqa: ARG002  the result says it
+        """See `ToolCall.person_needed`."""
+        self.waits_for_person = True
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

@@ -48,6 +48,11 @@ class ServerCommands(NamedTuple):
             for category in self.categories
         )
 
+    @property
+    def words(self) -> list[str]:
+        """The categories, and the subcommands of every server that belong to its tools."""
+        return [*(category.name for category in self.categories), *(name for name, _ in SUBCOMMANDS)]
+
     def run(self, argv: Sequence[str], server: Callable[[], Server]) -> int:
         """Run a command line whose first word is one of a command of tools; return the exit code."""
         first, rest = argv[0], list(argv[1:])

@@ -128,6 +128,8 @@ def _read_line(terminal: TextIO) -> str:
 
 
 def _field_value(text: str, field: Mapping[str, Any], choices: list[Any]) -> Any:
+    if not text:
+        raise ValueError("An answer is needed")
     kind = str(field.get("type", ""))
     if kind == "array":
         return [_choice_of(part.strip(), choices) for part in text.split(",")]

@@ -302,3 +302,26 @@ def test_yes_approves_and_fills_in_no_form() -> None:
 def test_control_characters_are_visible(text: str) -> None:
     assert safe(f"a{text}b").isprintable()
     assert json.dumps(safe("a\n\tb")) == '"a\\n\\tb"'
+
+
+def test_a_form_is_asked_field_by_field(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = iter(["", "x", "many", "3", "maybe", "y", "c", "b, a", ""])
+    monkeypatch.setattr("toolmason_runtime.tool_commands.terminal._terminal_input", lambda: sys.stdin)
+    monkeypatch.setattr("toolmason_runtime.tool_commands.terminal._read_line", lambda _terminal: f"{next(lines)}\n")
+    fields = {
+        "name": {"type": "string", "title": "Name\x1b[2J"},
+        "count": {"type": "integer"},
+        "sure": {"type": "boolean"},
+        "one": {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]}},
+        "later": {"type": "string", "default": "no"},
+    }
+
+    answer = Person().answer({"message": "Fill in", "requestedSchema": {"properties": fields, "required": ["name"]}})
+
+    assert answer == {
+        "action": "accept",
+        "content": {"name": "x", "count": 3, "sure": True, "one": ["b", "a"], "later": "no"},
+    }
+    asked = capsys.readouterr().err
+    assert "Name\\x1b[2J: " in asked
+    assert "Answer a number." in asked

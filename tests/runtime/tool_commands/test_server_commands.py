@@ -168,3 +168,12 @@ def test_without_the_extra_the_command_names_it(
 
     assert main(monkeypatch, "vcs", "git-log") == ExitCode.COMMAND_LINE
     assert "pip install 'toolmason[cli]'" in capfd.readouterr().err
+
+
+def test_an_unknown_command_names_the_nearest(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(monkeypatch, "vsc", "git-log") == ExitCode.COMMAND_LINE
+    assert (
+        capfd.readouterr().err == "climax: unknown command `vsc`; did you mean `vcs`? `climax tools` lists the tools\n"
+    )
