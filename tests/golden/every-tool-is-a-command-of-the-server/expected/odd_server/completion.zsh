@@ -36,9 +36,9 @@ _odd() {
                 '--maxCount:Camel'
                 '--no-max-count:Looks negated'
                 '--no-no-max-count:Looks negated'
-                '--point:An object'
-                '--points:Objects'
-                '--grid:Nested'
+                '--point:An object {x: integer}'
+                '--points:Objects {x: integer}'
+                '--grid:Nested [integer]'
                 '--names:Texts'
                 '--ratio:A number'
                 '--level:Choice'
@@ -83,4 +83,4 @@ if [ "${funcstack[1]}" = "_odd" ]; then
 else
     compdef _odd odd
 fi
-# toolmason: sha256 6e3d9aa37b7e9f34eb422fe14e49ab16
+# toolmason: sha256 55129560c322950726ee68110472469d

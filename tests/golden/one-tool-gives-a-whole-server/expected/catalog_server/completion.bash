@@ -9,7 +9,7 @@ _catalog() {
             choices=('find-books' 'serve' 'install' 'audit' 'tools' 'completion' 'programs') ;;
         'tools')
             choices=('find-books') ;;
-        'books find-books'|'books find-books'' '*|'find-books'|'find-books'' '*)
+        'books find-books'|'books find-books '*|'find-books'|'find-books '*)
             choices=('--query' '--limit' '--arguments' '--json' '--output' '--yes' '--help') ;;
     esac
     COMPREPLY=()
@@ -18,4 +18,4 @@ _catalog() {
     done
 }
 complete -o default -F _catalog catalog
-# toolmason: sha256 97c64202afe21f5184fb498e6cc6497c
+# toolmason: sha256 db9dcfa409f8752d9098f7a9d4d7132e

@@ -11,7 +11,7 @@ _catalog() {
                 'serve'
                 'install'
                 'audit'
-                'tools:Run a tool as a command: `tools CATEGORY COMMAND`, mostly without `tools`'
+                'tools:List the tools as commands, or run one: `tools CATEGORY COMMAND`'
                 'completion:Print the script that completes commands in bash, zsh or fish'
                 'programs:List, approve and refuse programs of the discovery style `code` that wait for a person'
             ) ;;
@@ -19,7 +19,7 @@ _catalog() {
             choices=(
                 'find-books:Find books by title or author'
             ) ;;
-        'books find-books'|'books find-books'' '*|'find-books'|'find-books'' '*)
+        'books find-books'|'books find-books '*|'find-books'|'find-books '*)
             choices=(
                 '--query:Words of the title or author'
                 '--limit:Most titles to give'
@@ -43,4 +43,4 @@ if [ "${funcstack[1]}" = "_catalog" ]; then
 else
     compdef _catalog catalog
 fi
-# toolmason: sha256 dc0f91da51b2510eaaea759c9a688cca
+# toolmason: sha256 d6219524e468b2bce0a9940c2d88c2a7

@@ -54,20 +54,20 @@ COMMANDS: tuple[ToolCommand, ...] = (
                 "point",
                 "--point",
                 kind="json",
-                help="An object",
+                help="An object {x: integer}",
             ),
             CommandOption(
                 "points",
                 "--points",
                 kind="json",
-                help="Objects",
+                help="Objects {x: integer}",
                 repeated=True,
             ),
             CommandOption(
                 "grid",
                 "--grid",
                 kind="json",
-                help="Nested",
+                help="Nested [integer]",
             ),
             CommandOption(
                 "names",
@@ -99,4 +99,4 @@ COMMANDS: tuple[ToolCommand, ...] = (
 )
 
 
-# toolmason: sha256 b1b7e16dde5bee3d8fbab2b81120eec6
+# toolmason: sha256 d6d381b1feaf7eb2e2495ae5789551fd
