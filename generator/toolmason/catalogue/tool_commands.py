@@ -182,7 +182,7 @@ def options_of(schema: Mapping[str, Any]) -> tuple[CommandOption, ...]:
                 parameter=name,
                 flag=flag,
                 kind=kind,
-                help=_help(found, schema, kind),
+                help=_help(found, schema, kind, repeated=repeated),
                 required=name in required,
                 repeated=repeated,
                 choices=choices,
@@ -193,7 +193,7 @@ def options_of(schema: Mapping[str, Any]) -> tuple[CommandOption, ...]:
     return tuple(options)
 
 
-def _help(schema: Mapping[str, Any], root: Mapping[str, Any], kind: str) -> str:
+def _help(schema: Mapping[str, Any], root: Mapping[str, Any], kind: str, *, repeated: bool) -> str:
     """Return the description of a parameter; that of JSON ends with its shape."""
     text = " ".join(str(schema.get("description", "")).split())
     if kind != "json":
