@@ -198,8 +198,7 @@ def _help(schema: Mapping[str, Any], root: Mapping[str, Any], kind: str, *, repe
     text = " ".join(str(schema.get("description", "")).split())
     if kind != "json":
         return text
-    item = schema.get("items")
-    shape = _shape(item or schema, root, MAX_SHAPE_DEPTH)
+    shape = _shape(schema["items"] if repeated else schema, root, MAX_SHAPE_DEPTH)
     return f"{text.rstrip()} {shape}".lstrip() if shape.startswith(("{", "[")) and shape != "{}" else text
 
 

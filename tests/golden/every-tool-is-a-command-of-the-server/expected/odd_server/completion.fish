@@ -33,7 +33,7 @@ complete -c odd -n '_odd_in "audit echo" "echo"' -l 'no-max-count' -d 'Looks neg
 complete -c odd -n '_odd_in "audit echo" "echo"' -l 'no-no-max-count' -d 'Looks negated'
 complete -c odd -n '_odd_in "audit echo" "echo"' -l 'point' -d 'An object {x: integer}'
 complete -c odd -n '_odd_in "audit echo" "echo"' -l 'points' -d 'Objects {x: integer}'
-complete -c odd -n '_odd_in "audit echo" "echo"' -l 'grid' -d 'Nested [integer]'
+complete -c odd -n '_odd_in "audit echo" "echo"' -l 'grid' -d 'Nested [[integer]]'
 complete -c odd -n '_odd_in "audit echo" "echo"' -l 'names' -d 'Texts'
 complete -c odd -n '_odd_in "audit echo" "echo"' -l 'ratio' -d 'A number'
 complete -c odd -n '_odd_in "audit echo" "echo"' -l 'level' -x -a 'low high \'very high\'' -d 'Choice'
@@ -54,4 +54,4 @@ complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'json' -d 'Pri
 complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'output' -d 'Write the content of the result to a file'
 complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'yes' -d 'Approve the call without a question'
 complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'help' -d 'Show the help'
-# toolmason: sha256 c8b4d1e25de50535d4ca8fa2c6143dc8
+# toolmason: sha256 70ab910fcee19b5353b92a9569be11f4

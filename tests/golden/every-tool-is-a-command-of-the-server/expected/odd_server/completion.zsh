@@ -38,7 +38,7 @@ _odd() {
                 '--no-no-max-count:Looks negated'
                 '--point:An object {x: integer}'
                 '--points:Objects {x: integer}'
-                '--grid:Nested [integer]'
+                '--grid:Nested [[integer]]'
                 '--names:Texts'
                 '--ratio:A number'
                 '--level:Choice'
@@ -83,4 +83,4 @@ if [ "${funcstack[1]}" = "_odd" ]; then
 else
     compdef _odd odd
 fi
-# toolmason: sha256 55129560c322950726ee68110472469d
+# toolmason: sha256 0333ab19fe814c4b4b1d36e8a8a33a4f

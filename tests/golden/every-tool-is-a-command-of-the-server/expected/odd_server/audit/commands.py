@@ -67,7 +67,7 @@ COMMANDS: tuple[ToolCommand, ...] = (
                 "grid",
                 "--grid",
                 kind="json",
-                help="Nested [integer]",
+                help="Nested [[integer]]",
             ),
             CommandOption(
                 "names",
@@ -99,4 +99,4 @@ COMMANDS: tuple[ToolCommand, ...] = (
 )
 
 
-# toolmason: sha256 d6d381b1feaf7eb2e2495ae5789551fd
+# toolmason: sha256 d1bcfc9b493e6269ca9dd1a0afa09e3b
