@@ -22,7 +22,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 TOOLKIT = {"toolmason", "toolmason_templates"} | {
     re.split(r"[^\w-]", requirement)[0].replace("-", "_")
     for requirement in EXTRAS["toolkit"]
-    if requirement not in EXTRAS["http"]
+    if requirement not in [*EXTRAS["http"], *EXTRAS["cli"]]
 }
 """Packages that an author of servers installs and that a running server does not have."""
 ROOTS = {
@@ -58,16 +58,28 @@ STAGES = (
         "render",
     ),
     *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
-    *("commands", "__main__"),
+    *("single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("shared", "_lazy", "wire", "calls", "audit", "remote", "discovery", "chunks", "transports", "programs", "apis"),
-    *("upstreams", "sql", "kinds", "code_mode", "install", "server", "boot", "serving", "toolkit", "testing"),
+    *(
+        "upstreams",
+        "sql",
+        "kinds",
+        "code_mode",
+        "tool_commands",
+        "install",
+        "server",
+        "boot",
+        "serving",
+        "toolkit",
+        "testing",
+    ),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {
-    f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing")
+    f"toolmason_runtime.{name}" for name in ("audit", "install", "programs", "serving", "testing", "tool_commands")
 }
 """The modules of the runtime that handlers and generated code may import."""
 SHARED = "toolmason_runtime.shared"

@@ -7,24 +7,34 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.boot import Opened, open_session
+from toolmason_runtime.boot import open_session
+
+TYPE_CHECKING = False  # without an import of `typing`, so that the server starts faster
+if TYPE_CHECKING:
+    from toolmason_runtime.serving import Command
 
 STARTUP_CHECK = "workbench_handlers.doctor.checks:startup_report"
 
 
 def main() -> int:
-    """Serve until the client disconnects. Return the exit status."""
+    """Serve until the client disconnects, or run a tool as a command. Return the exit status."""
+    if sys.argv[1:] and not sys.argv[1].startswith("-"):
+        from workbench_server.tool_commands import COMMANDS
+
+        if COMMANDS.has(sys.argv[1]):
+            return COMMANDS.run(sys.argv[1:], _command)
     # The first requests are answered before the server is imported.
-    return _serve(open_session(__file__, startup_check=STARTUP_CHECK))
+    opened = open_session(__file__, startup_check=STARTUP_CHECK)
+    return _command().run(opened=opened)
 
 
-def _serve(opened: Opened | None) -> int:
+def _command() -> Command:
     from toolmason_runtime import serving
 
     from workbench_server.catalogue import CATALOGUE
     from workbench_server.server import OPTIONS, load_index, load_options, load_postings
 
-    command = serving.Command(
+    return serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         load_postings=load_postings,
@@ -49,15 +59,15 @@ def _serve(opened: Opened | None) -> int:
             ),
         ),
         startup_check=STARTUP_CHECK,
+        tool_commands="workbench_server.tool_commands:COMMANDS",
         package="workbench_server",
         prog="toolmason-workbench",
         version=CATALOGUE["server"]["version"],
     )
-    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 03e3e50e1bd7c6c6ed0f465bcacff711
+# toolmason: sha256 1583a5ac1f1cfc41b073f65a665bf2e0

@@ -52,6 +52,14 @@ if TYPE_CHECKING:
     from toolmason_runtime.sql.packages import EXTRAS as EXTRAS
     from toolmason_runtime.sql.packages import missing_package as missing_package
     from toolmason_runtime.sql.settings import url_secrets as url_secrets
+    from toolmason_runtime.tool_commands.completion import SHELLS as SHELLS
+    from toolmason_runtime.tool_commands.completion import completion_script as completion_script
+    from toolmason_runtime.tool_commands.declarations import CommandCategory as CommandCategory
+    from toolmason_runtime.tool_commands.declarations import CommandEntry as CommandEntry
+    from toolmason_runtime.tool_commands.declarations import CommandOption as CommandOption
+    from toolmason_runtime.tool_commands.declarations import ToolCommand as ToolCommand
+    from toolmason_runtime.tool_commands.server_commands import SUBCOMMANDS as SUBCOMMANDS
+    from toolmason_runtime.tool_commands.server_commands import TOOLS as TOOLS
     from toolmason_runtime.transports.framing import error_message as error_message
     from toolmason_runtime.transports.messages import MalformedError as MalformedError
     from toolmason_runtime.upstreams.confinement import Confinement as Confinement
@@ -90,6 +98,14 @@ EXPORTS: Final = {
     "toolmason_runtime.programs.settings": ("POLICY", "ProgramSettings"),
     "toolmason_runtime.remote.parse": ("RemoteDataError", "TooDeepError", "TooManyValuesError", "parse"),
     "toolmason_runtime.server.command": ("BUILT_IN",),
+    "toolmason_runtime.tool_commands.completion": ("SHELLS", "completion_script"),
+    "toolmason_runtime.tool_commands.declarations": (
+        "CommandCategory",
+        "CommandEntry",
+        "CommandOption",
+        "ToolCommand",
+    ),
+    "toolmason_runtime.tool_commands.server_commands": ("SUBCOMMANDS", "TOOLS"),
     "toolmason_runtime.calls.dispatcher": ("KnownClient",),
     "toolmason_runtime.calls.in_process": ("InProcessContext", "OnProgress", "OnQuestion"),
     "toolmason_runtime.server.dispatch": ("Dispatcher",),

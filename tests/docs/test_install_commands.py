@@ -14,8 +14,8 @@ import pytest
 from pages import ROOT
 
 OURS: Final = re.compile(
-    r"toolmason(\[(http,)?(toolkit|workbench)(,(code|toolkit|workbench|semantic))?\]|\[research(-\w+)?(,workbench)?\]"
-    r"|\[(apis|code|graphql|http|jq|telemetry|sql|postgresql|mysql|duckdb|semantic|\{extra\}|\{provider\.extra\})\])?"
+    r"toolmason(\[(http,)?(toolkit|workbench)(,(cli|code|toolkit|workbench|semantic))?\]|\[research(-\w+)?(,workbench)?\]"
+    r"|\[(apis|cli|code|graphql|http|jq|telemetry|sql|postgresql|mysql|duckdb|semantic|\{extra\}|\{provider\.extra\})\])?"
     r"|toolmason-schema"
 )
 """Our distributions with their extras. `{extra}` is the one of a missing package, in an f-string."""

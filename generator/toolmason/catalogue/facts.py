@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +11,7 @@ from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.stats import Stats, stats
 from toolmason.catalogue.table import catalogue
+from toolmason.catalogue.tool_commands import CategoryCommands, completion_of, reserved, server_commands
 from toolmason.clients import Client, command_hosts, configuration, install_facts, plugin_entry
 from toolmason.manifest.editor_schema import manifest_schema
 from toolmason.model.server import Server
@@ -42,6 +44,20 @@ class Facts:
     def search_index(self) -> Any:
         """The search index of the tools."""
         return build_index(self.catalogue)
+
+    @cached_property
+    def commands(self) -> Mapping[str, CategoryCommands]:
+        """The commands of the tools, by category."""
+        return {each.name: each for each in server_commands(self._server)}
+
+    @property
+    def reserved_commands(self) -> tuple[str, ...]:
+        """Subcommands that are no commands of tools."""
+        return reserved(self._server)
+
+    def completion(self, shell: str) -> str:
+        """Return the script that completes the commands in a shell."""
+        return completion_of(self._server, tuple(self.commands.values()), shell)
 
     @cached_property
     def manifest_schema(self) -> dict[str, Any]:

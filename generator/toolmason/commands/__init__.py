@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolmason.commands.audit_log import audit
 from toolmason.commands.call import call, inspect
+from toolmason.commands.cli import cli
 from toolmason.commands.client import client
 from toolmason.commands.completion import completion
 from toolmason.commands.dev import dev
@@ -31,6 +32,7 @@ for _command in (
     dev,
     run,
     call,
+    cli,
     inspect,
     lint,
     stats,

@@ -52,6 +52,9 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The fields that a path may use of each subject; `{server.name}` in every path, the others with their `for_each`."""
 
+SHELL_SKILL: Final = "skills/{server.skill}-shell/SKILL.md"
+"""Path of the skill for agents with a shell."""
+
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 """For example `{tool.name}`."""
 _PART: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-]")
@@ -250,7 +253,8 @@ def _plugin_files(client: Client, plugin: Plugin, server: Server) -> Iterator[Pl
         path = f"{root}/{plugin.commands}"
         rows.append(FileRow(path=path, template=client.commands.template, for_each="command"))
     if plugin.skills:
-        skills = (row for row in _packaged_rows() if row.path.startswith("skills/"))
+        # In a plugin the tools are listed already, so an agent needs no commands for them.
+        skills = (row for row in _packaged_rows() if row.path.startswith("skills/") and row.path != SHELL_SKILL)
         rows += [replace(row, path=f"{root}/{row.path}") for row in skills]
     commands = tuple(_in_plugin(command, plugin, server) for command in server.commands)
     for row in rows:

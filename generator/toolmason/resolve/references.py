@@ -45,7 +45,18 @@ from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 RESERVED_MODULES: Final = frozenset(
     {
-        *("asgi", "catalogue", "hooks", "options", "prompts", "resources", "search_index", "server", "types"),
+        *(
+            "asgi",
+            "catalogue",
+            "hooks",
+            "options",
+            "prompts",
+            "resources",
+            "search_index",
+            "server",
+            "tool_commands",
+            "types",
+        ),
         *("__init__", "__main__", "__pycache__"),
         *DEVICE_NAMES,
     }

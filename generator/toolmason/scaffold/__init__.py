@@ -58,6 +58,7 @@ DEVELOPMENT_PACKAGES: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pyt
 """Distributions that build, test and check a new project."""
 EXTRAS: Final = (
     "apis",
+    "cli",
     "code",
     "duckdb",
     "graphql",

@@ -19,7 +19,7 @@ from toolmason_runtime.calls import outcome
 from toolmason_runtime.calls.call import Context, InputRequired
 from toolmason_runtime.code_mode import limits
 from toolmason_runtime.code_mode.check import PROGRAM_ERROR, Program, parse, refusal, typing_mistakes, unknown_name
-from toolmason_runtime.code_mode.person import CallContext, ask, call_text
+from toolmason_runtime.code_mode.person import CallContext, ask, call_text, is_approval
 from toolmason_runtime.code_mode.source import Source
 from toolmason_runtime.code_mode.suspended import Suspended, SuspendedPrograms, Waiting, id_of, new_id
 from toolmason_runtime.code_mode.values import error_text, text_of, value_of
@@ -390,7 +390,11 @@ class _Execution:
         name = entry["tool"]["name"]
         answers = self._answers.get(call.number, {})
         context = CallContext(
-            self._request.context, answers, f"{self._id}:{call.number}:", partial(self._report, call.function)
+            self._request.context,
+            answers,
+            f"{self._id}:{call.number}:",
+            partial(self._report, call.function),
+            self._stored.decisions.get(str(call.number), "") if self._stored else "",
         )
         async with self._slots:
             watched = outcome.watch()
@@ -398,6 +402,7 @@ class _Execution:
                 result = await self._tools.call(name, dict(call.arguments), context)
             except InputRequired as pending:
                 call.requests = pending.requests
+                call.needs_approval = all(map(is_approval, pending.requests.values()))
                 return _Settled({}, call)
             except MethodError as error:
                 return _Settled(_exception("RuntimeError", f"{error.code}: {error.message}"))
@@ -407,7 +412,7 @@ class _Execution:
         if result.get("isError"):
             text = error_text(result)
             if code == UNAVAILABLE:
-                call.requests, call.reason = {}, text
+                call.requests, call.reason, call.needs_approval = {}, text, True
                 return _Settled({}, call)
             if code == NOT_APPROVED:
                 line, _ = self._program.source.place(call.start)
@@ -415,7 +420,7 @@ class _Execution:
             exception = _exception("RuntimeError", f"{(code or 'TOOL_ERROR')[:_MAX_CODE]}: {text}")
             return _Settled(exception, has_run=code not in DENIALS)
         if context.waits_for_person:
-            call.requests, call.reason = {}, context.waits_for_person
+            call.requests, call.reason, call.needs_approval = {}, context.waits_for_person, False
             return _Settled({}, call)
         value, notes = value_of(entry, result)
         self.notes += notes
@@ -506,7 +511,10 @@ class _Execution:
         resume = f'{self._request.meta} {{"resume": "{self._id}"}}'
         advice = f"Tell the user. When they have decided, call {resume}: it goes on there, and repeats no call."
         heading = "PENDING: the program waits for a person at"
-        return "\n".join([heading, *calls, reason, f"{advice} It expires in {hours} hours."])
+        terminal = ""
+        if any(each.needs_approval for each in self._waiting.values()):
+            terminal = f" In a terminal, `programs approve {self._id}` of the server's command decides."
+        return "\n".join([heading, *calls, reason, f"{advice}{terminal} It expires in {hours} hours."])
 
     def failure_text(self, error: Any) -> str:
         """Return the text for an exception of the program, with its place."""

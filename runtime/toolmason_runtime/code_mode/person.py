@@ -35,8 +35,10 @@ class CallContext:
         answers: Mapping[str, dict[str, Any]],
         key_start: str,
         on_progress: Callable[[str | None], Awaitable[None]],
+        decision: str = "",
     ) -> None:
         self._outer = outer
+        self._decision = decision
         self._answers = answers
         self._key_start = key_start
         self._on_progress = on_progress
@@ -50,7 +52,9 @@ class CallContext:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """See `Context`."""
+        """See `Context`. A person who has decided in a terminal counts as one that the client can ask."""
+        if self._decision:
+            return {**self._outer.capabilities, "elicitation": {"form": {}}}
         return self._outer.capabilities
 
     @property
@@ -110,6 +114,8 @@ class CallContext:
         """
         if key in self._answers:
             return self._answers[key]
+        if self._decision and is_approval({"method": method, "params": params}):
+            return {"action": self._decision}
         if method != _ELICIT and not self._outer.is_modern:
             return await self._outer.request(key, method, params)
         if method == _ELICIT and not can_elicit(self.capabilities, params.get("mode", "form")):
@@ -154,7 +160,7 @@ def _groups(waiting: Sequence[Waiting], source: Source) -> list[_Group]:
     together: dict[str, tuple[_Group, int]] = {}
     for each in waiting:
         for key, request in each.requests.items():
-            if not _is_approval(request):
+            if not is_approval(request):
                 groups.append([(each, key)])
                 continue
             size = len(_listed(each, key, source)) + 2
@@ -197,7 +203,7 @@ def call_text(each: Waiting, source: Source) -> str:
     return text if len(text) <= MAX_CALL_CHARS else f"{text[:MAX_CALL_CHARS]}..."
 
 
-def _is_approval(request: Mapping[str, Any]) -> bool:
+def is_approval(request: Mapping[str, Any]) -> bool:
     """Return whether accepting an empty form approves a call."""
     params = request["params"]
     schema = params.get("requestedSchema", {})

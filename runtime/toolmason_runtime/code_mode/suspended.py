@@ -50,6 +50,8 @@ class Waiting:
     requests: dict[str, dict[str, Any]] = field(default_factory=dict)
     reason: str = ""
     """What the tool says about the wait."""
+    needs_approval: bool = False
+    """Whether all that it waits for is a yes or no."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +73,8 @@ class Suspended:
     interpreter: str
     """Version of the interpreter: another one may not read the snapshot."""
     expires: float
+    decisions: dict[str, str] = field(default_factory=dict)
+    """Decisions that a person has made in a terminal, by the number of the call: `accept` or `decline`."""
 
 
 def new_id() -> str:
@@ -148,6 +152,35 @@ class SuspendedPrograms:
             await self.save(program)  # another owner must not end it either
             raise expired()
         return program
+
+    async def listed(self) -> list[Suspended]:
+        """Return all stored programs in files, the oldest first; those in Redis are not listed."""
+        read = (self._read(path) for path in self._directory.glob("program_*"))
+        return sorted((program for program in read if program is not None), key=lambda program: program.expires)
+
+    def _read(self, path: Path) -> Suspended | None:
+        """Return a stored program and leave it there; None if it is unreadable, changed or expired."""
+        if not _ID.fullmatch(path.name):
+            return None
+        try:
+            body = self._opened(path.name, path.read_bytes()) if path.stat().st_size <= limits.SNAPSHOT_BYTES else None
+            program = _from_json(body) if body is not None else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return program if program is not None and program.expires > self._clock() else None
+
+    async def decide(self, program: Suspended, decision: str) -> None:
+        """Store the decision of a person about the calls that need an approval; `decision` is `accept` or `decline`.
+
+        Raises:
+            ToolError: the program was resumed meanwhile (PROGRAM_EXPIRED).
+        """
+        stored = await self.take(program.id, program.owner)
+        if stored.snapshot != program.snapshot:
+            await self.save(stored)
+            raise ToolError("the program went on meanwhile; look at it again", code=EXPIRED)
+        stored.decisions = {str(each.number): decision for each in stored.waiting if each.needs_approval}
+        await self.save(stored)
 
     async def drop(self, identity: str) -> bool:
         """Forget a program; return whether it was stored."""

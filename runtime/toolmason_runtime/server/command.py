@@ -20,20 +20,25 @@ from toolmason_runtime.server.options import OptionError, OptionSpec, OptionValu
 from toolmason_runtime.server.startup_check import schedule_startup_check
 from toolmason_runtime.shared.built_in import requested
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, has_programs
+from toolmason_runtime.shared.client_profiles import TOOLMASON
 from toolmason_runtime.shared.extras import CODE as CODE_EXTRA
 from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.shared.selection import Selection, visible_tools
 from toolmason_runtime.shared.styles import CLASSIC, CODE
+from toolmason_runtime.shared.suggestions import did_you_mean
+from toolmason_runtime.tool_commands.server_commands import COMPLETION, PROGRAMS, SUBCOMMANDS, TOOLS
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
 from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
 
 if TYPE_CHECKING:
+    from toolmason_runtime.server.dispatch import Dispatcher
+    from toolmason_runtime.tool_commands import ServerCommands
     from toolmason_runtime.transports.stdio.session import Opened
 
 INSTALL: Final = "install"
 AUDIT: Final = "audit"
-BUILT_IN: Final = (SERVE, INSTALL, AUDIT)
+BUILT_IN: Final = (SERVE, INSTALL, AUDIT, TOOLS, COMPLETION, PROGRAMS)
 """Subcommands of every server."""
 USAGE_ERROR: Final = 2
 _INSTALL_HELP: Final = (INSTALL, "Add this server to the configuration of an MCP client")
@@ -80,6 +85,10 @@ class Command:
     """`module:function` that returns further routes over HTTP."""
     middleware: str = ""
     """`module:function` that wraps the application over HTTP."""
+    tool_commands: str = ""
+    """`module:constant` with the commands of tools; empty for a server without them."""
+    arguments: Sequence[str] = ()
+    """Options of the server before the command of a tool."""
     extra: str = ""
     """Extra of toolmason that tools of the server need on every transport."""
     package: str = ""
@@ -102,7 +111,10 @@ class Command:
         argv = sys.argv[1:] if argv is None else argv
         if (subcommand := self._subcommand(argv[0] if argv else "")) is not None:
             return subcommand(list(argv[1:]))
+        if (code := self._run_tool(argv)) is not None:
+            return code
         try:
+            self._check_word(argv[0] if argv else "")
             args = self._parsed(argv)
         except (argparse.ArgumentError, ValueError) as error:
             return self._usage_error(error)
@@ -208,6 +220,67 @@ class Command:
 
         return audit_command(argv, prog=f"{self.prog} {AUDIT}", server=self.catalogue["server"], command=self.prog)
 
+    def _run_tool(self, argv: Sequence[str]) -> int | None:
+        """Run the command of a tool after options of the server; return None if there is none."""
+        if not self.tool_commands or all(word.startswith("-") for word in argv):
+            return None
+        commands: ServerCommands = resolve_name(self.tool_commands)
+        for index, word in enumerate(argv):
+            if commands.has(word) and self._are_options(argv[:index]):
+                return commands.run(argv[index:], partial(replace, self, arguments=argv[:index]))
+        return None
+
+    def _check_word(self, word: str) -> None:
+        """Check the first argument.
+
+        Raises:
+            ValueError: it is no subcommand and no command of a tool.
+        """
+        if not self.tool_commands or word in {"", SERVE} or word.startswith("-"):
+            return
+        commands: ServerCommands = resolve_name(self.tool_commands)
+        names = [*BUILT_IN, *(name for name, _, _ in self.subcommands), *commands.words]
+        hint = did_you_mean(word, names)
+        raise ValueError(f"unknown command `{word}`; {f'{hint} ' if hint else ''}`{self.prog} {TOOLS}` lists the tools")
+
+    def _are_options(self, argv: Sequence[str]) -> bool:
+        try:
+            return bool(self._parsed(argv).command == SERVE)
+        except (argparse.ArgumentError, ValueError):
+            return False
+
+    def open_tools(self) -> Dispatcher:
+        """Return a dispatcher that calls every tool by its own name, for commands of tools.
+
+        Raises:
+            ValueError: an option of the server or its environment is wrong, or an extra is missing.
+        """
+        from toolmason_runtime.server.logging import log_to_stderr
+        from toolmason_runtime.tool_commands.in_process import MAX_WAIT_S
+
+        try:
+            args = self._parsed(self.arguments)
+            _require_none(self._missing_extra(args, CLASSIC))
+            selection = Selection(CLASSIC, True, args.toolsets or ())
+            values = option_values(
+                self.options, {option.name: getattr(args, option_attribute(option), None) for option in self.options}
+            )
+            log_to_stderr(args.log_level, args.log_format)
+            self._start_audit(args)
+            # A tool may wait for the person at the terminal.
+            timeouts = {"server": {**self.catalogue["server"], "tool_timeouts": {TOOLMASON: MAX_WAIT_S}}}
+            catalogue: Any = {**self.catalogue, **timeouts}
+            return self._dispatcher(args, selection, self._programs(args), values, catalogue)
+        except (argparse.ArgumentError, OptionError, ValueError) as error:
+            raise ValueError(f"{self.prog}: {error}") from error
+
+    def close(self) -> None:
+        """Close the audit log of `open_tools`."""
+        from toolmason_runtime.transports.shutdown import exit_hooks
+
+        while exit_hooks:
+            exit_hooks.pop()()
+
     def _parsed(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments of `serve`.
 
@@ -215,7 +288,8 @@ class Command:
             argparse.ArgumentError: a flag is unknown, or its value is invalid.
             ValueError: another subcommand is not the first argument.
         """
-        shown = [_AUDIT_HELP, *((name, summary) for name, summary, _ in self.subcommands)]
+        own = SUBCOMMANDS if self.tool_commands else ()
+        shown = [_AUDIT_HELP, *own, *((name, summary) for name, summary, _ in self.subcommands)]
         if self.package:
             shown = [_INSTALL_HELP, *shown]
         args = make_parser(self.catalogue, self.options, shown, self.prog, self.version).parse_args(argv)
@@ -270,12 +344,13 @@ class Command:
         selection: Selection,
         programs: ProgramSettings | None,
         values: OptionValues,
-    ) -> Any:
+        catalogue: Catalogue | None = None,
+    ) -> Dispatcher:
         from toolmason_runtime.server.dispatch import Dispatcher
         from toolmason_runtime.server.preparation import DELAY_S
 
         return Dispatcher(
-            self.catalogue,
+            catalogue or self.catalogue,
             selection=selection,
             load_index=self.load_index,
             load_postings=self.load_postings,
@@ -319,6 +394,12 @@ class Command:
     def _usage_error(self, reason: object) -> int:
         print(f"{self.prog}: {reason}", file=sys.stderr)  # noqa: T201  for the user
         return USAGE_ERROR
+
+
+def _require_none(problem: str) -> None:
+    """Raise ValueError if there is a problem."""
+    if problem:
+        raise ValueError(problem)
 
 
 def _print_tools(tools: Mapping[str, ToolEntry]) -> int:

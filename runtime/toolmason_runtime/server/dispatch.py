@@ -51,6 +51,7 @@ from toolmason_runtime.wire.results import ResultWriter, WireResult, encodable
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import ChunkStore
     from toolmason_runtime.code_mode.engine import Programs
+    from toolmason_runtime.code_mode.suspended import SuspendedPrograms
     from toolmason_runtime.kinds import KindState
 
 
@@ -272,14 +273,21 @@ class Dispatcher:
     @cached_property
     def _programs(self) -> Programs:
         """The programs that call tools; imported at the first one."""
-        from toolmason_runtime.code_mode.engine import Programs, state_of
-        from toolmason_runtime.code_mode.suspended import SuspendedPrograms
+        from toolmason_runtime.code_mode.engine import Programs
         from toolmason_runtime.server.program_tools import ProgramTools
-        from toolmason_runtime.transports.bearer_token import state_directory
 
         tools = ProgramTools(self._style.index.tools, self.run_tool, self._argument_problem, self._chunks)
+        return Programs(tools, self.suspended)
+
+    @cached_property
+    def suspended(self) -> SuspendedPrograms:
+        """The programs that wait for a person."""
+        from toolmason_runtime.code_mode.engine import state_of
+        from toolmason_runtime.code_mode.suspended import SuspendedPrograms
+        from toolmason_runtime.transports.bearer_token import state_directory
+
         directory = state_of(state_directory(), self.server["name"])
-        return Programs(tools, SuspendedPrograms(directory, shared=self._chunks.shared, key=self.state_key))
+        return SuspendedPrograms(directory, shared=self._chunks.shared, key=self.state_key)
 
     def _argument_problem(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return what is wrong with the arguments of a tool; empty if they are valid."""

@@ -15,7 +15,7 @@ from types import MappingProxyType
 CHECKSUM_FILE = PurePosixPath("SHA256SUMS")
 """Checksums of files that cannot contain a comment, relative to `generated/`, in the format of `sha256sum -c`."""
 
-_HASH_COMMENTS = frozenset({".py", ".toml", ".txt", ".yaml", ".yml"})
+_HASH_COMMENTS = frozenset({".bash", ".fish", ".py", ".toml", ".txt", ".yaml", ".yml", ".zsh"})
 _MARKDOWN = frozenset({".markdown", ".md", ".mdc"})
 _MARKDOWN_NAMES = frozenset({"llms.txt"})
 _MARK = b"toolmason: sha256 "

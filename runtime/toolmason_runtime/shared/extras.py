@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from typing import Final
 
 APIS: Final = "apis"
+CLI: Final = "cli"
 CODE: Final = "code"
 HTTP: Final = "http"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     APIS: ("httpcore2",),
+    CLI: ("click", "rich"),
     CODE: ("pydantic_monty",),
     HTTP: ("h11", "httpcore2", "httpx2", "jwt", "mcp", "opentelemetry", "starlette", "uvicorn"),
 }

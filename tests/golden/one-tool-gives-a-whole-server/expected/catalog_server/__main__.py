@@ -7,33 +7,43 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.boot import Opened, open_session
+from toolmason_runtime.boot import open_session
+
+TYPE_CHECKING = False  # without an import of `typing`, so that the server starts faster
+if TYPE_CHECKING:
+    from toolmason_runtime.serving import Command
 
 
 def main() -> int:
-    """Serve until the client disconnects. Return the exit status."""
+    """Serve until the client disconnects, or run a tool as a command. Return the exit status."""
+    if sys.argv[1:] and not sys.argv[1].startswith("-"):
+        from catalog_server.tool_commands import COMMANDS
+
+        if COMMANDS.has(sys.argv[1]):
+            return COMMANDS.run(sys.argv[1:], _command)
     # The first requests are answered before the server is imported.
-    return _serve(open_session(__file__))
+    opened = open_session(__file__)
+    return _command().run(opened=opened)
 
 
-def _serve(opened: Opened | None) -> int:
+def _command() -> Command:
     from toolmason_runtime import serving
 
     from catalog_server.catalogue import CATALOGUE
     from catalog_server.server import load_index
 
-    command = serving.Command(
+    return serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
+        tool_commands="catalog_server.tool_commands:COMMANDS",
         package="catalog_server",
         prog="catalog",
         version=CATALOGUE["server"]["version"],
     )
-    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 af712b2a16def39a869e09b2b82cb8ba
+# toolmason: sha256 af8f5d3b2b2bb6d972284dbfbffb277d

@@ -7,37 +7,47 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.boot import Opened, open_session
+from toolmason_runtime.boot import open_session
+
+TYPE_CHECKING = False  # without an import of `typing`, so that the server starts faster
+if TYPE_CHECKING:
+    from toolmason_runtime.serving import Command
 
 EXTRA = "apis"
 """Extra of toolmason that tools need."""
 
 
 def main() -> int:
-    """Serve until the client disconnects. Return the exit status."""
+    """Serve until the client disconnects, or run a tool as a command. Return the exit status."""
+    if sys.argv[1:] and not sys.argv[1].startswith("-"):
+        from notes_server.tool_commands import COMMANDS
+
+        if COMMANDS.has(sys.argv[1]):
+            return COMMANDS.run(sys.argv[1:], _command)
     # The first requests are answered before the server is imported.
-    return _serve(open_session(__file__, extra=EXTRA))
+    opened = open_session(__file__, extra=EXTRA)
+    return _command().run(opened=opened)
 
 
-def _serve(opened: Opened | None) -> int:
+def _command() -> Command:
     from toolmason_runtime import serving
 
     from notes_server.catalogue import CATALOGUE
     from notes_server.server import load_index
 
-    command = serving.Command(
+    return serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
         extra=EXTRA,
+        tool_commands="notes_server.tool_commands:COMMANDS",
         package="notes_server",
         prog="notes",
         version=CATALOGUE["server"]["version"],
     )
-    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 34dce0b9ee87adc0b160bde043304612
+# toolmason: sha256 ac7edc40ad2576012b988abd93ba6d28

@@ -7,33 +7,43 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.boot import Opened, open_session
+from toolmason_runtime.boot import open_session
+
+TYPE_CHECKING = False  # without an import of `typing`, so that the server starts faster
+if TYPE_CHECKING:
+    from toolmason_runtime.serving import Command
 
 
 def main() -> int:
-    """Serve until the client disconnects. Return the exit status."""
+    """Serve until the client disconnects, or run a tool as a command. Return the exit status."""
+    if sys.argv[1:] and not sys.argv[1].startswith("-"):
+        from shapes_server.tool_commands import COMMANDS
+
+        if COMMANDS.has(sys.argv[1]):
+            return COMMANDS.run(sys.argv[1:], _command)
     # The first requests are answered before the server is imported.
-    return _serve(open_session(__file__))
+    opened = open_session(__file__)
+    return _command().run(opened=opened)
 
 
-def _serve(opened: Opened | None) -> int:
+def _command() -> Command:
     from toolmason_runtime import serving
 
     from shapes_server.catalogue import CATALOGUE
     from shapes_server.server import load_index
 
-    command = serving.Command(
+    return serving.Command(
         catalogue=CATALOGUE,
         load_index=load_index,
+        tool_commands="shapes_server.tool_commands:COMMANDS",
         package="shapes_server",
         prog="shapes",
         version=CATALOGUE["server"]["version"],
     )
-    return command.run(opened=opened)
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 2931265fb364a65637359b1415f5833c
+# toolmason: sha256 3f1d51efdbeadfc06bc6d771f14163d9

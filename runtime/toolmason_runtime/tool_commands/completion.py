@@ -1,0 +1,232 @@
+"""Completion of the commands of tools in bash, zsh and fish: scripts that start no program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from toolmason_runtime.tool_commands.declarations import CommandCategory, CommandOption, ToolCommand
+from toolmason_runtime.tool_commands.values import shown
+
+SHELLS: Final = ("bash", "zsh", "fish")
+
+_OWN: Final = (
+    ("--arguments", "All parameters as a JSON object"),
+    ("--json", "Print the result as JSON"),
+    ("--output", "Write the content of the result to a file"),
+    ("--yes", "Approve the call without a question"),
+    ("--help", "Show the help"),
+)
+
+
+class _Place(NamedTuple):
+    """A place in a command line: the words before it, in each form, what can follow, and the values of options."""
+
+    forms: tuple[str, ...]
+    choices: list[tuple[str, str]]
+    values: dict[str, list[str]]
+    is_command: bool = False
+    """Whether options follow, of which some can be before the cursor."""
+
+
+def completion_script(
+    shell: str,
+    program: str,
+    categories: Sequence[CommandCategory],
+    commands: Mapping[str, Mapping[str, ToolCommand]],
+    *,
+    others: Iterable[tuple[str, str]] = (),
+    prefix: str = "",
+) -> str:
+    """Return the completion script of a shell.
+
+    Args:
+        shell: one of `SHELLS`.
+        program: name of the program.
+        categories: its categories.
+        commands: the commands of each category.
+        others: further words that can follow the program, with their summaries; a category does not replace them.
+        prefix: a word after which every category can be written; empty for none.
+    """
+    places = list(_places(categories, commands, tuple(others), prefix))
+    function = "_" + re.sub(r"\W", "_", program, flags=re.ASCII)
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](program, function, places, prefix)
+
+
+def _places(
+    categories: Sequence[CommandCategory],
+    commands: Mapping[str, Mapping[str, ToolCommand]],
+    others: tuple[tuple[str, str], ...],
+    prefix: str,
+) -> Iterator[_Place]:
+    names = [(category.name, category.summary) for category in categories]
+    if len(categories) == 1:
+        names = [(entry.full_name, entry.summary) for entry in categories[0].commands]
+    taken = {name for name, _ in others}
+    yield _Place(("",), [*(each for each in names if each[0] not in taken), *others], {})
+    if prefix:
+        yield _Place((prefix,), names, {})
+    for category in categories:
+        if len(categories) > 1:
+            yield _Place((category.name,), [(entry.name, entry.summary) for entry in category.commands], {})
+        for entry in category.commands:
+            command = commands[category.name][entry.name]
+            values = {option.flag: _values(option) for option in command.options if _values(option)}
+            forms = (f"{category.name} {entry.name}", entry.full_name)
+            yield _Place(forms, [*_flags(command.options), *_OWN], values, is_command=True)
+
+
+def _flags(options: Iterable[CommandOption]) -> Iterator[tuple[str, str]]:
+    for option in options:
+        yield option.flag, option.help
+        if option.negation:
+            yield option.negation, option.help
+
+
+def _values(option: CommandOption) -> list[str]:
+    if option.kind == "boolean" and not option.negation:
+        return ["true", "false"]
+    return [word for word in map(shown, option.choices) if word.isprintable()]
+
+
+def _quoted(text: str) -> str:
+    """Return a word in single quotes, on one line, for bash and zsh."""
+    return "'" + " ".join(text.split()).replace("'", "'\\''") + "'"
+
+
+def _short(text: str) -> str:
+    """Return the first sentence of a description, without control characters."""
+    printable = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return re.split(r"(?<=[.;])\s", printable)[0].rstrip(".;")[:100]
+
+
+def _bash(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:
+    lines = [
+        f"# Completion of {program} for bash.",
+        f"{function}() {{",
+        "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} choice",
+        "    local choices=()",
+        '    local place="${COMP_WORDS[*]:1:COMP_CWORD-1}"',
+        *([f'    place="${{place#{prefix} }}"'] if prefix else []),
+        "    case $place in",
+    ]
+    for place in places:
+        lines.append(f"        {_pattern(place)})")
+        names = " ".join(_quoted(name) for name, _ in place.choices)
+        if place.values:
+            lines.append("            case $previous in")
+            lines += [
+                f"                {flag}) choices=({' '.join(map(_quoted, values))}) ;;"
+                for flag, values in place.values.items()
+            ]
+            lines += [f"                *) choices=({names}) ;;", "            esac ;;"]
+        else:
+            lines.append(f"            choices=({names}) ;;")
+    lines += [
+        "    esac",
+        "    COMPREPLY=()",
+        '    for choice in "${choices[@]}"; do',
+        '        if [[ $choice == "$word"* ]]; then COMPREPLY+=("$(printf %q "$choice")"); fi',
+        "    done",
+        "}",
+        f"complete -o default -F {function} {program}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _pattern(place: _Place) -> str:
+    """Return the pattern of `case` for a place."""
+    words = [_quoted(form) for form in place.forms]
+    return "|".join(each for word in words for each in ([word, f"{word[:-1]} '*"] if place.is_command else [word]))
+
+
+def _zsh(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:
+    lines = [
+        f"#compdef {program}",
+        f"# Completion of {program} for zsh.",
+        f"{function}() {{",
+        "    local -a choices values",
+        '    local place="${(j: :)words[2,CURRENT-1]}"',
+        *([f'    place="${{place#{prefix} }}"'] if prefix else []),
+        "    case $place in",
+    ]
+    for place in places:
+        lines.append(f"        {_pattern(place)})")
+        if place.values:
+            lines.append("            case ${words[CURRENT-1]} in")
+            for flag, values in place.values.items():
+                lines.append(f"                {flag}) values=({' '.join(map(_quoted, values))}) ;;")
+            lines.append("            esac")
+        lines.append("            choices=(")
+        lines += [f"                {_quoted(_described(name, text))}" for name, text in place.choices]
+        lines.append("            ) ;;")
+    lines += [
+        "    esac",
+        "    if (( $#values )); then",
+        "        compadd -a values",
+        "    elif (( $#choices )); then",
+        "        _describe -t commands choice choices || _files",
+        "    else",
+        "        _files",
+        "    fi",
+        "}",
+        f'if [ "${{funcstack[1]}}" = "{function}" ]; then',
+        f'    {function} "$@"',
+        "else",
+        f"    compdef {function} {program}",
+        "fi",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _described(name: str, text: str) -> str:
+    name = name.replace("\\", "\\\\").replace(":", "\\:")
+    return f"{name}:{_short(text)}" if text else name
+
+
+def _fish(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:
+    lines = [
+        f"# Completion of {program} for fish.",
+        f"function {function}_place",
+        "    set -l given (commandline -opc)[2..-1]",
+        *([f"    if set -q given[2]; and test $given[1] = {prefix}; set -e given[1]; end"] if prefix else []),
+        "    echo -- $given",
+        "end",
+        f"function {function}_at",
+        f'    test "$({function}_place)" = "$argv"',
+        "end",
+        f"function {function}_in",
+        f"    set -l place ({function}_place)",
+        "    for form in $argv",
+        '        string match -q -- "$form *" "$place "; and return 0',
+        "    end",
+        "    return 1",
+        "end",
+    ]
+    begin = f"complete -c {program}"
+    for place in places:
+        forms = " ".join(f'"{form}"' for form in place.forms)
+        if not place.is_command:
+            at = _fish_quoted(f"{function}_at {forms}")
+            lines += [
+                f"{begin} -n {at} -f -a {_fish_quoted(name)} -d {_fish_quoted(_short(text))}"
+                for name, text in place.choices
+            ]
+            continue
+        at = _fish_quoted(f"{function}_in {forms}")
+        for flag, text in place.choices:
+            values = place.values.get(flag, [])
+            takes = " -x -a " + _fish_quoted(" ".join(map(_fish_word, values))) if values else ""
+            described = f" -d {_fish_quoted(_short(text))}" if text else ""
+            lines.append(f"{begin} -n {at} -l {_fish_quoted(flag[2:])}{takes}{described}")
+    return "\n".join(lines) + "\n"
+
+
+def _fish_quoted(text: str) -> str:
+    return "'" + " ".join(text.split()).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _fish_word(text: str) -> str:
+    """Return a value as one word of the argument of `-a`, which fish expands again."""
+    return _fish_quoted(text) if re.search(r"[^\w./:-]", text, re.ASCII) else text

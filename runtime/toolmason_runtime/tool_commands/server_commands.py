@@ -1,0 +1,102 @@
+"""The commands of a generated server: they call its tools in this process."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolmason_runtime.shared.extras import CLI, missing_extra
+from toolmason_runtime.tool_commands.declarations import CommandCategory, ToolCommand
+from toolmason_runtime.tool_commands.interrupts import handled_interrupt
+
+if TYPE_CHECKING:
+    from toolmason_runtime.tool_commands.app import Program
+    from toolmason_runtime.tool_commands.in_process import Server
+
+TOOLS: Final = "tools"
+COMPLETION: Final = "completion"
+PROGRAMS: Final = "programs"
+SUBCOMMANDS: Final = (
+    (TOOLS, "List the tools as commands, or run one: `tools CATEGORY COMMAND`; mostly, `tools` can be left out"),
+    (COMPLETION, "Print the script that completes commands in bash, zsh or fish"),
+    (PROGRAMS, "List, approve and refuse programs of the discovery style `code` that wait for a person"),
+)
+"""The subcommands of every server that belong to its tools, with their summaries."""
+_USAGE_ERROR: Final = 2
+
+
+class ServerCommands(NamedTuple):
+    """The commands of the tools of one server."""
+
+    program: str
+    summary: str
+    package: str
+    """Import name of the generated package."""
+    categories: tuple[CommandCategory, ...]
+    reserved: tuple[str, ...] = ()
+    """Other subcommands of the server. A category of the same name is written after `tools`."""
+
+    def has(self, word: str) -> bool:
+        """Return whether `word` is the first word of a command of tools."""
+        if word in self.reserved:
+            return False
+        return any(word == name for name, _ in SUBCOMMANDS) or any(
+            word == category.name or any(word == entry.full_name for entry in category.commands)
+            for category in self.categories
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """The categories, and the subcommands of every server that belong to its tools."""
+        return [*(category.name for category in self.categories), *(name for name, _ in SUBCOMMANDS)]
+
+    def run(self, argv: Sequence[str], server: Callable[[], Server]) -> int:
+        """Run a command line whose first word is one of a command of tools; return the exit code."""
+        first, rest = argv[0], list(argv[1:])
+        if first == COMPLETION:
+            return self._complete(rest)
+        if first == PROGRAMS:
+            from toolmason_runtime.tool_commands.suspended_programs import programs_command
+
+            return programs_command(rest, f"{self.program} {PROGRAMS}", server)
+        if problem := missing_extra("a tool as a command", CLI):
+            print(f"{self.program}: {problem}", file=sys.stderr)  # noqa: T201  for the user
+            return _USAGE_ERROR
+        # During the imports an interrupt ends the process at once: Python's own handler would print a traceback.
+        with handled_interrupt(signal.SIG_DFL):
+            from toolmason_runtime.tool_commands.app import run
+
+            if first == TOOLS:
+                return run(self._app(server), rest, words=TOOLS)
+            return run(self._app(server), argv)
+
+    def _app(self, server: Callable[[], Server]) -> Program:
+        from toolmason_runtime.tool_commands.app import Invocation, Program
+
+        def call(invocation: Invocation) -> int:
+            from toolmason_runtime.tool_commands.in_process import call_tool
+
+            return call_tool(server, invocation)
+
+        return Program(self.program, self.summary, self.categories, commands_of, call)
+
+    def _complete(self, argv: Sequence[str]) -> int:
+        """Print the script of a shell, which was written with the package."""
+        from toolmason_runtime.tool_commands.completion import SHELLS
+
+        if len(argv) != 1 or argv[0] not in SHELLS:
+            wanted = "|".join(SHELLS)
+            print(f"usage: {self.program} {COMPLETION} {wanted}", file=sys.stderr)  # noqa: T201  for the user
+            return _USAGE_ERROR
+        from importlib.resources import files
+
+        sys.stdout.write(files(self.package).joinpath(f"completion.{argv[0]}").read_text(encoding="utf-8"))
+        return 0
+
+
+def commands_of(category: CommandCategory) -> Mapping[str, ToolCommand]:
+    """Return the commands of a category by their names."""
+    return {command.name: command for command in import_module(category.module).COMMANDS}
