@@ -53,12 +53,14 @@ class AuditedTool:
         return tuple(dict.fromkeys(f"{finding.path}: {finding.message}" for finding in self.projection.findings))
 
 
-def audit(source: Source, selected: Sequence[Target] = (), *, providers: Sequence[str] = ()) -> tuple[AuditedTool, ...]:
+def audit(
+    source: Source, selected: Sequence[Target] = (), *, providers: Sequence[str] = (), convert_for: str = ""
+) -> tuple[AuditedTool, ...]:
     """Check each tool of `source` for the selected targets and providers.
 
     `providers` are keys of providers and clients, whose limits for one request apply; those of `hosts.toml` have rules
     about schemas as well. The default target is that of the tool's format. A tool with one target is projected for it,
-    other tools for an MCP server.
+    other tools for an MCP server; with `convert_for`, each for this provider of `hosts.toml`.
     """
     ruled = tuple(key for key in providers if key in hosts())
     names: set[str] = set()
@@ -66,7 +68,7 @@ def audit(source: Source, selected: Sequence[Target] = (), *, providers: Sequenc
     for tool in source.tools:
         targets = tuple(selected) or (tool.target,)
         projection_target = targets[0] if len(targets) == 1 else Target.MCP
-        projection = _project(tool, projection_target)
+        projection = _project(tool, convert_for or projection_target)
         affected: dict[Finding, list[str]] = {}
         if tool.original is not None:
             affected = {finding: [projection_target] for finding in projection.findings}
@@ -97,7 +99,7 @@ def audit(source: Source, selected: Sequence[Target] = (), *, providers: Sequenc
     return tuple(audited)
 
 
-def _project(tool: ToolDeclaration, target: Target) -> Projection:
+def _project(tool: ToolDeclaration, target: str) -> Projection:
     """Project the schema of a tool; a missing schema stands for a tool without arguments."""
     schema = tool.source_schema
     if not isinstance(schema, dict | bool):

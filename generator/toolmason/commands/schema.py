@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,8 +157,6 @@ def check(  # noqa: PLR0917 - click passes options by name
 
 def _policy(severity: str, max_share: float, clients: tuple[str, ...], providers: tuple[str, ...]) -> Policy:
     """Return the policy of the options, with each name checked."""
-    from toolmason_runtime.shared.suggestions import closest_match
-
     from toolmason.audit.verdict import Policy
     from toolmason.schema import Severity
     from toolmason.schema.hosts import hosts
@@ -170,11 +168,18 @@ def _policy(severity: str, max_share: float, clients: tuple[str, ...], providers
         ("--provider", providers, [*known_providers().providers, *hosts()]),
     ):
         for name in names:
-            if name not in known:
-                near = closest_match(name, known)
-                hint = f"did you mean `{near}`?" if near else f"known are {', '.join(known)}"
-                raise click.UsageError(f"{option} {name}: unknown; {hint}")
+            _check_name(option, name, known)
     return Policy(threshold=Severity(severity), max_share=max_share / 100, clients=clients, providers=providers)
+
+
+def _check_name(option: str, name: str, known: Sequence[str]) -> None:
+    """Exit if an option names something that is not known."""
+    from toolmason_runtime.shared.suggestions import closest_match
+
+    if name not in known:
+        near = closest_match(name, known)
+        hint = f"did you mean `{near}`?" if near else f"known are {', '.join(known)}"
+        raise click.UsageError(f"{option} {name}: unknown; {hint}")
 
 
 def _accept(tools: tuple[AuditedTool, ...], baseline: Path | None, ignored: tuple[str, ...]) -> tuple[AuditedTool, ...]:
@@ -248,16 +253,26 @@ def diff(output: Path | None, **options: Any) -> None:
 
 @schema.command()
 @source_options
+@click.option(
+    "--provider", metavar="PROVIDER", default="", help="Convert for this provider, such as groq, instead of a --target."
+)
 @_output_option
-def transform(output: Path | None, **options: Any) -> None:
+def transform(output: Path | None, provider: str, **options: Any) -> None:
     """Print the replacement schemas as JSON.
 
     For one tool, selected with --tool or alone in a file, it prints the schema. Otherwise it prints a `tools/list`
-    result, or with --target a list in the provider's format. Losses are reported on stderr.
+    result, or with --target or --provider a list in the provider's format. Losses are reported on stderr.
     """
     if len(set(options["targets"])) > 1:
         raise click.UsageError("transform takes one --target")
-    request = Request(**options | {"targets": options["targets"] or ("mcp",)})
+    if provider:
+        if options["targets"]:
+            raise click.UsageError("--target and --provider cannot be combined")
+        from toolmason.schema.hosts import hosts
+
+        _check_name("--provider", provider, [*Target, *hosts()])
+        options["targets"] = (str(hosts()[provider].target if provider in hosts() else provider),)
+    request = Request(**options | {"targets": options["targets"] or ("mcp",), "convert_for": provider})
     from toolmason.audit.output import as_json, visible
     from toolmason.audit.provider_format import format_tools
     from toolmason.audit.tokens import token_line

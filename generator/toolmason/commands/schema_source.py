@@ -42,6 +42,8 @@ class Request:
     manifest: Path | None
     providers: tuple[str, ...] = ()
     """Providers and clients to check for as well."""
+    convert_for: str = ""
+    """A provider of `schema/hosts.toml` for which the schemas are converted; empty for the target."""
     layout: str = "text"
 
     def audit(self) -> tuple[AuditedTool, ...]:
@@ -60,7 +62,9 @@ class Request:
             if source.notes and not source.tools:
                 raise click.UsageError(f"{source.name}: it contains no tool in a known format")
         return tuple(
-            tool for source in sources for tool in audit(source, self.selected_targets, providers=self.providers)
+            tool
+            for source in sources
+            for tool in audit(source, self.selected_targets, providers=self.providers, convert_for=self.convert_for)
         )
 
     @property

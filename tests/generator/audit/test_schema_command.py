@@ -707,6 +707,32 @@ def test_our_own_manifest_is_compatible() -> None:
 # Hooks and actions
 
 
+@pytest.mark.parametrize(
+    ("provider", "required"), [("moonshot", {"required": []}), ("groq", {}), ("openai", {}), ("mcp", {})]
+)
+def test_schemas_are_converted_for_a_provider(tmp_path: Path, provider: str, required: dict[str, Any]) -> None:
+    input_schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    tool = {"name": "a", "inputSchema": input_schema}
+    (tmp_path / "tools.json").write_text(json.dumps(tool), encoding="utf-8")
+    converted = json.loads(schema("transform", str(tmp_path / "tools.json"), "--provider", provider).stdout)
+
+    assert converted == input_schema | required
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--provider", "grok"], "--provider grok: unknown; did you mean `groq`?"),
+        (["--provider", "groq", "--target", "mcp"], "--target and --provider cannot be combined"),
+    ],
+)
+def test_a_provider_that_transform_cannot_convert_for_is_refused(options: list[str], message: str) -> None:
+    result = schema("transform", str(DUMP), *options)
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
 def test_the_pre_commit_hook_checks_the_files_it_is_meant_for(project: Project) -> None:
     hooks = {each["id"]: each for each in yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text("utf-8"))}
     hook = hooks["toolmason-schema"]
