@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, zip_longest
 from typing import Any, Final, Protocol, runtime_checkable
 
 from toolmason_runtime.discovery.annotations import READ_ONLY_ANNOTATIONS, combined_annotations, is_read_only
@@ -24,11 +25,12 @@ from toolmason_runtime.discovery.meta_tools import (
 )
 from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.python_types import parameter_notes, signature_line
+from toolmason_runtime.discovery.request_parts import shown_parts
 from toolmason_runtime.discovery.results import fit_budget
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
-from toolmason_runtime.shared.search.index import Hit, ToolIndex
+from toolmason_runtime.shared.search.index import WEAK_REASONS, Hit, ToolIndex
 from toolmason_runtime.shared.styles import CODE, STYLES
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.wire.results import WireResult
@@ -39,14 +41,17 @@ DEFAULT_TIMEOUT_S: Final = 120
 MAX_TIMEOUT_S: Final = 3_600
 MAX_SIGNATURES: Final = 3
 """Functions of a search answer with a signature; the others have a summary, and are looked up by their names."""
-
+MAX_ANSWER_TOKENS: Final = 450
+"""Maximum tokens of a search answer with more than one signature."""
+NOTES_TOKENS: Final = 70
+"""Tokens reserved for the notes after the functions."""
 MAX_QUERIES: Final = 8
 """Queries of one search, separated by `;`."""
-SIGNATURES_OF_EACH: Final = 2
-"""Functions that one of several queries adds to the answer."""
+FUNCTIONS_OF_EACH: Final = 2
+"""Functions that one of several queries adds to the answer; only the name of those after the first one."""
 
 _SEARCH_PARAMETERS: Final = {
-    "query": Parameter(),
+    "query": Parameter(is_lines=True),
     "category": Parameter(),
     "limit": Parameter(type="integer", default=8, minimum=1),
     "offset": Parameter(type="integer", minimum=0, is_listed=False),
@@ -193,16 +198,17 @@ class _Search:
         is_full = (values["detail"] or self._context.catalogue["discovery"].get("detail")) == "full"
         shown = hits[offset : offset + limit]
         matching = [hit for hit in shown if hit.reason != "rest"]
-        functions = (
-            self._function(hit, query, is_full=is_full, is_brief=index >= MAX_SIGNATURES and not is_full)
-            for index, hit in enumerate(matching or shown)
+        page = matching or shown
+        rest = self._names(shown[len(page) :])
+        blocks = (
+            fit_budget((self._function(hit, query, is_full=True) for hit in page), self._budget, estimate_tokens)
+            if is_full
+            else self._brief_page(page, query, reserved=estimate_tokens(rest))
         )
-        blocks = fit_budget(functions, self._budget, estimate_tokens)
         is_all = len(blocks) == len(matching) < len(shown)
         lines = [*blocks, *self._hints(hits, shown if is_all else shown[: len(blocks)], offset)]
         if is_all:  # all of a small server
-            others = ", ".join(self._functions.name_of(hit.entry) for hit in shown[len(blocks) :])
-            lines.insert(len(blocks), f"# other functions: {others}")
+            lines.insert(len(blocks), f"# other functions: {rest}")
         if not hits and (nearest := self._index.nearest_words(query)):
             lines.append(f"# Nearest words: {', '.join(nearest)}.")
         if note := filter_note(self._index, query, category, cli):
@@ -211,28 +217,48 @@ class _Search:
             self._context.expect(shown[0].entry)
         return _text(lines)
 
+    def _brief_page(
+        self, hits: Sequence[Hit], query: str, *, reserved: int, signatures: int = MAX_SIGNATURES
+    ) -> list[str]:
+        """Return the first functions, those of the first `signatures` hits with signatures if all have room.
+
+        The first one always has its signature. `reserved` is the number of tokens of other lines.
+        """
+        budget = min(self._budget, MAX_ANSWER_TOKENS - NOTES_TOKENS) - reserved
+        blocks = [self._function(hit, query, is_brief=True) for hit in hits]
+        for place, hit in enumerate(hits[:signatures]):
+            signed = [*blocks[:place], self._function(hit, query), *blocks[place + 1 :]]
+            if place == 0 or sum(map(estimate_tokens, signed)) + len(signed) <= budget:
+                blocks = signed
+        return fit_budget(blocks, budget, estimate_tokens)
+
     def _several(self, queries: Sequence[str], category: str, cli: str) -> list[str]:
-        """Return the best functions of each query, each function once."""
-        shown: dict[str, Hit] = {}
-        missing = []
-        for query in queries:
-            hits = [hit for hit in self._index.search(query, category=category, cli=cli)[:10] if hit.reason != "rest"]
-            for hit in hits[:SIGNATURES_OF_EACH]:
-                shown.setdefault(hit.identity, hit)
-            missing += [] if hits else [query]
-        found = list(shown.values())
-        blocks = fit_budget(
-            (self._function(hit, "", is_full=False, is_brief=False) for hit in found), self._budget, estimate_tokens
-        )
+        """Return the best function of each query, then further ones, each function once."""
+        rankings = [
+            [hit for hit in self._index.search(query, category=category, cli=cli)[:10] if hit.reason != "rest"]
+            for query in queries
+        ]
+        missing = shown_parts([query for query, hits in zip(queries, rankings, strict=True) if not hits])
+        in_turn = chain.from_iterable(zip_longest(*(hits[:FUNCTIONS_OF_EACH] for hits in rankings)))
+        first: dict[str, Hit] = {}
+        for hit in filter(None, in_turn):
+            first.setdefault(hit.identity, hit)
+        found = list(first.values())
+        best = len({hits[0].identity for hits in rankings if hits})
+        reserved = estimate_tokens(f"{self._names(found)} {', '.join(missing)}")
+        blocks = self._brief_page(found[:best], "", reserved=reserved, signatures=best)
         entries = [hit.entry for hit in found[: len(blocks)]]
         notes = [self._instruction(entries)] if entries else []
         if missing:
             notes.append(f"Nothing matches {', '.join(missing)}.")
         if len(blocks) < len(found):
-            notes.append(f"Also: {', '.join(self._functions.name_of(hit.entry) for hit in found[len(blocks) :])}.")
+            notes.append(f"Also: {self._names(found[len(blocks) :])}.")
         if found:
             self._context.expect(found[0].entry)
         return [*blocks, f"# {' '.join(notes)}"]
+
+    def _names(self, hits: Iterable[Hit]) -> str:
+        return ", ".join(self._functions.name_of(hit.entry) for hit in hits)
 
     def _summary(self) -> list[str]:
         lines = [f"# {len(self._index.tools)} functions. Search with a few words or a category:"]
@@ -260,7 +286,7 @@ class _Search:
             f"Run with {call_any}." if len(writers) == len(entries) else f"Run with {call_read}; {_WRITES}: {call_any}."
         )
 
-    def _function(self, hit: Hit, query: str, *, is_full: bool, is_brief: bool) -> str:
+    def _function(self, hit: Hit, query: str, *, is_full: bool = False, is_brief: bool = False) -> str:
         entry = self._context.with_names(hit.entry)
         name = self._functions.name_of(entry)
         is_named = is_full or (hit.reason == "name" and query.strip() in {name, entry["tool"]["name"]})
@@ -271,7 +297,7 @@ class _Search:
         text = entry["tool"].get("description", entry["summary"]) if is_named else entry["summary"]
         marks = [] if is_read_only(entry) else [_WRITES]
         marks += [f"{key}: {value}" for key, value in entry_notes(entry).items()]
-        if hit.reason in {"spelling", "meaning"}:
+        if hit.reason in WEAK_REASONS:
             marks.append(f"match by {hit.reason}")
         suffix = f" ({'; '.join(marks)})" if marks else ""
         notes = parameter_notes(entry, is_full=is_named)

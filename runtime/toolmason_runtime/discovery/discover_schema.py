@@ -23,7 +23,7 @@ from toolmason_runtime.discovery.meta_tools import (
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
 from toolmason_runtime.discovery.request_parts import part_number, shown_parts
-from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
+from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.search.index import Hit
@@ -36,6 +36,8 @@ MAX_ENUM_VALUES = 12
 """Maximum number of categories that the schema lists."""
 MAX_QUERY_TOKENS = 245
 """Maximum tokens of the tools that a query finds: the right one is mostly among the first."""
+MAX_ECHO_LENGTH = 80
+"""Maximum characters of a query in its answer."""
 MAX_NAMES_TOKENS = 300
 """Maximum tokens of the names in the error for an unknown tool."""
 
@@ -90,9 +92,11 @@ class _Discover:
         tools = (self._details(hit, level, part_number(places, hit.name)) for hit in hits[offset:])
         budget: int = self._context.catalogue["discovery"]["page_tokens"]
         shown = shown_parts(parts)
-        page = fit_budget(tools, min(budget, MAX_QUERY_TOKENS) - token_cost(shown) if query else budget)
+        echo = query and truncate(query, MAX_ECHO_LENGTH)
+        other_tokens = token_cost(echo) + token_cost(shown)
+        page = fit_budget(tools, min(budget, MAX_QUERY_TOKENS - other_tokens) if query else budget)
         result: dict[str, Any] = {
-            "query": query,
+            "query": echo,
             "category": category,
             "detail_level": level,
             "tool_count": len(page),

@@ -33,7 +33,7 @@ from toolmason_runtime.discovery.request_parts import part_number, shown_parts
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
 from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.shared.catalogue import ToolEntry
-from toolmason_runtime.shared.search.index import Group, Hit, ToolIndex, command_line
+from toolmason_runtime.shared.search.index import LAST_REASONS, WEAK_REASONS, Group, Hit, ToolIndex, command_line
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.wire.results import WireResult
 
@@ -51,7 +51,6 @@ MAX_PARTS_TOKENS = 150
 """Maximum tokens that parts take from signatures."""
 MAX_BRIEF_LENGTH = 90
 """Maximum characters of the summary of a tool without a signature."""
-WEAK_REASONS = frozenset({"spelling", "meaning"})
 MAX_EXCEPTION_TOKENS = 20
 """Maximum tokens of the tool names that are called with another meta-tool than most results."""
 MAX_PLAIN_DESCRIPTION = 200
@@ -272,7 +271,7 @@ class _Search:
         if is_named or is_full:
             tags = list(self._index.tags(entry))
             result |= {"cli_name": command_line(entry), "category": entry["category"], "tags": tags}
-        is_likely = hit.reason not in {*WEAK_REASONS, "rest"}
+        is_likely = hit.reason not in LAST_REASONS
         if is_named or is_full or (is_likely and not shown.is_lossless):
             result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
         return result | _notes(hit, entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.tokens import estimate_tokens
+
+from workbench_server.catalogue import CATALOGUE
 
 from .conftest import entry, synthetic, text
 
@@ -87,3 +90,52 @@ def test_a_tool_that_only_follows_has_no_signature(catalogue: Catalogue, desk: A
 def test_weak_and_deprecated_hits_in_brief_are_marked(catalogue: Catalogue, desk: Any) -> None:
     results = desk(catalogue, "search-call").ask("search", category="issues")["results"]
     assert results[2]["deprecated"].startswith("since 2.0")
+
+
+REQUESTS = (
+    "read several files",
+    "new empty __init__.py",
+    "ask a model about the code",
+    "write a file\nlist a directory\nmake a directory\nsearch the text of files\nshow the diff",
+    ["propose a change", "commit the review", "trace a feature", "commit", "query a JSON file", "log", "blame"],
+    "Read the configuration. Change the port in it. Show me what changed. Commit that with a message. " * 3,
+    "; ".join(f"nothing like {word * 40}" for word in ("zxq", "wvk", "qjf")) + "; read a file",
+    "commit " * 2000,
+)
+"""Searches for one tool and for several, as texts and lists, short and long."""
+
+
+@pytest.mark.parametrize("query", REQUESTS, ids=range(len(REQUESTS)))
+@pytest.mark.parametrize("table", ["workbench", "wide", "huge"])
+def test_an_answer_in_python_has_at_most_450_tokens(table: str, huge: Catalogue, desk: Any, query: Any) -> None:
+    found = {"workbench": CATALOGUE, "wide": wide(9), "huge": huge}[table]
+    answer = desk(found, "code").call("search", {"query": query})
+
+    assert estimate_tokens(answer["content"][0]["text"]) <= MAX_TOKENS
+
+
+@pytest.mark.parametrize("query", REQUESTS, ids=range(len(REQUESTS)))
+def test_an_answer_of_discover_tools_has_at_most_300_tokens(desk: Any, query: Any) -> None:
+    answer = desk(CATALOGUE, "discover-schema").call("discover_tools", {"query": query})
+
+    assert cost(json.loads(answer["content"][0]["text"])) <= 300
+
+
+def test_the_best_function_of_each_query_comes_before_second_ones(desk: Any) -> None:
+    queries = ["list a directory", "change a text in a file", "who changed a line", "zxq"]
+    lines = desk(CATALOGUE, "code").call("search", {"query": queries})["content"][0]["text"].splitlines()
+    names = [re.split(r"[(:]", line.removeprefix("# "))[0] for line in lines if not line.startswith(" ")]
+
+    assert names[0].startswith("list_directory")
+    assert names[1] == "propose_and_review"
+    assert names[2] == "git_blame"
+    assert re.search(r"Nothing matches zxq\. Also: [\w, ]+\.$", lines[-1])
+
+
+def test_a_sentence_that_ends_with_a_newline_is_searched_as_one_without(desk: Any) -> None:
+    index = desk(CATALOGUE, "search-call").style.index
+    request = "Show the newest commits of a branch. Tell me who wrote the line."
+
+    assert [hit.name for hit in index.search_parts(f"{request}\n").hits] == [
+        hit.name for hit in index.search_parts(request).hits
+    ]

@@ -21,13 +21,17 @@ _BOUNDARY = re.compile(
 """The end of a sentence, or the words before another task."""
 
 
+def lines_of(request: str) -> list[str]:
+    """Return the lines of a request that have text."""
+    return [line.strip() for line in request.splitlines() if line.strip()]
+
+
 def parts_of(request: str) -> list[str]:
     """Return the parts of a request, at most `MAX_PARTS`; a single one for a request for one tool.
 
     Several lines are several requests. Other parts are sentences, or begin with words such as `and then`.
     """
-    lines = [line.strip() for line in request.splitlines() if line.strip()]
-    if len(lines) > 1:
+    if len(lines := lines_of(request)) > 1:
         return lines[:MAX_PARTS]
     parts: list[str] = []
     for part in filter(None, map(str.strip, _BOUNDARY.split(request))):

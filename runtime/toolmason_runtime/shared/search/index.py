@@ -21,7 +21,7 @@ from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.shared.opening import POSTINGS
 from toolmason_runtime.shared.search.best import BestFirst
-from toolmason_runtime.shared.search.clauses import parts_of
+from toolmason_runtime.shared.search.clauses import lines_of, parts_of
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings, damage_text, open_postings
 from toolmason_runtime.shared.search.query_model import (
@@ -59,7 +59,9 @@ MAX_QUERY_LENGTH = 2000
 """Characters of a query that are searched, about 300 words; the rest is ignored: a search blocks other calls."""
 
 Reason = Literal["name", "literal", "words", "spelling", "meaning", "rest", "browse"]
-WEAK_REASONS: Final = frozenset({"spelling", "meaning", "rest"})
+WEAK_REASONS: Final = frozenset({"spelling", "meaning"})
+"""Kinds of hits that may be other tools than those that are meant."""
+LAST_REASONS: Final = WEAK_REASONS | {"rest"}
 """Kinds of hits that follow those that match words of the query."""
 _log: Final = logging.getLogger(__name__)
 _BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
@@ -122,8 +124,8 @@ class Hits(Sequence[Hit]):
 
     def arranged(self, servers: Servers, query: str) -> Hits:
         """Return the hits in an order that is fair to `servers`, with one hit for a tool that several have."""
-        # Weak hits are the last ones, and they alone have these reasons.
-        end = len(self) - sum(reason in WEAK_REASONS for reason in self._reasons.values())
+        # The hits with these reasons are the last ones.
+        end = len(self) - sum(reason in LAST_REASONS for reason in self._reasons.values())
         names, same = servers.arrange(self._names[:end], query, self._tools, self._is_exact)
         if end == len(self):
             return Hits(self._tools, names, self._reasons, same)
@@ -242,7 +244,7 @@ class ToolIndex:
         if len(parts) < 2:
             return PartHits(self.search(request, category=category, cli=cli), (), {})
         found = [self.search(part, category=category, cli=cli) for part in parts]
-        has_lines = len(request.split("\n")) > 1
+        has_lines = len(lines_of(request)) > 1
         whole = () if has_lines else self.search(request, category=category, cli=cli)[:MAX_PART_HITS]
         hits: dict[str, Hit] = {}
         places: dict[str, int] = {}

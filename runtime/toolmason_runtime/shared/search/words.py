@@ -239,11 +239,6 @@ class WordRanker:
         count = len(self._data["terms"][term][0]) if term in self._data["terms"] else 0.5
         return 100 * log(1 + (tools - count + 0.5) / (count + 0.5))
 
-    @property
-    def has_postings(self) -> bool:
-        """Whether there are usable postings."""
-        return self._postings is not None
-
     def is_embedded(self, word: str) -> bool:
         """Return whether the model of `postings` knows a word."""
         return self._postings is not None and self._postings.best(word) is not None
