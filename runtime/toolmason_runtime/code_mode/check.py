@@ -11,8 +11,8 @@ import builtins
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, Final
 
@@ -41,17 +41,20 @@ _UNUSABLE: Final = (
     (re.compile(r"\0"), "NUL characters"),
     (re.compile(r"[\ud800-\udfff]"), "unpaired surrogates"),
 )
+_MAX_MESSAGE: Final = 1_000
+"""Characters of a message."""
 _COROUTINE: Final = "CoroutineType"
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A mistake in a program, and its place."""
+    """A mistake in a program, and its place. `advice` returns the end of the text, and is called where it is shown."""
 
     line: int
     column: int
     length: int
     message: str
+    advice: Callable[[], str] = field(default=str, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +121,21 @@ def parse(
 
 def refusal(source: Source, mistakes: Sequence[Mistake]) -> ToolError:
     """Return the error for mistakes that were found before the first call."""
-    listed = sorted({(each.line, each.column, each.length, each.message) for each in mistakes})
-    texts = [source.shown(*each) for each in listed[: limits.PROBLEMS]]
+    listed = sorted(set(mistakes), key=lambda each: (each.line, each.column, each.length, each.message))
+    texts = [
+        source.shown(each.line, each.column, each.length, _shortened(each.message + each.advice()))
+        for each in listed[: limits.PROBLEMS]
+    ]
     if len(listed) > limits.PROBLEMS:
         texts.append(f"{len(listed) - limits.PROBLEMS} more mistakes.")
     return ToolError("\n".join([*texts, "Nothing was run."]), code=PROGRAM_ERROR)
+
+
+def _shortened(message: str) -> str:
+    """Return a message with the middle left out if it is long: a name of a program has any length."""
+    return (
+        message if len(message) <= _MAX_MESSAGE else f"{message[: _MAX_MESSAGE // 2]}...{message[-_MAX_MESSAGE // 2 :]}"
+    )
 
 
 class _Reader:
@@ -196,11 +209,8 @@ class _Reader:
             if attributes is None or category in self._bound:
                 continue
             if attribute not in attributes:
-                nearest = closest_matches(attribute, attributes) or list(attributes)
-                # A function has two names: with its category, and without.
-                named = {attributes[name]: name for name in reversed(nearest)}
-                shown = ", ".join(f"`{category}.{name}`" for name in list(reversed(named.values()))[:3])
-                yield self._at(node, f"`{category}` has no function `{attribute}`; nearest: {shown}")
+                message = f"`{category}` has no function `{attribute}`"
+                yield self._at(node, message, partial(_nearest_attributes, category, attribute, attributes))
                 continue
             function, joined = attributes[attribute], f"{category}_{attribute}"
             entry = self._functions.by_name[function]
@@ -247,19 +257,29 @@ class _Reader:
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg.replace("_", "").casefold() in known:
                 continue
-            nearest = closest_matches(keyword.arg, names)
-            shown = (
-                f"nearest: {', '.join(f'`{name}`' for name in nearest)}" if nearest else f"known: {', '.join(names)}"
-            )
             column = self._source.column_of(keyword.lineno, keyword.col_offset)
-            message = f"`{entry['tool']['name']}` has no argument `{keyword.arg}`; {shown}"
-            yield Mistake(keyword.lineno, column, len(keyword.arg), message)
+            message = f"`{entry['tool']['name']}` has no argument `{keyword.arg}`"
+            yield Mistake(
+                keyword.lineno, column, len(keyword.arg), message, partial(_nearest_arguments, keyword.arg, names)
+            )
 
-    def _at(self, node: ast.expr, message: str) -> Mistake:
+    def _at(self, node: ast.expr, message: str, advice: Callable[[], str] = str) -> Mistake:
         column = self._source.column_of(node.lineno, node.col_offset)
         is_one_line = node.end_lineno == node.lineno
         end = self._source.column_of(node.lineno, node.end_col_offset or 0) if is_one_line else column + 1
-        return Mistake(node.lineno, column, end - column, message)
+        return Mistake(node.lineno, column, end - column, message, advice)
+
+
+def _nearest_attributes(category: str, attribute: str, attributes: Mapping[str, str]) -> str:
+    nearest = closest_matches(attribute, attributes) or list(attributes)
+    # A function has two names: with its category, and without.
+    named = {attributes[name]: name for name in reversed(nearest)}
+    return f"; nearest: {', '.join(f'`{category}.{name}`' for name in list(reversed(named.values()))[:3])}"
+
+
+def _nearest_arguments(name: str, names: Sequence[str]) -> str:
+    nearest = closest_matches(name, names)
+    return f"; nearest: {', '.join(f'`{each}`' for each in nearest)}" if nearest else f"; known: {', '.join(names)}"
 
 
 def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
@@ -295,6 +315,7 @@ def typing_mistakes(report: str, program: Program, functions: Functions) -> list
 
 def _typing_mistake(found: Mapping[str, Any], program: Program, functions: Functions) -> Mistake | None:
     message, code = str(found.get("message", "")), found.get("code")
+    advice: Callable[[], str] = str
     # A value that may be None is often known not to be.
     if code not in _CERTAIN or "`None`" in message or "None" in message.split():
         return None
@@ -303,21 +324,25 @@ def _typing_mistake(found: Mapping[str, Any], program: Program, functions: Funct
     if _COROUTINE in message:
         message = "the result of a function that is not awaited: write `await` before the call"
     elif name := _NAME.search(message):
-        message = unknown_name(name[1], program, functions)
+        message, advice = f"`{name[1]}` ", partial(_unknown_name, name[1], program, functions)
     start, end = found.get("location", {}), found.get("end_location", {})
     line, column = int(start.get("row", 1)), int(start.get("column", 1))
     length = int(end.get("column", column + 1)) - column if end.get("row") == line else 1
-    return Mistake(line, column, length, message)
+    return Mistake(line, column, length, message, advice)
 
 
 def unknown_name(name: str, program: Program, functions: Functions) -> str:
     """Return the message for a name that is neither a function nor defined, with the nearest ones."""
+    return f"`{name}` {_unknown_name(name, program, functions)}"
+
+
+def _unknown_name(name: str, program: Program, functions: Functions) -> str:
     if name in functions.by_category:
         examples = ", ".join(f"`{name}.{each}`" for each in list(functions.by_category[name])[:3])
-        return f"`{name}` is a category, not a value: call its functions, such as {examples}"
+        return f"is a category, not a value: call its functions, such as {examples}"
     if hasattr(builtins, name):
-        return f"`{name}` is not available: a program has no files, network or input, only the functions of this server"
+        return "is not available: a program has no files, network or input, only the functions of this server"
     own = {node.id for node in ast.walk(ast.parse(program.source.code)) if isinstance(node, ast.Name)} - {name}
     nearest = closest_matches(name, [*functions.by_name, *own, *dir(builtins)])
     shown = f"; nearest: {', '.join(f'`{each}`' for each in nearest)}" if nearest else "; search for functions first"
-    return f"`{name}` is not defined{shown}"
+    return f"is not defined{shown}"

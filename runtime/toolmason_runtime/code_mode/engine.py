@@ -7,6 +7,7 @@ can be stored there and loaded by another process.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -34,11 +35,13 @@ from toolmason_runtime.wire.foreign import neutral_result
 from toolmason_runtime.wire.results import WireResult
 
 if TYPE_CHECKING:
-    from pydantic_monty import AsyncMonty, AsyncMontySession, AsyncSnapshot
+    from pydantic_monty import AsyncFunctionSnapshot, AsyncMonty, AsyncMontySession, AsyncSnapshot
     from toolmason_runtime.calls.text_store import KeptText
 
 NOT_APPROVED: Final = "NOT_APPROVED"
 UNAVAILABLE: Final = "APPROVAL_UNAVAILABLE"
+_SLEEP: Final = "system.sleep"
+_ASYNC_SLEEP: Final = "system.async_sleep"
 _NOTE_SIZE: Final = 600
 """Size reserved for the line after a part of a long answer."""
 _MAX_CODE: Final = 60
@@ -311,7 +314,7 @@ class _Execution:
                 snapshot = await (snapshot.resume(value=_function(name)) if is_function else snapshot.resume())
             elif isinstance(snapshot, AsyncFunctionSnapshot):
                 if snapshot.is_os_function:
-                    snapshot = await snapshot.resume_not_handled()
+                    snapshot = await self._system_call(snapshot)
                 else:
                     answer = self._requested_call(snapshot)
                     snapshot = await snapshot.resume(answer)  # type: ignore[arg-type]  # one of its kinds
@@ -326,6 +329,18 @@ class _Execution:
             line, _ = self._program.source.place(each.start)
             self.notes.append(f"Note: line {line} does not await {each.function}, which did not run")
         return snapshot.output
+
+    async def _system_call(self, snapshot: AsyncFunctionSnapshot) -> AsyncSnapshot:
+        """Answer a call of the operating system: a program can only wait, at most as long as it may run."""
+        seconds = _seconds(snapshot.args[0] if snapshot.args else 0, self.timeout_s)
+        if snapshot.function_name == _SLEEP:
+            await asyncio.sleep(seconds)
+            return await snapshot.resume({"return_value": None})
+        if snapshot.function_name == _ASYNC_SLEEP:
+            value = snapshot.args[1] if len(snapshot.args) > 1 else snapshot.kwargs.get("result")
+            self._tasks[snapshot.call_id] = asyncio.create_task(_slept(seconds, value))
+            return await snapshot.resume({"future": ...})
+        return await snapshot.resume_not_handled()
 
     @property
     def _known(self) -> Mapping[str, ToolEntry]:
@@ -377,9 +392,9 @@ class _Execution:
                     self._waiting[call] = result.waiting
                     continue
                 settled[call] = result.value
-                function = self._requested.pop(call).function
-                if result.has_run:
-                    self.done.append(function)
+                requested = self._requested.pop(call, None)  # None: the program only slept
+                if requested is not None and result.has_run:
+                    self.done.append(requested.function)
             if settled:
                 return settled
         return {}
@@ -544,6 +559,18 @@ def state_of(directory: Path, server: str) -> Path:
 def _answered_program(context: Context) -> str:
     """Return the identity of the program whose question the client answers; empty for a new program."""
     return next((identity for key in context.answered if (identity := id_of(key))), "")
+
+
+def _seconds(value: Any, most: float) -> float:
+    """Return how long a program waits: from 0 to `most`, for any value."""
+    if not isinstance(value, int | float) or (isinstance(value, float) and math.isnan(value)):
+        return 0
+    return float(max(0, min(value, most)))
+
+
+async def _slept(seconds: float, value: Any) -> _Settled:
+    await asyncio.sleep(seconds)
+    return _Settled({"return_value": value})
 
 
 def _function(name: str) -> Callable[..., Awaitable[None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -66,8 +67,12 @@ def text_of(value: Any) -> str:
     except (TypeError, ValueError, RecursionError):
         try:
             return repr(value)
-        except (ValueError, RecursionError):
+        except RecursionError:
             return f"(a {type(value).__name__} that is too deep to show)"
+        except ValueError:
+            kind = "an int" if isinstance(value, int) else f"a {type(value).__name__} with an int"
+            digits = sys.get_int_max_str_digits()
+            return f"({kind} of more than {digits:,} digits; show it in hexadecimal, by `hex`)"
 
 
 def _plain(value: Any, depth: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 
 import pytest
@@ -44,6 +45,47 @@ async def test_a_hostile_program_fails_alone(
     assert expected in failure
     assert time.monotonic() - started < 10
     assert await desk.run("1 + 1", dispatcher=dispatcher) == "2"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["v{}nm", "git.l{}", "git_lgo{}()", "await git_log(a{}=1)", "await git_log(max_count=[{}])", "echo_hello().x{}"],
+)
+async def test_many_mistakes_are_reported_soon(desk: Desk, statement: str) -> None:
+    dispatcher = desk.dispatcher()
+    await desk.run("1", dispatcher=dispatcher)
+    code = "\n".join(statement.format(index) for index in range(65_000 // (len(statement) + 4)))
+    started = time.process_time()
+
+    failure = await desk.failure(code, dispatcher=dispatcher)
+
+    assert re.search(r"\n\d+ more mistakes\.\nNothing was run\.$", failure)
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "NAME",
+        "await git_log(NAME=1)",
+        "await git.NAME()",
+        "git_NAME = 1\ngit.NAME()",
+        'await git_log(max_count="NAME")',
+    ],
+)
+async def test_a_long_name_in_a_mistake_is_shortened(desk: Desk, code: str) -> None:
+    failure = await desk.failure(code.replace("NAME", "n" * 30_000))
+
+    assert failure.startswith("program:")
+    assert len(failure) < 2_000
+
+
+async def test_a_number_with_many_digits_has_an_answer(desk: Desk) -> None:
+    assert await desk.run("2 ** 20000") == "(an int of more than 4,300 digits; show it in hexadecimal, by `hex`)"
+    assert (
+        await desk.run("[1, 2 ** 20000]")
+        == "(a list with an int of more than 4,300 digits; show it in hexadecimal, by `hex`)"
+    )
 
 
 async def test_a_deep_value_has_an_answer(desk: Desk) -> None:

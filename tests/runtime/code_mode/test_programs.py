@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -232,3 +233,30 @@ def test_functions_have_valid_names() -> None:
     assert set(functions.by_name) == {"pull_request", "class_", "_2fa", "git_hub_log", "pr"}
     assert functions.by_category["git_hub"]["log"] == "git_hub_log"
     assert "json" not in functions.by_category
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import asyncio\nawait asyncio.sleep(0.05, 7)", "7"),
+        ("import time\ntime.sleep(0.05)\n2", "2"),
+        ("import asyncio\nawait asyncio.gather(echo_hello(), *[asyncio.sleep(0.3, n) for n in range(20)])\n3", "3"),
+        ("import asyncio\nfor _ in range(3):\n    await echo_hello()\n    await asyncio.sleep(0)\n4", "4"),
+        ("import asyncio\nawait asyncio.sleep(-1)\n5", "5"),
+        ("import asyncio\nasyncio.sleep(5)\n6", "6"),
+    ],
+)
+async def test_a_program_can_wait(desk: Desk, code: str, expected: str) -> None:
+    started = time.monotonic()
+
+    assert await desk.run(code) == expected
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("seconds", ["float('nan')", "float('inf')", "10**400", "1e300", "None", "'1'", "3601"])
+async def test_an_odd_time_to_wait_is_an_answer(desk: Desk, seconds: str) -> None:
+    started = time.monotonic()
+
+    await desk.answer(f"import asyncio\nawait asyncio.sleep({seconds})", timeout_s=1)
+
+    assert time.monotonic() - started < 5

@@ -16,6 +16,12 @@ _MAX_WORDS: Final = 12
 """Words of a name; schemas of others can be deep."""
 
 
+_LATIN: Final = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "Æ": "Ae", "Œ": "Oe", "Ø": "O", "Ł": "L"}
+)
+"""Letters that do not consist of a letter of ASCII and an accent."""
+
+
 class Names:
     """Names in one scope."""
 
@@ -36,36 +42,42 @@ class Names:
         self._taken.discard(name)
 
 
-def _ascii(text: str) -> str:
-    """Return a text with letters of ASCII where they look alike: é becomes e."""
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+def ascii_text(text: str) -> str:
+    """Return a text with letters of ASCII where they look alike, without the others: é becomes e."""
+    return unicodedata.normalize("NFKD", text.translate(_LATIN)).encode("ascii", "ignore").decode("ascii")
+
+
+def _letters(text: str) -> str:
+    """Return a text with letters of ASCII where they look alike, and those of other scripts that names can have."""
+    normal = unicodedata.normalize("NFKC", text.translate(_LATIN))
+    return "".join(ascii_text(each) or (each if f"a{each}".isidentifier() else "") for each in normal)
 
 
 def pascal(text: str) -> str:
     """Return `text` as a class name, empty without letters and digits: `git.show-log` becomes `GitShowLog`."""
-    found = words(_ascii(text))[:_MAX_WORDS]
+    found = words(_letters(text))[:_MAX_WORDS]
     return "".join(word[0].upper() + word[1:] for word in found)
 
 
 def class_name(text: str, fallback: str) -> str:
     """Return `text` as a class name that begins with a letter."""
     name = pascal(text) or fallback
-    name = name if name[0].isalpha() else f"{fallback}{name}"
+    name = name if name.isidentifier() else f"{fallback}{name}"
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def snake(text: str, fallback: str) -> str:
     """Return `text` as an identifier of Python: `Show-Log` becomes `show_log`, the keyword `in` becomes `in_`."""
-    plain = _ascii(text)
-    name = plain if re.fullmatch(r"[A-Za-z]\w*", plain, re.ASCII) else re.sub(r"\W+", "_", plain, flags=re.ASCII)
+    plain = _letters(text)
+    name = "_".join("".join(each if f"a{each}".isidentifier() else " " for each in plain).split())
     name = name.strip("_") or fallback
-    name = name if name[0].isalpha() else f"{fallback}_{name}"
+    name = name if name.isidentifier() else f"{fallback}_{name}"
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def method_name(text: str) -> str:
     """Return the name of a tool as a method of Python: `getUser` becomes `get_user`."""
-    plain = _ascii(text)
+    plain = _letters(text)
     if plain != plain.lower():
         plain = "_".join(word.lower() for word in words(plain)) if re.search(r"[a-z][A-Z]", plain) else plain.lower()
     return snake(plain, "tool")
@@ -74,9 +86,9 @@ def method_name(text: str) -> str:
 def camel(text: str, fallback: str) -> str:
     """Return `text` as an identifier of TypeScript: `show_log` becomes `showLog`."""
     name = pascal(text) or fallback
-    name = name if name[0].isalpha() else f"{fallback}{name}"
+    name = name if name.isidentifier() else f"{fallback}{name}"
     head = re.match(r"[A-Z]+(?![a-z])|[A-Z]", name)
-    cut = head.end() if head else 0
+    cut = head.end() if head else 1
     return name[:cut].lower() + name[cut:]
 
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolmason.render.typed_clients.convert import Converter, Module
-from toolmason.render.typed_clients.names import camel, class_name, free, method_name, unique_names
+from toolmason.render.typed_clients.names import (
+    ascii_text,
+    camel,
+    class_name,
+    free,
+    method_name,
+    snake,
+    unique_names,
+)
 from toolmason.render.typed_clients.types import ANY, AliasType, Declared, Field, MapOf, Named, Type
 
 PYTHON_METHODS: Final = frozenset(
@@ -120,7 +128,7 @@ def typed_client(
     factory: str = "",
 ) -> TypedClient:
     """Return the facts about the client of a server with these tools."""
-    package = package or f"{method_name(name)}_client"
+    package = package or f"{snake(ascii_text(method_name(name)), 'server')}_client"
     scope = _Scope()
     known: dict[str, ListedTool] = {}
     for tool in tools:
