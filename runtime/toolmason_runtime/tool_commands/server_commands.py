@@ -20,9 +20,9 @@ TOOLS: Final = "tools"
 COMPLETION: Final = "completion"
 PROGRAMS: Final = "programs"
 SUBCOMMANDS: Final = (
-    (TOOLS, "List the tools as commands, or run one: `tools CATEGORY COMMAND`; mostly, `tools` can be left out"),
+    (TOOLS, "List the tools as commands, or run one: `tools CATEGORY COMMAND`; `tools` is optional in most cases"),
     (COMPLETION, "Print the script that completes commands in bash, zsh or fish"),
-    (PROGRAMS, "List, approve and refuse programs of the discovery style `code` that wait for a person"),
+    (PROGRAMS, "List, approve and refuse programs of the discovery style `code` that wait for an approval"),
 )
 """The subcommands of every server that belong to its tools, with their summaries."""
 _USAGE_ERROR: Final = 2
