@@ -72,7 +72,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     ):
         action = actions.add_parser(name, help=text, allow_abbrev=False)
         action.add_argument(
-            "id", nargs="?", default="", metavar="ID", help="ID of a waiting program, or its beginning; not needed for a single one"
+            "id",
+            nargs="?",
+            default="",
+            metavar="ID",
+            help="ID of a waiting program, or the beginning of it; optional if only one program waits",
         )
     return parser
 
