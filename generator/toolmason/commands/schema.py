@@ -172,8 +172,8 @@ def _policy(severity: str, max_share: float, clients: tuple[str, ...], providers
         for name in names:
             if name not in known:
                 near = closest_match(name, known)
-                hint = f"did you mean `{near}`?" if near else f"known are {', '.join(known)}"
-                raise click.UsageError(f"{option} {name}: unknown; {hint}")
+                hint = f"did you mean `{near}`?" if near else f"use one of {', '.join(known)}"
+                raise click.UsageError(f"unknown {option.removeprefix('--')} `{name}`; {hint}")
     return Policy(threshold=Severity(severity), max_share=max_share / 100, clients=clients, providers=providers)
 
 
