@@ -24,7 +24,7 @@ OTHERS: Final = {
     *("climax-mcp==0.5.0", "fastmcp", "keyring", "notes", "nox", "pre-commit", "pytest", "twine", "uv"),
     "{framework}",
 }
-"""Packages of others that our texts install. `notes` is the server of the reader, `{framework}` a name in an f-string."""
+"""Packages of others that our texts install. `notes` is the server of the reader, `{framework}` is in an f-string."""
 _INSTALLER: Final = re.compile(
     # "pip install ", "uv pip install ", "uv tool install ", "uv add ", "pipx install ", "uvx ", "uv tool run "
     r"\b(pip3? install|uv tool (?:install|run)|uv add|pipx (?:install|run)|uvx)\s+([^\n`#&|;<>]+)"
