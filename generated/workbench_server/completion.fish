@@ -30,7 +30,7 @@ complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'install' 
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'audit' -d ''
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'tools' -d 'List the tools as commands, or run one: `tools CATEGORY COMMAND`'
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'completion' -d 'Print the script that completes commands in bash, zsh or fish'
-complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'programs' -d 'List, approve and refuse programs of the discovery style `code` that wait for a person'
+complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'programs' -d 'List, approve and refuse programs of the discovery style `code` that wait for an approval'
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'doctor' -d 'Check the setup of the research tools and print the client configuration'
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'init' -d 'Alias of `doctor`'
 complete -c toolmason-workbench -n '_toolmason_workbench_at ""' -f -a 'review' -d 'Review proposed changes of files: in the terminal, or in a browser with --web'
@@ -666,4 +666,4 @@ complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "
 complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "disk-free"' -l 'output' -d 'Write the content of the result to a file'
 complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "disk-free"' -l 'yes' -d 'Approve the call without a question'
 complete -c toolmason-workbench -n '_toolmason_workbench_in "system disk-free" "disk-free"' -l 'help' -d 'Show the help'
-# toolmason: sha256 ef3d7f6346c66eba8f394aa50a9f0897
+# toolmason: sha256 7a910634d6a3b4e39ad5a58074a3fe61

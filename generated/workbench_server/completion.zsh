@@ -23,7 +23,7 @@ _toolmason_workbench() {
                 'audit'
                 'tools:List the tools as commands, or run one: `tools CATEGORY COMMAND`'
                 'completion:Print the script that completes commands in bash, zsh or fish'
-                'programs:List, approve and refuse programs of the discovery style `code` that wait for a person'
+                'programs:List, approve and refuse programs of the discovery style `code` that wait for an approval'
                 'doctor:Check the setup of the research tools and print the client configuration'
                 'init:Alias of `doctor`'
                 'review:Review proposed changes of files: in the terminal, or in a browser with --web'
@@ -932,4 +932,4 @@ if [ "${funcstack[1]}" = "_toolmason_workbench" ]; then
 else
     compdef _toolmason_workbench toolmason-workbench
 fi
-# toolmason: sha256 049b6879ec02d554cea1da7b6099efe5
+# toolmason: sha256 3ea49d3f47e2a1fe71a45efaf95db2bf

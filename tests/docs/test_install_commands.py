@@ -19,9 +19,12 @@ OURS: Final = re.compile(
     r"|toolmason-schema"
 )
 """Our distributions with their extras. `{extra}` is the one of a missing package, in an f-string."""
-CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl")
-OTHERS: Final = {"climax-mcp==0.5.0", "keyring", "notes", "nox", "pre-commit", "pytest", "twine", "uv"}
-"""Packages of others that our texts install; `notes` is the server of the reader."""
+CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl|\./generated/typed-clients/python")
+OTHERS: Final = {
+    *("climax-mcp==0.5.0", "fastmcp", "keyring", "notes", "nox", "pre-commit", "pytest", "twine", "uv"),
+    "{framework}",
+}
+"""Packages of others that our texts install. `notes` is the server of the reader, `{framework}` is in an f-string."""
 _INSTALLER: Final = re.compile(
     # "pip install ", "uv pip install ", "uv tool install ", "uv add ", "pipx install ", "uvx ", "uv tool run "
     r"\b(pip3? install|uv tool (?:install|run)|uv add|pipx (?:install|run)|uvx)\s+([^\n`#&|;<>]+)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from generated_clients import CASE, write_clients
 from http_peer import BEARER, TOKEN_FILE, serving
 from odd_tools import TOOLS
 
+PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
 USES = Path(__file__).with_name("typed_client_uses")
 SUPPORT = Path(__file__).parents[1] / "generator" / "typed_clients" / "support"
 
@@ -36,12 +38,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         [sys.executable, "-m", "toolmason", "generate", "--manifest", "manifest.toml"], cwd=project, check=True
     )
-    write_clients(TOOLS, root / "odd", name="odd/server", command=(sys.executable, str(SUPPORT / "odd_server.py")))
+    write_clients(TOOLS, root / "odd", name="odd/server", command=(sys.executable, str(SUPPORT / "strange_server.py")))
     diary = project / "generated" / "typed-clients" / "typescript"
     shutil.copytree(diary / "src", root / "src" / "diary")
     shutil.copytree(root / "odd" / "typescript" / "src", root / "src" / "odd")
     for path in USES.iterdir():
         shutil.copy(path, root / "src")
+    (program,) = re.findall(r"^```ts\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    text = program.replace('"diary-client"', '"./diary/index.js"')
+    (root / "src" / "page.ts").write_text(text, encoding="utf-8")
     shutil.copy(diary / "tsconfig.json", root)
     (root / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     (root / "node_modules").symlink_to(SOURCE / "node_modules")
@@ -91,6 +96,19 @@ def test_a_client_calls_the_server_that_it_was_generated_for(
         "aborted": "AbortError",
         "after": True,
     }
+
+
+def test_the_program_of_the_page_runs(compiled: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["node", compiled / "dist" / "page.js"],
+        cwd=compiled / "project",
+        env={**os.environ, "PATH": path},
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert ran.stdout == "Buy bread\n", ran.stderr
 
 
 def test_a_client_of_an_odd_server_checks_results_and_sends_names_of_the_wire(compiled: Path) -> None:

@@ -33,9 +33,10 @@ from toolmason.commands.options import ExitCode, exit_with, parse_headers
 def cli(address: tuple[str, ...], *, output: Path | None, headers: tuple[str, ...], timeout: int, force: bool) -> None:
     """Write one Python file that runs the tools of an MCP server as commands.
 
-    Example: `toolmason cli -o notes.py -- npx -y some-server ~/notes`, then `uv run --script notes.py --help`. COMMAND
-    is started without a shell, with your environment, now and at each call; no tool is called now. The file needs
-    click, rich and the SDK of MCP, which its header declares, and not toolmason.
+    Example: `toolmason cli -o notes.py -- npx -y some-server ~/notes`, then `uv run --script notes.py --help`.
+
+    COMMAND starts the server, without a shell and with your environment: now to list the tools, later for each call. No
+    tool is called now. The file declares its dependencies: click, rich and the MCP SDK, not toolmason.
 
     Exit codes: 0 success, 1 the server does not answer, 2 wrong command line, 4 refused to overwrite.
     """

@@ -38,15 +38,15 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
     "languages",
     type=click.Choice(("python", "typescript")),
     multiple=True,
-    help="Write only this one. Repeatable. Default: both.",
+    help="Write only this language. Repeatable. Default: both.",
 )
-@click.option("--name", callback=_checked_name, default="", help="Name of the client. Default: that of the server.")
+@click.option("--name", callback=_checked_name, default="", help="Name of the client. Default: the name of the server.")
 @click.option(
     "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
 )
 @click.option("--reads", metavar="PATH", multiple=True, help="Path that COMMAND may read. Repeatable.")
 @click.option("--writes", metavar="PATH", multiple=True, help="Path that COMMAND may read and change. Repeatable.")
-@click.option("--no-network", is_flag=True, help="Run COMMAND without network.")
+@click.option("--no-network", is_flag=True, help="Run COMMAND without access to the network.")
 @click.option(
     "--header",
     "headers",
@@ -79,12 +79,13 @@ def client(
 ) -> None:
     """Write a typed client of an MCP server: a package in Python and one in TypeScript.
 
-    Example: `toolmason client -o files-client -- npx -y @modelcontextprotocol/server-filesystem ~/notes`. The server is
-    started without a shell, or reached at its URL; it is asked for its tools, and no tool is called. COMMAND gets only
-    basic variables and those of --pass-env, and may use only its own files, the paths of its command line, --reads and
-    --writes. A further run updates DIR; files of others in it stay.
+    Example: `toolmason client -o files-client -- npx -y @modelcontextprotocol/server-filesystem ~/notes`.
 
-    Exit codes: 0 success, 1 the server does not answer, 2 wrong command line, 4 a file was edited.
+    Starts the server without a shell, or connects to its URL, and lists its tools. No tool is called. COMMAND can
+    access only its own files, the paths of its command line, --reads and --writes. It gets only basic environment
+    variables and those of --pass-env. If DIR exists, only generated files in it are changed.
+
+    Exit codes: 0 success, 1 the server does not answer, 2 wrong command line, 4 a generated file was edited.
     """
     from toolmason_runtime.shared.specs.program import Permissions
 

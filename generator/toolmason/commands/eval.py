@@ -52,20 +52,20 @@ if TYPE_CHECKING:
     "html_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report, with heat maps of confused tools, as an HTML page.",
+    help="Also write an HTML page with the report and heat maps of confused tools.",
 )
 @click.option("--suggest", "is_suggesting", is_flag=True, help="Also find the smallest change that repairs each miss.")
 @click.option(
     "--server",
     metavar="COMMAND|URL",
     default="",
-    help="Evaluate the tools of this MCP server instead: a command line in quotes, or a URL.",
+    help="Evaluate this MCP server instead of the manifest: a command line in quotes, or a URL.",
 )
 @click.option(
     "--search-tool",
     metavar="NAME[:ARGUMENT]",
     default="",
-    help="Search with this tool of --server instead of our ranking.",
+    help="Search with this tool of --server instead of the ranking of Toolmason.",
 )
 @click.option(
     "--header",
@@ -100,13 +100,14 @@ def evaluate_search(
 ) -> None:
     """Measure whether searches find the right tools.
 
-    QUERIES is a TOML file that lists, for each tool, texts that must find it. Prints recall@N by category: the share of
-    these tools among the first N results. Then prints the misses, each with the tool found instead, and pairs of tools
-    that the search confuses, with proposals to distinguish them. Imports no module that the manifest names.
+    QUERIES is a TOML file that lists texts that must find each tool. Prints recall@N by category: the share of these
+    tools among the first N results. Then prints the misses, each with the tool found instead, and pairs of tools that
+    the search confuses, with proposals to distinguish them. Imports no module that the manifest names.
 
-    --suggest tries changes of the texts of tools: first a keyword. A suggestion repairs a miss, and no query loses a
-    tool. --server evaluates a server that toolmason did not make: our ranking of its tools or, with --search-tool, its
-    own search. It runs the program; with --search-tool, that tool is called with each query.
+    --suggest finds changes of keywords, summaries and use cases that repair a miss without a loss for other queries.
+
+    --server starts any MCP server, or connects to its URL, and ranks its tools as a server of Toolmason would. With
+    --search-tool, it calls the search tool of that server with each query instead.
     """
     from toolmason.diagnostics.terminal import progress
     from toolmason.evaluation.look_alikes import find_look_alikes

@@ -18,15 +18,16 @@ from toolmason.commands.options import (
 
 
 @click.command()
-@click.option("--force", is_flag=True, help="Also replace another contract of this version, or a damaged file.")
+@click.option("--force", is_flag=True, help="Replace another contract of this version, or a damaged file.")
 @manifest_option
 def release(*, force: bool, manifest: Path | None) -> None:
     """Record the contract of a published version in contract.lock, beside the manifest.
 
-    Run it when you publish, and commit the file: `toolmason check` then fails where the contract changes and
-    `[server] version` does not.
+    The contract is all that callers depend on, such as names and arguments of tools. Run this command when you publish
+    a version, and commit the file. Then `toolmason check` fails if the contract changes without a new `[server]
+    version`.
 
-    Exit codes: 0 written, 1 the manifest has errors, 4 the version is published with another contract or is too low.
+    Exit codes: 0 written, 1 the manifest has errors, 4 the version was published with another contract, or is too low.
     """
     from toolmason.diagnostics import Diagnostics
     from toolmason.diff.lock import LockError, compare_released, dump, read_lock, version_problem

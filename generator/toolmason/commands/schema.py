@@ -178,8 +178,8 @@ def _check_name(option: str, name: str, known: Sequence[str]) -> None:
 
     if name not in known:
         near = closest_match(name, known)
-        hint = f"did you mean `{near}`?" if near else f"known are {', '.join(known)}"
-        raise click.UsageError(f"{option} {name}: unknown; {hint}")
+        hint = f"did you mean `{near}`?" if near else f"use one of {', '.join(known)}"
+        raise click.UsageError(f"unknown {option.removeprefix('--')} `{name}`; {hint}")
 
 
 def _accept(tools: tuple[AuditedTool, ...], baseline: Path | None, ignored: tuple[str, ...]) -> tuple[AuditedTool, ...]:

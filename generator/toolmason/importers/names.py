@@ -10,6 +10,7 @@ from typing import Final
 
 from toolmason_runtime.shared.toml.problems import unprintable
 
+from toolmason.manifest.package_names import package_name_problem
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import RESERVED_CONSTANTS, RESERVED_CONTRACT_NAMES, class_name, constant_name
 from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
@@ -32,6 +33,12 @@ def snake(text: str, fallback: str) -> str:
     if not name:
         return fallback
     return name if name[0].isalpha() else f"{fallback}_{name}"
+
+
+def server_package(name: str, fallback: str) -> str:
+    """Return the name of the generated package of a server: `notes` becomes `notes_server`."""
+    package = f"{snake(name, fallback)}_server"
+    return f"my_{package}" if package_name_problem(package) else package
 
 
 def separated(text: str, mark: str = "_") -> str:

@@ -465,7 +465,7 @@ class ParamTable(ValueTable):
     """Other names under which models may send it, such as those of the same parameter in other tools. They are not
     listed."""
     deprecated: DeprecatedTable | None = None
-    """Deprecation with its replacement. The description tells it, and the answer of a call that sends the parameter."""
+    """Deprecation with its replacement, which is in the description and in the answers of calls with the parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

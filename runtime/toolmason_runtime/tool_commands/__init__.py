@@ -1,6 +1,6 @@
-"""Tools as commands of a shell: what a generated server declares about each, and how one runs.
+"""Tools as shell commands: the declarations of a generated server, and the code that runs a command.
 
-Generated modules import the declarations from here. Click is imported when a command runs, the server at its call.
+Generated modules import the declarations from here. Click and the server are imported only when a command needs them.
 """
 
 from __future__ import annotations

@@ -31,11 +31,11 @@ class ExitCode(IntEnum):
 
     FINE = 0
     FAILED = 1
-    """The tool answered with an error."""
+    """The tool returned an error."""
     COMMAND_LINE = 2
     """An option or a value is wrong, also if the tool itself says so."""
     NOT_APPROVED = 3
-    """A person declined, or nobody could be asked."""
+    """The user declined, or there is no terminal."""
     NO_SERVER = 4
     """The server cannot be started or reached."""
     INTERRUPTED = 130
@@ -169,7 +169,7 @@ class _ToolCommand(click.Command):
         return self._program.call(self._invocation(ctx))
 
     def _invocation(self, ctx: click.Context) -> Invocation:
-        """Return the call that the options ask for.
+        """Return the call with the arguments of the options.
 
         Raises:
             click.UsageError: a value is refused, or one is missing.

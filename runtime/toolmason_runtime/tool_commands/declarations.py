@@ -1,4 +1,4 @@
-"""What a generated module declares: commands of tools, and their options."""
+"""Declarations in generated modules: commands of tools, and their options."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ MAX_CELL_CHARS: Final = 200
 
 
 class OutputError(Exception):
-    """The output cannot be written; the message says why."""
+    """The output cannot be written; the message has the reason."""
 
 
 def show_result(result: Mapping[str, Any], *, as_json: bool, output: str) -> None:

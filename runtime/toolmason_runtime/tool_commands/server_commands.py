@@ -20,9 +20,9 @@ TOOLS: Final = "tools"
 COMPLETION: Final = "completion"
 PROGRAMS: Final = "programs"
 SUBCOMMANDS: Final = (
-    (TOOLS, "List the tools as commands, or run one: `tools CATEGORY COMMAND`; mostly, `tools` can be left out"),
+    (TOOLS, "List the tools as commands, or run one: `tools CATEGORY COMMAND`; `tools` is optional in most cases"),
     (COMPLETION, "Print the script that completes commands in bash, zsh or fish"),
-    (PROGRAMS, "List, approve and refuse programs of the discovery style `code` that wait for a person"),
+    (PROGRAMS, "List, approve and refuse programs of the discovery style `code` that wait for an approval"),
 )
 """The subcommands of every server that belong to its tools, with their summaries."""
 _USAGE_ERROR: Final = 2
@@ -87,9 +87,13 @@ class ServerCommands(NamedTuple):
         """Print the script of a shell, which was written with the package."""
         from toolmason_runtime.tool_commands.completion import SHELLS
 
+        usage = f"usage: {self.program} {COMPLETION} {'|'.join(SHELLS)}"
+        if {"-h", "--help"} & {*argv}:
+            print(f"{usage}\n\nPrint the script that completes the commands in this shell.")  # noqa: T201  for the user
+            return 0
         if len(argv) != 1 or argv[0] not in SHELLS:
-            wanted = "|".join(SHELLS)
-            print(f"usage: {self.program} {COMPLETION} {wanted}", file=sys.stderr)  # noqa: T201  for the user
+            problem = f"unknown shell `{argv[0]}`\n" if len(argv) == 1 else ""
+            print(f"{problem}{usage}", file=sys.stderr)  # noqa: T201  for the user
             return _USAGE_ERROR
         from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""`programs`: a person decides in a terminal about programs of the style `code` that wait for an approval."""
+"""The subcommand `programs`: approve or refuse, in a terminal, suspended programs of the discovery style `code`."""
 
 from __future__ import annotations
 
@@ -57,22 +57,26 @@ def programs_command(argv: Sequence[str], prog: str, make_server: Callable[[], S
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Programs of the discovery style `code` that wait for a person.",
+        description="List, approve and refuse programs of the discovery style `code` that wait for an approval.",
         epilog="Exit codes: 0 done, 1 no such program, 2 wrong usage, 3 not approved. "
-        "An approved program goes on when the client resumes it.",
+        "An approved program continues when the client resumes it.",
         allow_abbrev=False,
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="{list,show,approve,refuse}")
-    listing = actions.add_parser("list", help="list the programs that wait", allow_abbrev=False)
+    listing = actions.add_parser("list", help="list the waiting programs", allow_abbrev=False)
     listing.add_argument("--json", action="store_true", help="print JSON")
     for name, text in (
-        ("show", "print a program and the calls that wait"),
-        ("approve", "approve these calls, after a question in this terminal"),
-        ("refuse", "refuse them: the program ends when it is resumed"),
+        ("show", "print a program and its waiting calls"),
+        ("approve", "print the waiting calls, and approve them after a question in this terminal"),
+        ("refuse", "refuse the waiting calls: the program ends when the client resumes it"),
     ):
         action = actions.add_parser(name, help=text, allow_abbrev=False)
         action.add_argument(
-            "id", nargs="?", default="", metavar="ID", help="its identity, or the start of it; by default the only one"
+            "id",
+            nargs="?",
+            default="",
+            metavar="ID",
+            help="ID of a waiting program, or the beginning of it; optional if only one program waits",
         )
     return parser
 
@@ -84,8 +88,13 @@ async def _run(options: argparse.Namespace, suspended: SuspendedPrograms, prog: 
         return DONE
     found = [program for program in programs if program.id.startswith((options.id, f"program_{options.id}"))]
     if len(found) != 1:
-        reason = "no such program waits" if not found else f"{len(found)} programs wait; write the identity of one"
-        note(f"{prog}: {reason}: see `{prog} list`")
+        if not programs:
+            reason = "no program waits for an approval"
+        elif not found:
+            reason = f"no waiting program has the ID `{options.id}`"
+        else:
+            reason = f"{len(found)} programs wait; specify the ID of one"
+        note(f"{prog}: {reason}; see `{prog} list`")
         return FAILED
     (program,) = found
     if options.action == "show":
@@ -108,7 +117,7 @@ async def _approve(program: Suspended, suspended: SuspendedPrograms, prog: str) 
         return NOT_APPROVED
     person = Person()
     if not person.can_answer:
-        note(f"Not approved: there is no terminal to ask on. Run `{prog} approve {program.id}` in one.")
+        note(f"Not approved: there is no terminal to ask on. Run `{prog} approve {program.id}` in a terminal.")
         return NOT_APPROVED
     answer = person.answer({"message": _calls(program)})
     if answer["action"] == "cancel":

@@ -27,7 +27,7 @@ def note(text: str) -> None:
 
 
 class Person:
-    """Whoever runs the command. Questions go to standard error, answers come from the terminal.
+    """The user who runs the command. Questions go to standard error, answers come from the terminal.
 
     Args:
         says_yes: the command line approves all that the tool asks approval for.

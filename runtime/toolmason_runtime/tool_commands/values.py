@@ -19,7 +19,7 @@ _BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": 
 
 
 class ValueRefusedError(ValueError):
-    """A text cannot be a value of its option; the message says why."""
+    """A text cannot be a value of its option; the message has the reason."""
 
 
 class Inputs:

@@ -722,7 +722,7 @@ def test_schemas_are_converted_for_a_provider(tmp_path: Path, provider: str, req
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--provider", "grok"], "--provider grok: unknown; did you mean `groq`?"),
+        (["--provider", "grok"], "unknown provider `grok`; did you mean `groq`?"),
         (["--provider", "groq", "--target", "mcp"], "--target and --provider cannot be combined"),
     ],
 )

@@ -623,6 +623,23 @@ def test_any_server_becomes_a_valid_manifest_or_a_clear_refusal(
         assert originals | {*upstream.get("unused_tools", ())} == {tool["name"] for tool in tools}
 
 
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("toolmason", "my_toolmason_server"),
+        ("Toolmason Notes", "my_toolmason_notes_server"),
+        ("notes", "notes_server"),
+        ("@a/toolmasonry-mcp", "my_toolmasonry_server"),
+        ("mcp", "mcp_server"),
+    ],
+)
+def test_the_package_of_a_server_does_not_have_the_name_of_another_one(name: str, package: str) -> None:
+    described = ServerDescription(name=name, instructions="", title="", tools=({"name": "a", "inputSchema": BASE},))
+    options, address = ImportOptions(), Address(command=("notes",))
+    imported = import_server(described, address, Notes(), options=options, output=Path("notes.toml"))
+    assert tomllib.loads(imported.text)["server"]["package"] == package
+
+
 # Drift
 
 

@@ -54,8 +54,8 @@ def written(directory: Path) -> set[str]:
     return {path.as_posix() for path in files if path.parts[0] != "three_server"}
 
 
-def test_three_tools_are_eighteen_files(generate: Generate, tmp_path: Path) -> None:
-    assert generate().output == "generated/: 18 written\n"
+def test_three_tools_are_twenty_three_files(generate: Generate, tmp_path: Path) -> None:
+    assert generate().output == "generated/: 23 written\n"
     assert written(tmp_path) == DEFAULT
 
 
@@ -63,7 +63,7 @@ INCLUDED: dict[str, tuple[str, set[str]]] = {
     "nothing": ("[]", set()),
     "a provider": ('["schemas/openai_strict.json"]', {"schemas/openai_strict.json"}),
     "a client": ('["clients/codex"]', {"clients/codex/.codex/config.toml"}),
-    "the skill": ('["skills"]', {"skills/three/SKILL.md"}),
+    "the skill": ('["skills"]', {"skills/three/SKILL.md", "skills/three-shell/SKILL.md"}),
     "a page": ('["docs/llms.txt"]', {"docs/llms.txt"}),
     "a default file": ('["docs/index.md"]', set()),
 }

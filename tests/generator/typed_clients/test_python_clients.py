@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 import pytest
 from http_peer import BEARER, TOKEN_FILE, serving
-from odd_server import build_server
 from odd_tools import ANSWERS
+from strange_server import build_server
 
 pytestmark = pytest.mark.usefixtures("importable")
 

@@ -145,5 +145,5 @@ def test_the_program_is_shown_with_the_calls_that_wait(
 
     assert "b = await send(" in capfd.readouterr().out
     assert programs("show", "program_none") == 1
-    assert "no such program waits" in capfd.readouterr().err
+    assert "no waiting program has the ID" in capfd.readouterr().err
     assert programs() == 2

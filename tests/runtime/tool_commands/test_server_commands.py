@@ -145,6 +145,8 @@ def test_the_commands_are_listed_and_completed(
     assert "Usage: climax tools vcs" in capfd.readouterr().out
     assert main(monkeypatch, "completion", "bash") == 0
     assert "complete -o default" in capfd.readouterr().out
+    assert main(monkeypatch, "completion", "--help") == 0
+    assert capfd.readouterr().out.startswith("usage: climax completion bash|zsh|fish\n")
     assert main(monkeypatch, "completion", "csh") == ExitCode.COMMAND_LINE
 
 

@@ -14,7 +14,7 @@ from toolmason.importers.design.texts import description_of, summary_from, title
 from toolmason.importers.design.tool_names import choose, max_length
 from toolmason.importers.design.words import name_from
 from toolmason.importers.manifest_writer import remove_invalid
-from toolmason.importers.names import ToolNames, snake, unique
+from toolmason.importers.names import ToolNames, server_package, snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.openapi.answers import Answers
 from toolmason.importers.openapi.document import OpenApi, Operation, items, table, text
@@ -352,7 +352,7 @@ class _Importer:
 
     def _server(self) -> dict[str, Any]:
         title = summary_from(text(self.document.info.get("title")))
-        server = {"name": self.name, "title": title, "package": f"{snake(self.name, 'api')}_server"}
+        server = {"name": self.name, "title": title, "package": server_package(self.name, "api")}
         return {key: value for key, value in server.items() if value}
 
     def _discovery(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from toolmason.importers.design.budget import DEFAULT
 from toolmason.importers.design.texts import clean_text
 from toolmason.importers.design.tool_names import DesignedName, NamedTool, designed_names, max_length
 from toolmason.importers.manifest_writer import remove_invalid
-from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, snake
+from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, server_package, snake
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.server.address import Address
 from toolmason.importers.server.hints import is_unasked
@@ -161,7 +161,7 @@ def _tables(
 ) -> dict[str, Any]:
     upstream = snake(name, "upstream")
     title = cut(one_line(clean_text(server.title)), MAX_SUMMARY_LENGTH)
-    about = {"name": name, "title": title, "package": f"{upstream}_server"}
+    about = {"name": name, "title": title, "package": server_package(name, "upstream")}
     category = category or (f"{upstream}_tools" if upstream in RESERVED_MODULES else upstream)
     return {
         "edition": 1,

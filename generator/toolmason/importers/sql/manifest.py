@@ -15,7 +15,7 @@ from toolmason_runtime.toolkit import url_secrets
 
 from toolmason.importers.inline_toml import inline_key, inline_value
 from toolmason.importers.manifest_writer import remove_invalid, toml_text
-from toolmason.importers.names import snake
+from toolmason.importers.names import server_package, snake
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.sql.describe import DescribedDatabase, open_database
 from toolmason.importers.sql.queries import read_queries
@@ -93,7 +93,7 @@ def _tables(
     address: dict[str, Any] = {"url_env": variable, "dialect": described.dialect} if variable else {"url": url}
     return {
         "edition": 1,
-        "server": {"name": name.replace("_", "-"), "package": f"{name}_server"},
+        "server": {"name": name.replace("_", "-"), "package": server_package(name, "database")},
         "categories": {category: {"summary": f"Rows of the database {name}"}},
         "databases": {name: {**address, "category": category}},
         "types": tools.types,

@@ -24,6 +24,7 @@ from toolmason.importers.names import (
     ToolNames,
     cut,
     one_line,
+    server_package,
     snake,
     strip_full_stop,
     summary_of,
@@ -116,7 +117,7 @@ def import_climax(
     return Imported(
         data={
             "edition": 1,
-            "server": {"name": server, "package": f"{snake(server, 'cli')}_server"},
+            "server": {"name": server, "package": server_package(server, "cli")},
             "discovery": {"detail": "full"},  # CLImax returns whole entries
             "categories": categories,
             "clis": {cli.name: cli.table for cli in clis},

@@ -18,7 +18,7 @@ from toolmason.importers.command_line.help.tools import Param, ProposedTool, too
 from toolmason.importers.command_line.help.tree import Subcommand
 from toolmason.importers.inline_toml import inline_key, inline_value
 from toolmason.importers.manifest_writer import remove_invalid, resolve_tables
-from toolmason.importers.names import is_reserved, one_line, snake, unique
+from toolmason.importers.names import is_reserved, one_line, server_package, snake, unique
 from toolmason.importers.notes import ImporterError
 from toolmason.resolve import RESERVED_MODULES
 
@@ -113,7 +113,7 @@ def _tables(command: Sequence[str], cli: str, tools: Mapping[str, ProposedTool],
     name = name or "proposed"
     return {
         "edition": 1,
-        "server": {"name": name, "package": f"{snake(name, 'proposed')}_server"},
+        "server": {"name": name, "package": server_package(name, "proposed")},
         "categories": {category: {"summary": f"Tools of {cli}"}},
         "clis": {cli: {"command": _program(command), "category": category}},
         "tools": {

@@ -19,7 +19,7 @@ complete -c odd -n '_odd_at ""' -f -a 'install' -d ''
 complete -c odd -n '_odd_at ""' -f -a 'audit' -d ''
 complete -c odd -n '_odd_at ""' -f -a 'tools' -d 'List the tools as commands, or run one: `tools CATEGORY COMMAND`'
 complete -c odd -n '_odd_at ""' -f -a 'completion' -d 'Print the script that completes commands in bash, zsh or fish'
-complete -c odd -n '_odd_at ""' -f -a 'programs' -d 'List, approve and refuse programs of the discovery style `code` that wait for a person'
+complete -c odd -n '_odd_at ""' -f -a 'programs' -d 'List, approve and refuse programs of the discovery style `code` that wait for an approval'
 complete -c odd -n '_odd_at "tools"' -f -a 'audit' -d 'A category with the name of a subcommand'
 complete -c odd -n '_odd_at "tools"' -f -a 'tools' -d 'Another one'
 complete -c odd -n '_odd_at "audit"' -f -a 'echo' -d 'Return the arguments'
@@ -54,4 +54,4 @@ complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'json' -d 'Pri
 complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'output' -d 'Write the content of the result to a file'
 complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'yes' -d 'Approve the call without a question'
 complete -c odd -n '_odd_in "tools remove-rows" "remove-rows"' -l 'help' -d 'Show the help'
-# toolmason: sha256 70ab910fcee19b5353b92a9569be11f4
+# toolmason: sha256 b20e0d3bf4dff0390a6f0ef6244912eb

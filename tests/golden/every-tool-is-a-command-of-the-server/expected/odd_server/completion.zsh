@@ -12,7 +12,7 @@ _odd() {
                 'audit'
                 'tools:List the tools as commands, or run one: `tools CATEGORY COMMAND`'
                 'completion:Print the script that completes commands in bash, zsh or fish'
-                'programs:List, approve and refuse programs of the discovery style `code` that wait for a person'
+                'programs:List, approve and refuse programs of the discovery style `code` that wait for an approval'
             ) ;;
         'tools')
             choices=(
@@ -83,4 +83,4 @@ if [ "${funcstack[1]}" = "_odd" ]; then
 else
     compdef _odd odd
 fi
-# toolmason: sha256 0333ab19fe814c4b4b1d36e8a8a33a4f
+# toolmason: sha256 2300b51b390b300835a51eb5603d90c9

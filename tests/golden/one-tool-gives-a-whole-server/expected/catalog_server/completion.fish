@@ -20,7 +20,7 @@ complete -c catalog -n '_catalog_at ""' -f -a 'install' -d ''
 complete -c catalog -n '_catalog_at ""' -f -a 'audit' -d ''
 complete -c catalog -n '_catalog_at ""' -f -a 'tools' -d 'List the tools as commands, or run one: `tools CATEGORY COMMAND`'
 complete -c catalog -n '_catalog_at ""' -f -a 'completion' -d 'Print the script that completes commands in bash, zsh or fish'
-complete -c catalog -n '_catalog_at ""' -f -a 'programs' -d 'List, approve and refuse programs of the discovery style `code` that wait for a person'
+complete -c catalog -n '_catalog_at ""' -f -a 'programs' -d 'List, approve and refuse programs of the discovery style `code` that wait for an approval'
 complete -c catalog -n '_catalog_at "tools"' -f -a 'find-books' -d 'Find books by title or author'
 complete -c catalog -n '_catalog_in "books find-books" "find-books"' -l 'query' -d 'Words of the title or author'
 complete -c catalog -n '_catalog_in "books find-books" "find-books"' -l 'limit' -d 'Most titles to give'
@@ -29,4 +29,4 @@ complete -c catalog -n '_catalog_in "books find-books" "find-books"' -l 'json' -
 complete -c catalog -n '_catalog_in "books find-books" "find-books"' -l 'output' -d 'Write the content of the result to a file'
 complete -c catalog -n '_catalog_in "books find-books" "find-books"' -l 'yes' -d 'Approve the call without a question'
 complete -c catalog -n '_catalog_in "books find-books" "find-books"' -l 'help' -d 'Show the help'
-# toolmason: sha256 f12d6f229ca5fd474ffe57f750d01b49
+# toolmason: sha256 5847472bb26792b4ca9b3e628d285fb6

@@ -13,7 +13,7 @@ _catalog() {
                 'audit'
                 'tools:List the tools as commands, or run one: `tools CATEGORY COMMAND`'
                 'completion:Print the script that completes commands in bash, zsh or fish'
-                'programs:List, approve and refuse programs of the discovery style `code` that wait for a person'
+                'programs:List, approve and refuse programs of the discovery style `code` that wait for an approval'
             ) ;;
         'tools')
             choices=(
@@ -43,4 +43,4 @@ if [ "${funcstack[1]}" = "_catalog" ]; then
 else
     compdef _catalog catalog
 fi
-# toolmason: sha256 d6219524e468b2bce0a9940c2d88c2a7
+# toolmason: sha256 d9c1af3f8157c6da6ab7fc8f637eaea0
