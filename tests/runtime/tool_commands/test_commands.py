@@ -288,7 +288,7 @@ def test_texts_of_a_server_in_errors_and_summaries_are_visible(
     option = CommandOption("x", "--x", kind="choice", choices=("\x1b[2J",))
     command = ToolCommand("echo", "echo", "Echo", options=(option,))
     echo = CommandCategory("echo", "\x1b[2J\x9b", (CommandEntry("echo", "echo", "Echo"),))
-    program = Program("repo", "\x1b[2J\x9b", (echo,), lambda _: {"echo": command}, runner.calls.append)  # type: ignore[arg-type,func-returns-value]
+    program = Program("repo", "\x1b[2J\x9b", (echo,), lambda _: {"echo": command}, runner.calls.append)  # type: ignore[arg-type]
     assert run(program, ["echo", "--x", "y"]) == 2
     assert run(program, ["--help"]) == 0
     shown = capsys.readouterr()
