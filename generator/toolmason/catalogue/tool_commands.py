@@ -28,6 +28,8 @@ OWN_FLAGS: Final = ("--help", "--arguments", "--json", "--output", "--yes")
 _SCALARS: Final = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
 MAX_SHAPE_DEPTH: Final = 2
 """Objects in objects whose members the help of a JSON value lists."""
+MAX_SHAPE_LISTS: Final = 3
+"""Lists in lists that the help of a JSON value shows."""
 MAX_SHAPE_CHOICES: Final = 8
 _MAX_CHOICES: Final = 40
 """Values of an option in its help; a longer list is one text."""
@@ -110,6 +112,8 @@ def category_commands(
     word = dashed(name) or "tools"
     full = unique([source.name for source in sources])
     short = unique([_without_category(source.name, name) for source in sources], full)
+    # In the category `file`, `file_file_read` is not `file-read`, which is the whole name of another.
+    short = [full[index] if word in full else word for index, word in enumerate(short)]
     own = {name for name, _ in SUBCOMMANDS}
     prefix = f"{TOOLS} {word}" if word in own or word in taken else word
     commands = tuple(
@@ -150,7 +154,20 @@ def unique(names: Sequence[str], instead: Sequence[str] = ()) -> list[str]:
         seen[word] += 1
         if seen[word] > 1 or (counts[words[index]] > 1 and chosen.count(word) > 1):
             chosen[index] = f"{word}-{seen[word]}"
-    return chosen
+    return _distinct(chosen)
+
+
+def _distinct(words: Sequence[str]) -> list[str]:
+    """Return the words with a number after those that precede them in the list."""
+    found: list[str] = []
+    for word in words:
+        number = 1
+        other = word
+        while other in found or (other != word and other in words):
+            number += 1
+            other = f"{word}-{number}"
+        found.append(other)
+    return found
 
 
 def _command(source: CommandSource, name: str, words: str) -> ToolCommand:
@@ -164,12 +181,13 @@ def _command(source: CommandSource, name: str, words: str) -> ToolCommand:
 
 def options_of(schema: Mapping[str, Any]) -> tuple[CommandOption, ...]:
     """Return the options of the parameters in a JSON Schema of an object."""
-    properties: Mapping[str, Any] = schema.get("properties", {})
+    given_properties = schema.get("properties")
+    properties: Mapping[str, Any] = given_properties if isinstance(given_properties, dict) else {}
     flags = [f"--{word}" for word in unique([*properties])]
     flags = [f"--arg-{flag[2:]}" if flag in OWN_FLAGS else flag for flag in flags]
     while (clash := next((index for index, flag in enumerate(flags) if flags.count(flag) > 1), None)) is not None:
         flags[clash] += "-1"
-    required = schema.get("required", ())
+    required = _listed(schema.get("required"))
     options = []
     for (name, given), flag in zip(properties.items(), flags, strict=True):
         found = _resolved(given, schema)
@@ -202,20 +220,21 @@ def _help(schema: Mapping[str, Any], root: Mapping[str, Any], kind: str, *, repe
     return f"{text.rstrip()} {shape}".lstrip() if shape.startswith(("{", "[")) and shape != "{}" else text
 
 
-def _shape(schema: Any, root: Mapping[str, Any], depth: int) -> str:
+def _shape(schema: Any, root: Mapping[str, Any], depth: int, lists: int = 0) -> str:
     """Return the shape of a value: `{path: string, edits?: [{...}]}`; an optional member has a question mark."""
     found = _resolved(schema, root)
     types = _types(found)
     if types == ["array"]:
-        return f"[{_shape(found.get('items', {}), root, depth)}]"
-    if found.get("enum"):
+        # A list may contain itself.
+        return f"[{_shape(found.get('items', {}), root, depth, lists + 1)}]" if lists < MAX_SHAPE_LISTS else "[...]"
+    if isinstance(found.get("enum"), list) and found["enum"]:
         return "|".join(json.dumps(value, ensure_ascii=False) for value in found["enum"][:MAX_SHAPE_CHOICES])
     properties = found.get("properties")
     if types != ["object"] or not isinstance(properties, dict) or not properties:
         return "{}" if types == ["object"] else "|".join(types) or "any"
     if not depth:
         return "{...}"
-    required = found.get("required", ())
+    required = _listed(found.get("required"))
     members = (
         f"{name}{'' if name in required else '?'}: {_shape(each, root, depth - 1)}" for name, each in properties.items()
     )
@@ -243,6 +262,8 @@ def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[Any, bool
     if kind == "array":
         items = schema.get("items")
         found = _resolved(items, root) if isinstance(items, dict) else {}
+        if _types(found) == ["array"]:
+            return "json", False, ()
         inner, is_list, inner_choices = _kind(found, root)
         if inner == "json" and not is_list and _types(found) == ["object"]:
             return "json", True, ()
@@ -252,17 +273,22 @@ def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[Any, bool
 
 
 def _choices(schema: Mapping[str, Any]) -> tuple[Any, ...]:
-    values = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
+    values = _listed(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
     scalars = tuple(value for value in values if isinstance(value, str | int | float) and not isinstance(value, bool))
     others = [value for value in values if value is not None and not isinstance(value, str | int | float)]
     has_booleans = any(isinstance(value, bool) for value in values)
     return () if others or has_booleans or len(scalars) > _MAX_CHOICES else scalars
 
 
+def _listed(value: Any) -> list[Any]:
+    """Return a keyword that is a list; an empty one if the schema has something else."""
+    return value if isinstance(value, list) else []
+
+
 def _types(schema: Mapping[str, Any]) -> list[str]:
     """Return the types of a schema but null; empty if it does not say."""
     given = schema.get("type")
-    types = [given] if isinstance(given, str) else [each for each in given or () if isinstance(each, str)]
+    types = [given] if isinstance(given, str) else [each for each in _listed(given) if isinstance(each, str)]
     if not types and isinstance(schema.get("enum"), list):
         types = ["string"] if all(isinstance(value, str | None) for value in schema["enum"]) else []
     if not types and "properties" in schema:

@@ -6,7 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, NotRequired, Required
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict  # that of typing is enough for pydantic from Python 3.12
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location
 from toolmason.diagnostics import Severity as Level
@@ -67,6 +70,7 @@ def parse(data: bytes, source: str) -> Contract:
         table = json.loads(data)
         if table["format"] != FORMAT:
             raise LockError(f"its format is {table['format']!r}, not {FORMAT!r}")
+        _check_types(table)
         access = table.get("access")
         return Contract(
             source=source,
@@ -83,6 +87,84 @@ def parse(data: bytes, source: str) -> Contract:
         raise LockError(f"it is no JSON: {error}") from error
     except (TypeError, AttributeError, RecursionError) as error:
         raise LockError("it is no contract of Toolmason") from error
+
+
+class _Tool(TypedDict, total=False):
+    """A tool in the file; `_parse_tool` refuses other keys."""
+
+    arguments: Required[dict[str, Any] | bool]
+    listed: Required[dict[str, Any] | bool | None]
+    result: dict[str, Any] | bool | None
+    title: str
+    summary: str
+    description: str
+    category: str
+    tier: str
+    hints: dict[str, bool]
+    aliases: list[str]
+    argument_aliases: dict[str, str]
+    deprecated: bool
+    scopes: list[str] | None
+
+
+class _Access(TypedDict):
+    rights: dict[str, dict[str, list[str] | None]]
+    hosts: dict[str, str]
+
+
+class _File(TypedDict):
+    """The types of the file. Keys of a later version are ignored."""
+
+    name: str | None
+    version: str
+    prefix: str | None
+    instructions: str | None
+    style: str | None
+    pinned: list[str] | None
+    prompts: dict[str, dict[str, Any]] | None
+    resources: dict[str, dict[str, Any]] | None
+    workflows: dict[str, str] | None
+    access: NotRequired[_Access | None]
+    tools: dict[str, _Tool]
+
+
+def _check_types(table: Any) -> None:
+    """Check the types of the values in the file.
+
+    Raises:
+        LockError: a value has another type, or a schema is invalid.
+        KeyError: a key is missing.
+    """
+    try:
+        TypeAdapter(_File).validate_python(table, strict=True)
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False, include_input=False)
+        place = ".".join(map(str, first["loc"]))
+        if first["type"] == "missing" and len(first["loc"]) == 1:
+            raise KeyError(place) from error
+        raise LockError(f"`{place}`: {first['msg'].lower()}") from error
+
+
+def _check_schemas(released: Contract, current: Contract) -> None:
+    """Check the schemas that are not those of the manifest, which are valid.
+
+    Raises:
+        LockError: one is invalid.
+    """
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    for name, tool in released.tools.items():
+        same = current.tools.get(name)
+        for key in ("arguments", "listed", "result"):
+            schema = getattr(tool, key)
+            if schema is None or (same is not None and schema == getattr(same, key)):
+                continue
+            try:
+                Draft202012Validator.check_schema(schema)
+            except SchemaError as error:
+                place = ".".join(map(str, error.absolute_path))
+                raise LockError(f"`tools.{name}.{key}` is no JSON Schema: `{place}`: {error.message}") from error
 
 
 def _parse_tool(name: str, table: Mapping[str, Any]) -> ToolContract:
@@ -109,6 +191,8 @@ def read_lock(path: Path, source: str = "") -> Contract:
         LockError: the file is damaged, too large, or of another version of Toolmason.
         OSError: it cannot be read.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise LockError("it is no file")
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -117,7 +201,12 @@ def read_lock(path: Path, source: str = "") -> Contract:
 
 
 def compare_released(released: Contract, current: Contract) -> Comparison:
-    """Return the comparison of a contract with the published one."""
+    """Return the comparison of a contract with the published one.
+
+    Raises:
+        LockError: a schema of the published one is invalid.
+    """
+    _check_schemas(released, current)
     return Comparison(old=released, new=current, changes=compare(released, current))
 
 
@@ -140,11 +229,11 @@ def check_released(project: Project, manifest: LoadedManifest, diagnostics: Diag
     """
     try:
         released = read_lock(project.contract_lock)
+        current = manifest_contract(manifest, project.root, source=project.shown_manifest)
+        comparison = compare_released(released, current)
     except (LockError, OSError) as error:
         diagnostics.add(_unreadable(project, error))
         return
-    current = manifest_contract(manifest, project.root, source=project.shown_manifest)
-    comparison = compare_released(released, current)
     if problem := version_problem(comparison):
         required = comparison.required_version
         fix = f'set `version = "{required}"`' if required else "set another version"

@@ -176,9 +176,9 @@ class SuspendedPrograms:
             ToolError: the program was resumed meanwhile (PROGRAM_EXPIRED).
         """
         stored = await self.take(program.id, program.owner)
-        if stored.snapshot != program.snapshot:
+        if stored.snapshot != program.snapshot or stored.decisions != program.decisions:
             await self.save(stored)
-            raise ToolError("the program went on meanwhile; look at it again", code=EXPIRED)
+            raise ToolError("the program went on or was decided meanwhile; look at it again", code=EXPIRED)
         stored.decisions = {str(each.number): decision for each in stored.waiting if each.needs_approval}
         await self.save(stored)
 

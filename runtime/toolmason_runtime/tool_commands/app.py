@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import io
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
@@ -11,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 from toolmason_runtime.tool_commands.declarations import CommandCategory, CommandOption, ToolCommand
-from toolmason_runtime.tool_commands.output import OutputError
+from toolmason_runtime.tool_commands.output import guarded
 from toolmason_runtime.tool_commands.terminal import note, safe
 from toolmason_runtime.tool_commands.values import (
     Inputs,
@@ -68,26 +67,24 @@ class Program(NamedTuple):
 
 def run(program: Program, argv: Sequence[str], *, words: str = "") -> int:
     """Run a command line without the name of the program and the `words` after it; return the exit code."""
+    shown_name = f"{program.name} {words}".rstrip()
+    return guarded(program.name, lambda: _run(program, argv, shown_name))
+
+
+def _run(program: Program, argv: Sequence[str], shown_name: str) -> int:
     try:
-        shown_name = f"{program.name} {words}".rstrip()
         code = _Root(program).main(list(argv), prog_name=shown_name, standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        note(shown.getvalue().rstrip())
         return error.exit_code
-    except OutputError as error:
-        note(f"{program.name}: {error}")
-        return ExitCode.FAILED
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.INTERRUPTED
     except SystemExit:
-        return ExitCode.CLOSED_PIPE  # the only reason for which click exits in this mode
-    except BrokenPipeError:
-        # The reader has closed the pipe. Python would fail again when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.CLOSED_PIPE
+        raise BrokenPipeError from None  # the only reason for which click exits in this mode
     return int(code or 0)
 
 
@@ -99,7 +96,7 @@ class _Root(click.Group):
 
     def __init__(self, program: Program) -> None:
         super().__init__(
-            program.name, help=program.summary, context_settings=_SETTINGS, subcommand_metavar="COMMAND ..."
+            program.name, help=safe(program.summary), context_settings=_SETTINGS, subcommand_metavar="COMMAND ..."
         )
         self._program = program
 
@@ -119,6 +116,17 @@ class _Root(click.Group):
                     return _command(self._program, category, entry.name)
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Prefer a tool to a single category of the same name, unless the name of a command follows."""
+        categories = self._program.categories
+        if len(categories) == 1 and args[0] == categories[0].name and all(word.startswith("-") for word in args[1:2]):
+            for entry in categories[0].commands:
+                if entry.full_name == args[0]:
+                    return args[0], _command(self._program, categories[0], entry.name), args[1:]
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         categories = self._program.categories
         if len(categories) == 1:
@@ -132,7 +140,7 @@ class _Root(click.Group):
 class _Category(click.Group):
     def __init__(self, program: Program, category: CommandCategory) -> None:
         super().__init__(
-            category.name, help=category.summary, context_settings=_SETTINGS, subcommand_metavar="COMMAND ..."
+            category.name, help=safe(category.summary), context_settings=_SETTINGS, subcommand_metavar="COMMAND ..."
         )
         self._program = program
         self._category = category

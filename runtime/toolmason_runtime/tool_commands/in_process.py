@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -176,22 +175,4 @@ class TerminalContext:
         if method != "elicitation/create":
             raise MethodError(-32601, f"a command cannot answer {method}", method)
         self._progress.close()
-        return await _in_thread(lambda: self._person.answer(params))
-
-
-async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of `work` from a thread that an interrupt does not wait for."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[dict[str, Any]] = loop.create_future()
-
-    def finish(result: dict[str, Any]) -> None:
-        if not future.done():
-            future.set_result(result)
-
-    def run() -> None:
-        result = work()
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(finish, result)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await future
+        return await self._person.answer_in_thread(params)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.tool_commands.terminal import note, safe
+from toolmason_runtime.tool_commands.terminal import note, safe, safe_json
 
 MAX_CELL_CHARS: Final = 200
 """Characters of one cell of a table."""
@@ -18,6 +20,48 @@ MAX_CELL_CHARS: Final = 200
 
 class OutputError(Exception):
     """The output cannot be written; the message has the reason."""
+
+
+FAILED: Final = 1
+CLOSED_PIPE: Final = 141
+
+
+def guarded(program: str, work: Callable[[], int]) -> int:
+    """Return the exit code of `work`, which writes to standard output, also if the output cannot be written."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A result can have characters that the encoding of the output lacks, such as half of a surrogate pair.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        code = work()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return CLOSED_PIPE
+    except OSError as error:
+        _discard_output()
+        note(f"{program}: {error.strerror or error}")
+        return FAILED
+    except OutputError as error:
+        note(f"{program}: {error}")
+        return FAILED
+    return code
+
+
+def _discard_output() -> None:
+    """Discard what the stream still has: Python would fail again when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write(text: str) -> None:
+    """Write to standard output.
+
+    Raises:
+        OutputError: it is closed.
+    """
+    if sys.stdout is None:
+        raise OutputError("standard output is closed")
+    sys.stdout.write(text)
 
 
 def show_result(result: Mapping[str, Any], *, as_json: bool, output: str) -> None:
@@ -33,14 +77,20 @@ def show_result(result: Mapping[str, Any], *, as_json: bool, output: str) -> Non
         _save(result, output)
         return
     if as_json:
-        print(json.dumps(json_value(result), ensure_ascii=False, indent=2 if _is_terminal() else None))  # noqa: T201
+        write(f"{_json_text(json_value(result))}\n")
         return
     if not _is_terminal():
-        sys.stdout.write(_ended("\n".join(_texts(result))))
+        write(_ended("\n".join(_texts(result))))
         return
     value = result.get("structuredContent")
     if value is None or not _show_tables(value):
-        sys.stdout.write(_ended(safe("\n".join(_texts(result)))))
+        write(_ended(safe("\n".join(_texts(result)))))
+
+
+def _json_text(value: Any) -> str:
+    if not _is_terminal():
+        return json.dumps(value, ensure_ascii=False)
+    return safe_json(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def json_value(result: Mapping[str, Any]) -> Any:
@@ -55,10 +105,14 @@ def json_value(result: Mapping[str, Any]) -> Any:
         return content
     text = "\n".join(part["text"] for part in content)
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_refused_constant)
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict | list) else text
+
+
+def _refused_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _texts(result: Mapping[str, Any]) -> Iterator[str]:
@@ -117,7 +171,7 @@ def _show_tables(value: Any) -> bool:
             console.print(Text(f"{safe(name)}: {_cell(each)}"))
             continue
         columns = list(dict.fromkeys(key for row in each for key in row))
-        table = Table(title=safe(name) or None, title_justify="left", show_edge=False)
+        table = Table(title=Text(safe(name)) if name else None, title_justify="left", show_edge=False)
         for column in columns:
             table.add_column(Text(safe(column)), overflow="fold")
         for row in each:

@@ -50,18 +50,24 @@ class ServerCommands(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """The categories, and the subcommands of every server that belong to its tools."""
-        return [*(category.name for category in self.categories), *(name for name, _ in SUBCOMMANDS)]
+        """What can be the first word of a command of tools: categories, tools, and the subcommands of every server."""
+        tools = (entry.full_name for category in self.categories for entry in category.commands)
+        return [*(category.name for category in self.categories), *tools, *(name for name, _ in SUBCOMMANDS)]
 
     def run(self, argv: Sequence[str], server: Callable[[], Server]) -> int:
         """Run a command line whose first word is one of a command of tools; return the exit code."""
         first, rest = argv[0], list(argv[1:])
         if first == COMPLETION:
-            return self._complete(rest)
-        if first == PROGRAMS:
-            from toolmason_runtime.tool_commands.suspended_programs import programs_command
+            from toolmason_runtime.tool_commands.output import guarded
 
-            return programs_command(rest, f"{self.program} {PROGRAMS}", server)
+            return guarded(self.program, lambda: self._complete(rest))
+        if first == PROGRAMS:
+            with handled_interrupt(signal.SIG_DFL):
+                from toolmason_runtime.tool_commands.output import guarded
+                from toolmason_runtime.tool_commands.suspended_programs import programs_command
+
+                prog = f"{self.program} {PROGRAMS}"
+                return guarded(prog, lambda: programs_command(rest, prog, server))
         if problem := missing_extra("a tool as a command", CLI):
             print(f"{self.program}: {problem}", file=sys.stderr)  # noqa: T201  for the user
             return _USAGE_ERROR
@@ -97,7 +103,9 @@ class ServerCommands(NamedTuple):
             return _USAGE_ERROR
         from importlib.resources import files
 
-        sys.stdout.write(files(self.package).joinpath(f"completion.{argv[0]}").read_text(encoding="utf-8"))
+        from toolmason_runtime.tool_commands.output import write
+
+        write(files(self.package).joinpath(f"completion.{argv[0]}").read_text(encoding="utf-8"))
         return 0
 
 

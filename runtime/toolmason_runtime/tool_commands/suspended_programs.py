@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import sys
+import signal
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.shared.errors import ToolError
-from toolmason_runtime.tool_commands.terminal import Person, note, safe
+from toolmason_runtime.tool_commands.interrupts import handled_interrupt
+from toolmason_runtime.tool_commands.output import write
+from toolmason_runtime.tool_commands.terminal import Person, note, safe, safe_json
 
 if TYPE_CHECKING:
     from toolmason_runtime.code_mode.suspended import Suspended, SuspendedPrograms
@@ -31,7 +33,8 @@ def programs_command(argv: Sequence[str], prog: str, make_server: Callable[[], S
     """Run the command and return its exit code."""
     try:
         options = _parser(prog).parse_args(argv)
-        dispatcher = make_server().open_tools()
+        server = make_server()
+        dispatcher = server.open_tools()
     except ValueError as error:
         note(str(error))
         return USAGE
@@ -45,13 +48,16 @@ def programs_command(argv: Sequence[str], prog: str, make_server: Callable[[], S
             await dispatcher.aclose()
 
     try:
-        return asyncio.run(run())
+        with handled_interrupt(signal.default_int_handler):
+            return asyncio.run(run())
     except ToolError as error:
         note(f"{prog}: {error.message}")
         return FAILED
     except KeyboardInterrupt:
         note("\ninterrupted: the program still waits")
         return INTERRUPTED
+    finally:
+        server.close()
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
@@ -98,7 +104,7 @@ async def _run(options: argparse.Namespace, suspended: SuspendedPrograms, prog: 
         return FAILED
     (program,) = found
     if options.action == "show":
-        sys.stdout.write(safe(f"{program.code.rstrip()}\n\n{_calls(program)}\n"))
+        write(safe(f"{program.code.rstrip()}\n\n{_calls(program)}\n"))
         return DONE
     if options.action == "refuse":
         await suspended.decide(program, "decline")
@@ -119,7 +125,7 @@ async def _approve(program: Suspended, suspended: SuspendedPrograms, prog: str) 
     if not person.can_answer:
         note(f"Not approved: there is no terminal to ask on. Run `{prog} approve {program.id}` in a terminal.")
         return NOT_APPROVED
-    answer = person.answer({"message": _calls(program)})
+    answer = await person.answer_in_thread({"message": _calls(program)})
     if answer["action"] == "cancel":
         note("Not decided: the program still waits.")
         return NOT_APPROVED
@@ -161,12 +167,12 @@ def _print_list(programs: Sequence[Suspended], *, as_json: bool) -> None:
             }
             for program in programs
         ]
-        print(json.dumps(rows, ensure_ascii=False, indent=2))  # noqa: T201  for the user
+        write(f"{safe_json(json.dumps(rows, ensure_ascii=False, indent=2))}\n")
         return
     for program in programs:
         hours = max(0.0, (program.expires - time.time()) / 3600)
         calls = ", ".join(each.function for each in program.waiting)
         decided = " decided" if program.decisions else ""
-        print(safe(f"{program.id}  {calls}  expires in {hours:.1f} h{decided}"))  # noqa: T201  for the user
+        write(safe(f"{program.id}  {calls}  expires in {hours:.1f} h{decided}") + "\n")
     if not programs:
         note("No program waits.")

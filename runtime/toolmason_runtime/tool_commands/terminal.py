@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, TextIO
 
-_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+from toolmason_runtime.tool_commands.values import number_of
+
+_UNSAFE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\u061c\u180e\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 """Characters that move the cursor, or hide or reorder the text around them."""
 
 MAX_LINE_BYTES: Final = 65_536
@@ -21,9 +29,15 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def safe_json(text: str) -> str:
+    """Return JSON for a terminal: control characters in its texts are escaped, so that the value is the same."""
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
 def note(text: str) -> None:
     """Print a line for the person, apart from the output."""
-    print(safe(text), file=sys.stderr, flush=True)  # noqa: T201  for the user
+    if sys.stderr is not None:  # otherwise it would go to the output
+        print(safe(text), file=sys.stderr, flush=True)  # noqa: T201  for the user
 
 
 class Person:
@@ -54,6 +68,26 @@ class Person:
         answer = self._answer(params)
         self.has_declined |= answer["action"] != "accept"
         return answer
+
+    async def answer_in_thread(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask a question of MCP in a thread that an interrupt does not wait for, and return the answer."""
+        import asyncio  # slow to import, and the help needs no answers
+        import threading
+
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[dict[str, Any]] = loop.create_future()
+
+        def finish(answer: dict[str, Any]) -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        def run() -> None:
+            answer = self.answer(params)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(finish, answer)
+
+        threading.Thread(target=run, daemon=True).start()
+        return await future
 
     def _answer(self, params: Mapping[str, Any]) -> dict[str, Any]:
         fields = params.get("requestedSchema", {}).get("properties", {})
@@ -150,7 +184,7 @@ def _scalar_value(text: str, kind: str) -> Any:
         return text.lower() in {"y", "yes", "true"}
     if kind in {"integer", "number"}:
         try:
-            return int(text) if kind == "integer" else float(text)
+            return number_of(text, whole=kind == "integer")
         except ValueError:
             raise ValueError("Answer a number") from None
     return text
@@ -178,8 +212,9 @@ class Progress:
 
     def update(self, done: float, total: float | None, message: str | None) -> None:
         """Show the progress of the call."""
-        if self._bar is None and not self._open():
+        if not math.isfinite(done) or (self._bar is None and not self._open()):
             return
+        total = total if total is not None and math.isfinite(total) else None
         self._bar.update(self._task, completed=done, total=total, description=safe(message or ""))
 
     def _open(self) -> bool:

@@ -96,7 +96,7 @@ def _one(option: CommandOption, text: str, inputs: Inputs) -> Any:
     if option.kind == "boolean":
         return _boolean(text)
     if option.kind in {"integer", "number"}:
-        return _number(text, whole=option.kind == "integer")
+        return number_of(text, whole=option.kind == "integer")
     content = inputs.text(text, option.flag)
     if option.kind == "text":
         return content
@@ -123,7 +123,12 @@ def _boolean(text: str) -> bool:
         raise ValueRefusedError(f"`{text}` is neither true nor false") from None
 
 
-def _number(text: str, *, whole: bool) -> int | float:
+def number_of(text: str, *, whole: bool) -> int | float:
+    """Return the number that a text means, which JSON can express.
+
+    Raises:
+        ValueRefusedError: it is no number, or no integer although it is `whole`.
+    """
     kind = "an integer" if whole else "a number"
     if _INTEGER.fullmatch(text):
         try:
@@ -132,7 +137,7 @@ def _number(text: str, *, whole: bool) -> int | float:
             raise ValueRefusedError(f"it has {len(text):,} digits, which is too many") from None
     try:
         value = json.loads(text, parse_constant=_refused)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueRefusedError(f"`{text}` is not {kind}") from None
     if not isinstance(value, float) or value - value != 0 or (whole and not value.is_integer()):
         raise ValueRefusedError(f"`{text}` is not {kind}")

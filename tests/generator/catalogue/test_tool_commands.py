@@ -119,6 +119,33 @@ def test_the_kind_of_a_value_is_that_of_its_schema(
     assert (found.kind, found.repeated, found.choices) == (kind, repeated, choices)
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"x": {"$ref": "#/$defs/T"}}, "$defs": {"T": {"type": "array", "items": {"$ref": "#/$defs/T"}}}},
+        {"properties": {"x": {"type": "array", "items": {"$ref": "#/properties/x"}}}},
+        {"properties": {"x": {"enum": "abc", "type": 5}}, "required": 5},
+        {"properties": {"x": {"type": "object", "properties": {"y": True}, "required": "y"}}},
+        {"properties": {"x": True}, "required": None},
+    ],
+)
+def test_a_schema_of_a_server_can_contain_itself_or_be_wrong(schema: dict[str, Any]) -> None:
+    (found,) = options_of(schema)
+    assert found.kind in {"json", "any"}
+
+
+def test_no_properties_are_no_options() -> None:
+    assert options_of({"properties": ["x"]}) == ()
+
+
+@given(st.lists(st.sampled_from(["a b", "a-b", "a_b", "a_b_1", "a-b-2", "g_a", "g_g_a", "a", "g"]), max_size=9))
+def test_every_tool_has_a_command_of_its_own(names: list[str]) -> None:
+    sources = [CommandSource(name=name, summary="", description="", schema={}) for name in names]
+    entries = category_commands("g", "", sources).category.commands
+    words = [{entry.name, entry.full_name} for entry in entries]
+    assert len(set().union(*words)) == sum(map(len, words))
+
+
 def test_a_command_loses_the_name_of_its_category() -> None:
     sources = [CommandSource(name=name, summary="", description="", schema={}) for name in ("git_log", "git", "log")]
 

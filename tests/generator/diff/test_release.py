@@ -134,7 +134,7 @@ def test_a_new_lock_is_noticed_although_nothing_else_has_changed(manifest: Path)
         (b"[" * 100_000, "it is no contract of Toolmason"),
         (
             b'{"format": "toolmason-contract-1", "name": "a", "version": "1", "tools": []}',
-            "it is no contract of Toolmason",
+            "is missing",
         ),
     ],
     ids=range(7),
@@ -150,6 +150,35 @@ def test_a_damaged_lock_is_reported_and_kept(manifest: Path, content: bytes, rea
     assert lock.read_bytes() == content
     assert run("release", "--force").exit_code == 0
     assert run("check").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        ("tools.find_notes.arguments", 5, "tools.find_notes.arguments"),
+        ("tools.find_notes.arguments", {"type": 5}, "is no JSON Schema"),
+        ("tools.find_notes.aliases", 5, "tools.find_notes.aliases"),
+        ("tools.find_notes", None, "tools.find_notes"),
+        ("prompts", 5, "prompts"),
+        ("resources", ["x"], "resources"),
+        ("pinned", [5], "pinned"),
+        ("access", {"rights": {}, "hosts": {"a": 5}}, "access.hosts.a"),
+        ("version", None, "version"),
+    ],
+)
+def test_a_lock_with_a_value_of_another_type_is_reported(manifest: Path, path: str, value: object, reason: str) -> None:
+    lock = manifest.with_name("contract.lock")
+    table = json.loads(lock.read_text(encoding="utf-8"))
+    *parents, last = path.split(".")
+    found = table
+    for key in parents:
+        found = found[key]
+    found[last] = value
+    lock.write_text(json.dumps(table), encoding="utf-8")
+    checked = run("check")
+    assert (checked.exit_code, run("release").exit_code) == (1, 4)
+    assert "error[TM619]" in checked.stderr
+    assert reason in checked.stderr
 
 
 def test_an_unreadable_directory_of_that_name_is_no_lock(manifest: Path) -> None:

@@ -39,11 +39,13 @@ class Answering:
 
     can_answer = True
 
-    def __init__(self, action: str) -> None:
+    def __init__(self, action: str, meanwhile: Callable[[], Any] = lambda: None) -> None:
         self._action = action
+        self._meanwhile = meanwhile
 
-    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def answer_in_thread(self, params: dict[str, Any]) -> dict[str, Any]:
         sys.stderr.write(params["message"])
+        await asyncio.to_thread(self._meanwhile)
         return {"action": self._action}
 
 
@@ -91,6 +93,20 @@ def test_a_refused_program_ends(
     assert programs(*argv, answer=answer) == (0 if answer is None else 3)
 
     assert "The program ended at line 2." in resumed(desk, identity, fails=True)
+    assert desk.record() == ["GET"]
+
+
+def test_of_two_terminals_the_first_decides(
+    desk: Desk, programs: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    identity = suspended(desk)
+    person = Answering("accept", lambda: programs("refuse", identity))
+    monkeypatch.setattr(suspended_programs, "Person", lambda: person)
+
+    assert programs("approve", identity) == 1
+
+    assert "decided meanwhile" in capfd.readouterr().err
+    resumed(desk, identity, fails=True)
     assert desk.record() == ["GET"]
 
 

@@ -215,7 +215,7 @@ def test_an_interrupt_and_a_closed_pipe_have_their_codes(
     def fail(_self: Runner, _invocation: Invocation) -> int:
         raise error
 
-    monkeypatch.setattr("toolmason_runtime.tool_commands.app.os.dup2", lambda *_: None)
+    monkeypatch.setattr("toolmason_runtime.tool_commands.output.os.dup2", lambda *_: None)
     monkeypatch.setattr(sys, "stdout", open(1, "w", closefd=False))  # noqa: SIM115
     program = Program("repo", "", (GIT,), lambda _category: {c.name: c for c in COMMANDS}, lambda _: fail(runner, _))
 
@@ -264,6 +264,44 @@ def test_a_pipe_gets_the_text_and_a_terminal_a_table(
     assert "total: 2" in shown
     assert "a\\x1b[1m" in shown
     assert '{"k": 1}' in shown
+
+
+@pytest.mark.parametrize("text", ["\x9b31m", "\u202e", "\u061c", "\U000e0041"])
+def test_a_terminal_gets_no_control_characters_of_a_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    monkeypatch.setattr("toolmason_runtime.tool_commands.output._is_terminal", lambda: True)
+    value = {f"[/red]{text}": [{text: f"[bold]{text}"}]}
+    show_result({"structuredContent": value}, as_json=True, output="")
+    shown = capsys.readouterr().out
+    assert text[0] not in shown
+    assert json.loads(shown) == value
+    show_result({"structuredContent": value}, as_json=False, output="")
+    shown = capsys.readouterr().out
+    assert text[0] not in shown
+    assert "[/red]" in shown
+
+
+def test_texts_of_a_server_in_errors_and_summaries_are_visible(
+    runner: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = CommandOption("x", "--x", kind="choice", choices=("\x1b[2J",))
+    command = ToolCommand("echo", "echo", "Echo", options=(option,))
+    echo = CommandCategory("echo", "\x1b[2J\x9b", (CommandEntry("echo", "echo", "Echo"),))
+    program = Program("repo", "\x1b[2J\x9b", (echo,), lambda _: {"echo": command}, runner.calls.append)  # type: ignore[arg-type]
+    assert run(program, ["echo", "--x", "y"]) == 2
+    assert run(program, ["--help"]) == 0
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err
+    assert "\x9b" not in shown.out + shown.err
+    assert run(program, ["echo"]) == 0  # a tool that has the name of the only category
+    assert run(program, ["echo", "echo"]) == 0
+    assert [call.tool for call in runner.calls] == ["echo", "echo"]
+
+
+@pytest.mark.parametrize("option", ["--count", "--ratio"])
+def test_a_deep_list_is_no_number(runner: Runner, option: str) -> None:
+    assert runner("git", "log", option, "[" * 100_000) == 2
 
 
 def test_a_failure_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:

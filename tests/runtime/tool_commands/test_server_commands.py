@@ -120,6 +120,25 @@ def test_a_closed_pipe_ends_the_command(generated: Path) -> None:
     assert (ran.returncode, ran.stderr) == (ExitCode.CLOSED_PIPE, "")
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["tools --help", "completion bash", "programs list --json", "pour --lines 3", "git-log --max-count 1 --json"],
+)
+@pytest.mark.parametrize(("target", "codes"), [(">/dev/full", {1}), (">&-", {0, 1})])
+def test_an_output_that_cannot_be_written_is_an_error(
+    generated: Path, words: str, target: str, codes: set[int]
+) -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f'"$0" -m climax_server {words} {target}', sys.executable],
+        env=environment(generated),
+        capture_output=True,
+        check=False,
+    )
+    assert b"Traceback" not in ran.stderr
+    assert b"Exception ignored" not in ran.stderr
+    assert ran.returncode in codes
+
+
 def test_an_interrupt_ends_the_call(generated: Path, tmp_path: Path) -> None:
     record = tmp_path / "record"
     with subprocess.Popen(
