@@ -112,6 +112,19 @@ def test_a_server_that_does_not_start_has_an_exit_code(file: Path, command: tupl
     assert "Traceback" not in ran.stderr
 
 
+def test_a_server_that_never_answers_has_an_exit_code(file: Path) -> None:
+    tool = {"name": "add", "inputSchema": {}}
+    silent = (sys.executable, "-c", "import sys; sys.stdin.read()")
+    text = single_file(described(tool), program="x", command=silent, headers={})
+    file.write_text(text.replace("TIMEOUT_S = 600.0", "TIMEOUT_S = 0.5"), encoding="utf-8")
+
+    ran = run(file, "add")
+
+    assert (ran.returncode, ran.stdout) == (4, "")
+    assert "Traceback" not in ran.stderr
+    assert "imed out" in ran.stderr
+
+
 def test_a_server_that_cannot_be_reached_has_an_exit_code(file: Path) -> None:
     tool = {"name": "add", "inputSchema": {}}
     text = single_file(
