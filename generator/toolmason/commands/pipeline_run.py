@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -146,7 +147,7 @@ class Run:
 
     def _guard(self, level: Severity) -> Examine | None:
         """Return what compares the manifest with the contract of the published version; None if none is recorded."""
-        if not self.project.contract_lock.is_file():
+        if not os.path.lexists(self.project.contract_lock):
             return None
         from toolmason.diff.lock import check_released
 

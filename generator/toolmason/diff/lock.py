@@ -223,16 +223,16 @@ def version_problem(comparison: Comparison) -> str:
 
 
 def check_released(project: Project, manifest: LoadedManifest, diagnostics: Diagnostics, *, level: Level) -> None:
-    """Add a finding if the contract of a published version has changed, or the new version is too low.
+    """Add a finding if the contract of a published version has changed or cannot be read, or the version is too low.
 
-    `level` is the severity of the first; the second is a warning.
+    `level` is the severity of the first two; the last is a warning.
     """
     try:
         released = read_lock(project.contract_lock)
         current = manifest_contract(manifest, project.root, source=project.shown_manifest)
         comparison = compare_released(released, current)
     except (LockError, OSError) as error:
-        diagnostics.add(_unreadable(project, error))
+        diagnostics.add(_unreadable(project, error, level))
         return
     if problem := version_problem(comparison):
         required = comparison.required_version
@@ -247,12 +247,13 @@ def check_released(project: Project, manifest: LoadedManifest, diagnostics: Diag
         )
 
 
-def _unreadable(project: Project, error: Exception) -> Diagnostic:
+def _unreadable(project: Project, error: Exception, level: Level) -> Diagnostic:
     return Diagnostic(
         code=UNREADABLE,
         message=f"cannot read the published contract: {error}",
         location=Location(PurePosixPath(_shown(project))),
         hint="restore the file from version control, or write it again: toolmason release --force",
+        severity=level,
     )
 
 

@@ -181,11 +181,17 @@ def test_a_lock_with_a_value_of_another_type_is_reported(manifest: Path, path: s
     assert reason in checked.stderr
 
 
-def test_an_unreadable_directory_of_that_name_is_no_lock(manifest: Path) -> None:
+def test_a_lock_that_is_no_file_is_reported(manifest: Path) -> None:
     lock = manifest.with_name("contract.lock")
     os.unlink(lock)  # noqa: PTH108
+    lock.symlink_to("nowhere")
+    assert "[TM619]" in run("check").stderr
+    os.unlink(lock)  # noqa: PTH108
     lock.mkdir()
-    assert run("check").exit_code == 0
+    generated, checked = run("generate"), run("check")
+    assert (generated.exit_code, checked.exit_code) == (0, 1)
+    assert "warning[TM619]" in generated.stderr
+    assert "error[TM619]" in checked.stderr
     released = run("release")
     assert released.exit_code == 4
     assert "Is a directory" in released.stderr
