@@ -228,9 +228,9 @@ def test_the_crash_of_one_client_is_shown_once(tmp_path: Path) -> None:
     ("option", "name", "hint"),
     [
         ("--client", "claude-coed", "did you mean `claude-code`?"),
-        ("--client", "", "known are ai-sdk, "),
+        ("--client", "", "use one of ai-sdk, "),
         ("--provider", "opnai", "did you mean `openai`?"),
-        ("--provider", "", "known are openai, "),
+        ("--provider", "", "use one of openai, "),
     ],
 )
 def test_an_unknown_client_is_refused(option: str, name: str, hint: str, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ FOLDER = Path(toolmason_templates.__file__).parent
 TEMPLATES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.jinja"))
 
 CHECKED = {
+    "client.class_name",
+    "client.package",
     "category.handler_modules",
     "category.module",
     "category.name",
@@ -28,15 +30,32 @@ CHECKED = {
     "completion.handler.module",
     "constant",
     "declared.base",
+    "declared.comment",  # TypeScript source, as `class_comment`, `field.key` and `field.type`, of `typescript_source`
     "declared.docstring",  # Python source, as the next ones, of `model_classes`
     "declared.name",
     "declared.value",
+    "documentation",  # a docstring of `python_source`
     "field.annotation",
+    "field.comment",
     "field.default",
     "field.docstring",
+    "field.key",
     "field.name",
+    "field.type",
+    "imports",  # Python source of our own modules, as `library`
+    "library",
     "group",
+    "method.arguments",
+    "method.comment",
+    "method.name",
+    "method.result",
     "module.exports",
+    "module.typing_names",
+    "parameter.annotation",
+    "parameter.name",
+    "python.class_docstring",
+    "python.modules",
+    "python.sync_docstring",
     "statement.risk.name",  # a name of `Risk`
     "tool.implementation.database_constant",
     "names",
@@ -77,6 +96,7 @@ CHECKED = {
     "style.tokens",
     "style.tools",
     "tool.constant",
+    "tool.deprecated.until",  # a date
     "tool.handler.function",
     "tool.handler.module",
     "tool.implementation.api_constant",
@@ -90,6 +110,7 @@ CHECKED = {
     "tool.result_class",
     "tool.size",
     "tool.tokens",
+    "ts.class_comment",
     "type",
     "workflow.call_hint",
     "workflow.name",
@@ -97,7 +118,7 @@ CHECKED = {
 """What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""
 
 MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool"} | {
-    *("_program", "_api", "_upstream", "_database"),
+    *("_program", "_api", "_upstream", "_database", "arguments", "option", "signature"),
 }
 """Macros of the packaged templates, whose text is checked where they are defined."""
 
@@ -124,8 +145,8 @@ def _raw(node: nodes.Node) -> list[str]:
             return []
         case nodes.Filter(name="join", node=inner):
             return _raw(inner) if inner else ["join"]
-        case nodes.Filter(name="indent", node=inner):
-            return _raw(inner) if inner else ["indent"]
+        case nodes.Filter(name="indent" | "trim" as name, node=inner):
+            return _raw(inner) if inner else [name]
         case nodes.Filter(name="map", args=[nodes.Const(value=name)]) if name in FILTERS:
             return []
         case nodes.Filter(name=name):
@@ -134,7 +155,7 @@ def _raw(node: nodes.Node) -> list[str]:
             return _raw(first) + (_raw(second) if second else [])
         case nodes.Or(left=left, right=right) | nodes.Add(left=left, right=right):
             return _raw(left) + _raw(right)
-        case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts" | "kind"))):
+        case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts" | "kind" | "declared"))):
             return []
         case nodes.Call(node=nodes.Name(name=name)) if name in MACROS:
             return []

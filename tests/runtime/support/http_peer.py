@@ -17,6 +17,7 @@ from oracle import MODERN
 from stdio_peer import PATIENCE_S
 
 TOKEN_FILE = str(Path(__file__).with_name("token_of_tests"))
+Path(TOKEN_FILE).chmod(0o600)  # git keeps no other permissions than those to execute
 BEARER = {"Authorization": "Bearer a-token-that-only-tests-use"}
 SAMPLE = ("-m", "sample_server", "--classic", "--http", "--port", "0")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
-
-from pydantic import BaseModel
 
 from toolmason.model.python_text import docstring
 from toolmason.render.model_classes import AliasText, ClassText, FieldText, ModuleText
@@ -36,7 +35,6 @@ _SCALARS: Final = {
 }
 _TAKEN_PARAMETERS: Final = frozenset({"OMIT", "Omit", "arguments", "others", "params", "results", "self"})
 """Names that the body of a method uses."""
-_MODEL_ATTRIBUTES: Final = frozenset(dir(BaseModel)) | {"Annotated", "Any", "Field", "Literal", "Model"}
 _TYPES_OF_FIELDS: Final = frozenset({"bool", "dict", "float", "int", "list", "str"})
 """Builtins in annotations, which a field of the same name would hide."""
 _MAX_DEFAULT: Final = 60
@@ -228,7 +226,7 @@ def _noted(annotation: str, used: set[str]) -> str:
 
 def _field_name(key: str, declared_names: frozenset[str]) -> str:
     name = snake(key, "value")
-    hides = name in _MODEL_ATTRIBUTES or name in _TYPES_OF_FIELDS or name in declared_names
+    hides = name in _model_attributes() or name in _TYPES_OF_FIELDS or name in declared_names
     return f"{name}_" if hides or name.startswith("model_") else name
 
 
@@ -323,3 +321,12 @@ def python_version(version: str) -> str:
         return str(Version(version))
     except InvalidVersion:
         return "0.0.0"
+
+
+@cache
+def _model_attributes() -> frozenset[str]:
+    """Return the names that a field of a model cannot have."""
+    # Imported here: most manifests have no typed client.
+    from pydantic import BaseModel
+
+    return frozenset(dir(BaseModel)) | {"Annotated", "Any", "Field", "Literal", "Model"}
