@@ -28,7 +28,7 @@ from typing import Any
 PACKAGES = ("toolmason", "toolmason_runtime", "workbench_server", "workbench_handlers")
 LAZY = ("datamodel_code_generator", "filelock", "jsonschema", "referencing")
 LEFT_OUT = ("__main__", "asgi", "frameworks", "semantic")
-"""Modules that do more than define something, or need a package that is not installed, or numpy, which starts threads."""
+"""Modules that do more than define something, need a missing package, or need numpy, which starts threads."""
 LENGTH_BYTES = 8
 MAX_DESCRIPTORS = 253
 ENCODING, ERRORS = sys.stdin.encoding, sys.stdin.errors
