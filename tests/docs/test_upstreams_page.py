@@ -18,6 +18,7 @@ from pages import NODE, check, path_with, quoted, read, run
 from toolmason.commands import toolmason
 from toolmason.commands.pipeline_run import TIME_LIMIT
 from toolmason.diagnostics.rules import RULES
+from toolmason.diff import lock
 from toolmason.importers.design.parameter_names import argument_names
 from toolmason.importers.design.tool_names import NamedTool, designed_names
 from toolmason.importers.server.tools import MAX_INLINE_CHARACTERS
@@ -117,7 +118,8 @@ def test_options_codes_and_limits_of_the_page_are_complete() -> None:
     declared = {word.strip(",") for word in help_text.split() if word.startswith("--")}
     assert shown | {"--output", "--help"} == {word for word in declared if word[2:].replace("-", "").isalpha()}
     codes = [code for code, _ in PAGE.rows("code", "finding")]
-    assert codes == [code for code in RULES if code.startswith("TM61") and code not in {TIME_LIMIT, UNSELECTED}]
+    others = {TIME_LIMIT, UNSELECTED, lock.CHANGED, lock.UNREADABLE}
+    assert codes == [code for code in RULES if code.startswith("TM61") and code not in others]
     assert f"{MAX_INLINE_CHARACTERS:,} characters" in PAGE.text
 
 

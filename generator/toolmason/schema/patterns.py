@@ -106,9 +106,9 @@ def is_anchored(pattern: str) -> bool:
 MIN_SPELLED_OUT: Final = 60
 """Characters above which a pattern beside a format can be its definition, as generators write it."""
 _NOT_LITERAL: Final = re.compile(
-    r"\\(?:[dDwWsSbB]|.)|\[(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}|\(\?[:=!]|[()|*+?^$]", re.DOTALL
+    r"\\(?:[dDwWsSbB]|.)|\[(?:\\(?:.|$)|[^\]\\])*(?:\]|$)|\{\d*(?:,\d*)?\}|\(\?[:=!]|[()|*+?^$]", re.DOTALL
 )
-"""An escape, a class, a repetition, or the start or end of a group."""
+"""An escape, a class, a repetition, or the start or end of a group. `$`: many `[` without an end take linear time."""
 _OFFSET: Final = re.compile(r"\[\\?[+-]\\?[+-]\]|\\\+")
 """The sign of an offset from UTC: `[+-]`, `[-+]`, `[+\\-]`, or `\\+`."""
 _SHORT_NUMBER: Final = r"[0-9]{1,3}(?![0-9])"

@@ -226,7 +226,8 @@ class Command:
             return None
         commands: ServerCommands = resolve_name(self.tool_commands)
         for index, word in enumerate(argv):
-            if commands.has(word) and self._are_options(argv[:index]):
+            # The value of an option may be such a word, too: `--auto-approve notes`.
+            if commands.has(word) and self._are_options(argv[:index]) and not self._are_options(argv[: index + 1]):
                 return commands.run(argv[index:], partial(replace, self, arguments=argv[:index]))
         return None
 
