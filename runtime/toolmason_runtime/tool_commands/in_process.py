@@ -67,9 +67,11 @@ class Server(Protocol):
 
 def call_tool(make_server: Callable[[], Server], invocation: Invocation) -> int:
     """Call a tool, show the result and return the exit code."""
-    # A person can read the whole result.
-    os.environ.setdefault(VARIABLE, str(MAX_SIZE))
-    server = make_server()
+    with _whole_results():
+        return _call_and_show(make_server(), invocation)
+
+
+def _call_and_show(server: Server, invocation: Invocation) -> int:
     try:
         dispatcher = server.open_tools()
     except ValueError as error:
@@ -108,6 +110,18 @@ async def _call(
     finally:
         await dispatcher.aclose()
     return result, watched.code
+
+
+@contextmanager
+def _whole_results() -> Iterator[None]:
+    """Let results be as long as a person can read, unless the environment sets another size."""
+    is_set = VARIABLE in os.environ
+    os.environ.setdefault(VARIABLE, str(MAX_SIZE))
+    try:
+        yield
+    finally:
+        if not is_set:
+            del os.environ[VARIABLE]
 
 
 @contextmanager

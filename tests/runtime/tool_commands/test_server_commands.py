@@ -50,8 +50,10 @@ def in_terminal(generated: Path, *argv: str, answer: str) -> tuple[int, str]:
 def test_a_tool_is_called_with_its_options(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(monkeypatch, "vcs", "git-log", "--max-count", "2") == 0
     assert capfd.readouterr().out == "Change one\nAdd two\n"
+    before = dict(os.environ)
     assert main(monkeypatch, "git-log", "--max-count", "1", "--json") == 0
     assert json.loads(capfd.readouterr().out) == "Change one"
+    assert dict(os.environ) == before
 
 
 def test_the_arguments_are_checked_as_those_of_a_client(
