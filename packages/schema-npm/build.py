@@ -110,7 +110,7 @@ def _kept(value: Any) -> Any:
     if isinstance(value, dict):
         kept = {key: part for key, part in value.items() if key not in _UNREAD_KEYS or isinstance(part, dict)}
         kept = {key: _EMPTY_TABLES.get(key, part) for key, part in kept.items()}
-        return {key: _rows(part) if key == "rules" else _kept(part) for key, part in kept.items()}
+        return {key: _rows(part) if key in {"rules", "tool_rules"} else _kept(part) for key, part in kept.items()}
     if isinstance(value, list) and value and all(_is_word(part) for part in value):
         return " ".join(["", *value])
     return [_kept(part) for part in value] if isinstance(value, list) else value

@@ -13,7 +13,7 @@ import pytest
 from npm_package import SOURCE, TARGETS, NodeLibrary
 
 CONSUMER = Path(__file__).with_name("consumer")
-MAX_SIZE = 54_000
+MAX_SIZE = 55_000
 """Maximum bytes of the packed package; docs/dependencies.md says what they are made of."""
 ODD_VALUES = """\
 import { advertise, check } from "toolmason-schema";
