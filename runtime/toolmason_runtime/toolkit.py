@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from toolmason_runtime.server.command import BUILT_IN as BUILT_IN
     from toolmason_runtime.server.dispatch import Dispatcher as Dispatcher
     from toolmason_runtime.server.flags import own_flags as own_flags
+    from toolmason_runtime.shared.subcommands import SUBCOMMANDS as SUBCOMMANDS
+    from toolmason_runtime.shared.subcommands import TOOLS as TOOLS
     from toolmason_runtime.sql.connections import Connections as Connections
     from toolmason_runtime.sql.failures import ERRORS as ERRORS
     from toolmason_runtime.sql.failures import reason as reason
@@ -58,8 +60,6 @@ if TYPE_CHECKING:
     from toolmason_runtime.tool_commands.declarations import CommandEntry as CommandEntry
     from toolmason_runtime.tool_commands.declarations import CommandOption as CommandOption
     from toolmason_runtime.tool_commands.declarations import ToolCommand as ToolCommand
-    from toolmason_runtime.tool_commands.server_commands import SUBCOMMANDS as SUBCOMMANDS
-    from toolmason_runtime.tool_commands.server_commands import TOOLS as TOOLS
     from toolmason_runtime.transports.framing import error_message as error_message
     from toolmason_runtime.transports.messages import MalformedError as MalformedError
     from toolmason_runtime.upstreams.confinement import Confinement as Confinement
@@ -105,7 +105,7 @@ EXPORTS: Final = {
         "CommandOption",
         "ToolCommand",
     ),
-    "toolmason_runtime.tool_commands.server_commands": ("SUBCOMMANDS", "TOOLS"),
+    "toolmason_runtime.shared.subcommands": ("SUBCOMMANDS", "TOOLS"),
     "toolmason_runtime.calls.dispatcher": ("KnownClient",),
     "toolmason_runtime.calls.in_process": ("InProcessContext", "OnProgress", "OnQuestion"),
     "toolmason_runtime.server.dispatch": ("Dispatcher",),

@@ -25,8 +25,8 @@ from toolmason_runtime.shared.extras import CODE as CODE_EXTRA
 from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.shared.selection import Selection, visible_tools
 from toolmason_runtime.shared.styles import CLASSIC, CODE
+from toolmason_runtime.shared.subcommands import COMPLETION, PROGRAMS, SUBCOMMANDS, TOOLS
 from toolmason_runtime.shared.suggestions import did_you_mean
-from toolmason_runtime.tool_commands.server_commands import COMPLETION, PROGRAMS, SUBCOMMANDS, TOOLS
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
 from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
@@ -40,6 +40,7 @@ INSTALL: Final = "install"
 AUDIT: Final = "audit"
 BUILT_IN: Final = (SERVE, INSTALL, AUDIT, TOOLS, COMPLETION, PROGRAMS)
 """Subcommands of every server."""
+_TOOL_WORDS: Final = frozenset(name for name, _ in SUBCOMMANDS)
 USAGE_ERROR: Final = 2
 _INSTALL_HELP: Final = (INSTALL, "Add this server to the configuration of an MCP client")
 _AUDIT_HELP: Final = (AUDIT, "Filter and count the lines of an audit log")
@@ -111,13 +112,15 @@ class Command:
         argv = sys.argv[1:] if argv is None else argv
         if (subcommand := self._subcommand(argv[0] if argv else "")) is not None:
             return subcommand(list(argv[1:]))
-        if (code := self._run_tool(argv)) is not None:
+        if not _TOOL_WORDS.isdisjoint(argv) and (code := self._run_tool(argv)) is not None:
             return code
         try:
-            self._check_word(argv[0] if argv else "")
             args = self._parsed(argv)
         except (argparse.ArgumentError, ValueError) as error:
-            return self._usage_error(error)
+            # A server that starts does not import its commands: other words are none of its options.
+            if (code := self._run_tool(argv)) is not None:
+                return code
+            return self._usage_error(self._unknown_command(argv[0] if argv else "") or error)
         if args.prefix is None:
             return self.serve(args, opened)
         catalogue: Catalogue = {**self.catalogue, "discovery": {**self.catalogue["discovery"], "prefix": args.prefix}}
@@ -231,18 +234,14 @@ class Command:
                 return commands.run(argv[index:], partial(replace, self, arguments=argv[:index]))
         return None
 
-    def _check_word(self, word: str) -> None:
-        """Check the first argument.
-
-        Raises:
-            ValueError: it is no subcommand and no command of a tool.
-        """
+    def _unknown_command(self, word: str) -> str:
+        """Return the error for a first argument that is no command; the empty string for an option or `serve`."""
         if not self.tool_commands or word in {"", SERVE} or word.startswith("-"):
-            return
+            return ""
         commands: ServerCommands = resolve_name(self.tool_commands)
         names = [*BUILT_IN, *(name for name, _, _ in self.subcommands), *commands.words]
         hint = did_you_mean(word, names)
-        raise ValueError(f"unknown command `{word}`; {f'{hint} ' if hint else ''}`{self.prog} {TOOLS}` lists the tools")
+        return f"unknown command `{word}`; {f'{hint} ' if hint else ''}`{self.prog} {TOOLS}` lists the tools"
 
     def _are_options(self, argv: Sequence[str]) -> bool:
         try:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolmason_runtime.shared.extras import CLI, missing_extra
+from toolmason_runtime.shared.subcommands import COMPLETION, PROGRAMS, SUBCOMMANDS, TOOLS
 from toolmason_runtime.tool_commands.declarations import CommandCategory, ToolCommand
 from toolmason_runtime.tool_commands.interrupts import handled_interrupt
 
@@ -16,15 +17,6 @@ if TYPE_CHECKING:
     from toolmason_runtime.tool_commands.app import Program
     from toolmason_runtime.tool_commands.in_process import Server
 
-TOOLS: Final = "tools"
-COMPLETION: Final = "completion"
-PROGRAMS: Final = "programs"
-SUBCOMMANDS: Final = (
-    (TOOLS, "List the tools as commands, or run one: `tools CATEGORY COMMAND`; `tools` is optional in most cases"),
-    (COMPLETION, "Print the script that completes commands in bash, zsh or fish"),
-    (PROGRAMS, "List, approve and refuse programs of the discovery style `code` that wait for an approval"),
-)
-"""The subcommands of every server that belong to its tools, with their summaries."""
 _USAGE_ERROR: Final = 2
 
 

@@ -184,6 +184,19 @@ def test_a_server_that_starts_imports_no_command(generated: Path) -> None:
     assert not {"click", "rich", "climax_server.tool_commands", "toolmason_runtime.tool_commands.app"} & {*listed}
 
 
+def test_options_with_values_import_no_command_either(generated: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['climax', '--toolsets', 'vcs', '--list-tools'];"
+        "import climax_server.__main__ as server; assert server.main() == 0; print(*sys.modules)"
+    )
+    listed = subprocess.run(
+        [sys.executable, "-c", code], env=environment(generated), capture_output=True, encoding="utf-8", check=True
+    ).stdout.split()
+
+    assert "climax_server" in listed
+    assert not {"click", "climax_server.tool_commands", "toolmason_runtime.tool_commands"} & {*listed}
+
+
 def test_without_the_extra_the_command_names_it(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
