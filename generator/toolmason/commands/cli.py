@@ -8,27 +8,14 @@ from pathlib import Path
 import click
 
 from toolmason.commands.import_output import FILE, force_option, print_lines, refuse_existing, write_all
-from toolmason.commands.options import ExitCode, exit_with, parse_headers
+from toolmason.commands.options import ExitCode, exit_with, header_option, parse_headers, server_timeout_option
 
 
 @click.command()
 @click.argument("address", metavar="COMMAND... | URL", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", type=FILE, help="Write to FILE instead of stdout.")
-@click.option(
-    "--header",
-    "headers",
-    metavar="'NAME: VALUE'",
-    multiple=True,
-    help="Send this header to URL; `$VAR` is an environment variable. Repeatable.",
-)
-@click.option(
-    "--timeout",
-    type=click.IntRange(1, 3600),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for the server to start and answer.",
-)
+@header_option("Send this header to URL")
+@server_timeout_option
 @force_option
 def cli(address: tuple[str, ...], *, output: Path | None, headers: tuple[str, ...], timeout: int, force: bool) -> None:
     """Write one Python file that runs the tools of an MCP server as commands.

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from toolmason.commands.import_output import print_lines
-from toolmason.commands.options import CommandLineError, ExitCode, OverwriteRefusedError, exit_with, parse_headers
+from toolmason.commands.options import (
+    CommandLineError,
+    ExitCode,
+    OverwriteRefusedError,
+    exit_with,
+    header_option,
+    parse_headers,
+    sandbox_options,
+    server_timeout_option,
+)
 
 if TYPE_CHECKING:
     from toolmason.audit.server_lists import ServerDescription
@@ -41,27 +50,9 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
     help="Write only this language. Repeatable. Default: both.",
 )
 @click.option("--name", callback=_checked_name, default="", help="Name of the client. Default: the name of the server.")
-@click.option(
-    "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
-)
-@click.option("--reads", metavar="PATH", multiple=True, help="Path that COMMAND may read. Repeatable.")
-@click.option("--writes", metavar="PATH", multiple=True, help="Path that COMMAND may read and change. Repeatable.")
-@click.option("--no-network", is_flag=True, help="Run COMMAND without access to the network.")
-@click.option(
-    "--header",
-    "headers",
-    metavar="'NAME: VALUE'",
-    multiple=True,
-    help="Send this header to URL; `$VAR` is an environment variable. Repeatable.",
-)
-@click.option(
-    "--timeout",
-    type=click.IntRange(1, 3600),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for the server to start and answer.",
-)
+@sandbox_options
+@header_option("Send this header to URL")
+@server_timeout_option
 @click.option("--discard-edits", is_flag=True, help="Overwrite edited files.")
 def client(
     address: tuple[str, ...],

@@ -17,10 +17,12 @@ from toolmason.commands.options import (
     exit_with,
     expand_headers,
     find_current_project,
+    header_option,
     load_current_server,
     manifest_option,
     print_findings,
     ranker_option,
+    server_timeout_option,
     working_directory,
 )
 
@@ -67,21 +69,8 @@ if TYPE_CHECKING:
     default="",
     help="Search with this tool of --server instead of the ranking of Toolmason.",
 )
-@click.option(
-    "--header",
-    "headers",
-    metavar="'NAME: VALUE'",
-    multiple=True,
-    help="Send this header to a URL; `$VAR` is an environment variable. Repeatable.",
-)
-@click.option(
-    "--timeout",
-    type=click.IntRange(1, 3600),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for --server to start, and for each answer.",
-)
+@header_option("Send this header to a URL")
+@server_timeout_option
 @manifest_option
 def evaluate_search(
     *,

@@ -22,7 +22,7 @@ from toolmason.commands.import_output import (
     token_limit,
     write_all,
 )
-from toolmason.commands.options import header_option, parse_headers, server_timeout_option
+from toolmason.commands.options import header_option, parse_headers, sandbox_options, server_timeout_option
 
 
 def _checked_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -46,12 +46,7 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
     is_flag=True,
     help="Accept the hints that the server declares. Otherwise each call needs approval until you set `hints`.",
 )
-@click.option(
-    "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
-)
-@click.option("--reads", metavar="PATH", multiple=True, help="Path that COMMAND may read. Repeatable.")
-@click.option("--writes", metavar="PATH", multiple=True, help="Path that COMMAND may read and change. Repeatable.")
-@click.option("--no-network", is_flag=True, help="Run COMMAND without network.")
+@sandbox_options
 @header_option("Send this header to URL")
 @server_timeout_option
 @force_option

@@ -210,6 +210,26 @@ def server_timeout_option(command: Command) -> Command:
     )(command)
 
 
+def sandbox_options(command: Command) -> Command:
+    """Add `--pass-env`, `--reads`, `--writes` and `--no-network` for a program that runs in the sandbox."""
+    options: tuple[Callable[[Command], Command], ...] = (
+        click.option(
+            "--pass-env",
+            metavar="NAME",
+            multiple=True,
+            help="Variable that COMMAND needs, such as an API key. Repeatable.",
+        ),
+        click.option("--reads", metavar="PATH", multiple=True, help="Path that COMMAND may read. Repeatable."),
+        click.option(
+            "--writes", metavar="PATH", multiple=True, help="Path that COMMAND may read and change. Repeatable."
+        ),
+        click.option("--no-network", is_flag=True, help="Run COMMAND without network."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def parse_headers(headers: Iterable[str]) -> dict[str, str]:
     """Return the values of `--header "Name: value"` by name, or exit."""
     parsed = {}
