@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import nsmallest
 from itertools import islice
 from math import log, sqrt
@@ -30,6 +30,8 @@ MAX_SIMILAR_TERMS = 6
 """Maximum terms of a query whose unknown words are compared with all terms; in longer ones they have little weight."""
 MAX_UNKNOWN_WORDS = 12
 """Maximum words of a query that are compared with all terms, the first ones: each costs as much as a whole search."""
+MAX_ANALYZED = 8
+"""Queries whose analysis is kept."""
 SIMILAR_MEANING = 14
 """Minimum semantic score of a word that is about what a tool does. `mother` has less for every tool of a developer."""
 EVIDENCE_WEIGHT = 2.5
@@ -84,6 +86,8 @@ class WordRanker:
             raise ValueError(f"search index has format {data['format']}, not {FORMAT}: generate the server again")
         self._data = data
         self._postings = postings
+        # A search needs the same facts of a query up to four times.
+        self._analyzed = lru_cache(maxsize=MAX_ANALYZED)(self._analyze)
 
     @property
     def tools(self) -> list[str]:
@@ -103,7 +107,7 @@ class WordRanker:
         those tools.
         """
         scores = self.scores_by_words(query)
-        for position, score in self._semantic_scores(query).items():
+        for position, score in self._analyzed(query).semantic.items():
             scores[position] += score
         return scores
 
@@ -113,7 +117,7 @@ class WordRanker:
         scores = self._sum_scores((term, 1.0) for term in query_terms)
         for tool, share in self._name_shares(query_terms).items():
             scores[tool] *= _name_factor(share)
-        for term, weight in self._similar_weights(query, query_terms):
+        for term, weight in self._analyzed(query).similar:
             for tool, score in zip(*self._data["terms"][term], strict=True):
                 if scores[tool]:
                     scores[tool] += weight * score
@@ -159,14 +163,15 @@ class WordRanker:
                 scores[places[tool]] += score
         return scores
 
-    def _analyzed(self, query: str) -> _Query:
+    def _analyze(self, query: str) -> _Query:
         found = dict.fromkeys(terms(query))
         known = tuple(term for term in found if term in self._data["terms"])
-        return _Query(known, self._similar_weights(query, found), self._semantic_scores(query))
+        semantic = self._scores_by_meaning(self._meaning_weights(query)) if self._postings else {}
+        return _Query(known, self._similar_weights(query, found), semantic)
 
     def count_matches(self, query: str, visible: Collection[int]) -> int:
         """Return the number of visible tools with a score."""
-        found = self._table.tools_with(dict.fromkeys(terms(query)), self._semantic_scores(query))
+        found = self._table.tools_with(self._analyzed(query).terms, self._analyzed(query).semantic)
         return found.count(1) if len(visible) == len(found) else sum(map(found.__getitem__, visible))
 
     @cached_property
@@ -187,10 +192,6 @@ class WordRanker:
             return []
         weight = SIMILAR_WEIGHT * min(1, FULL_WEIGHT_TERMS / max(1, len(query_terms))) ** 2
         return [(term, weight * similarity) for term, similarity in self._similar_to_unknown(query)]
-
-    def _semantic_scores(self, query: str) -> dict[int, float]:
-        """Return the weighted semantic scores by the position of the tool."""
-        return self._scores_by_meaning(self._meaning_weights(query)) if self._postings else {}
 
     def _meaning_weights(self, query: str) -> dict[str, float]:
         """Return the weight of the semantic scores of each word: a word of every tool says nothing about the query."""
@@ -226,7 +227,7 @@ class WordRanker:
         if self._postings is None or not searched:
             return True
         # With the weight for which `MIN_EVIDENCE` was chosen.
-        score -= self._semantic_scores(query).get(first, 0.0)
+        score -= self._analyzed(query).semantic.get(first, 0.0)
         score += self._scores_by_meaning(dict.fromkeys(searched, EVIDENCE_WEIGHT)).get(first, 0.0)
         explained = score / sum(map(self._rareness, dict.fromkeys(map(stem, searched))))
         relevant = sum(map(self._is_relevant, searched)) / len(searched)
