@@ -12,7 +12,7 @@ from toolmason_runtime.shared.toml.problems import kind_of, quoted
 from toolmason.audit.tool_lists import ToolDeclaration
 from toolmason.clients import clients
 from toolmason.schema import Finding, Severity, Target
-from toolmason.schema.check import check
+from toolmason.schema.check import check, finding_of
 from toolmason.schema.hosts import hosts
 from toolmason.schema.providers import providers
 
@@ -111,19 +111,7 @@ def _output_findings(schema: Any) -> Iterator[Finding]:
 
 def _ruled(pattern: str, subject: str) -> Finding:
     """Return a finding of a rule in `tool_rules` of `providers.toml`. `subject` begins its message."""
-    rule = providers().tool_rules[pattern]
-    return Finding(
-        pointer="",
-        pattern=pattern,
-        severity=rule.severity,
-        lossy=rule.severity is not Severity.NOTE,
-        message=f"{subject}: {rule.text}",
-        reason=rule.reason,
-        fix=rule.fix,
-        clients=rule.clients,
-        providers=rule.providers,
-        share=rule.share,
-    )
+    return finding_of(providers().tool_rules[pattern], subject, pattern=pattern, pointer="")
 
 
 def _refused(pattern: str, reason: str, fix: str, message: str = "") -> Finding:

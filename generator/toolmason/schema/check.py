@@ -80,12 +80,17 @@ def _is_listed_format(value: Any, dialect: Dialect) -> bool:
 def _finding(occurrence: Occurrence, rule: Rule) -> Finding:
     is_unlisted = rule.pattern in {UNLISTED_KEYWORD, UNLISTED_ANNOTATION}
     pattern = occurrence.keyword if is_unlisted else rule.pattern
+    return finding_of(rule, occurrence.subject, pattern=pattern, pointer=json_pointer(occurrence.parts))
+
+
+def finding_of(rule: Rule, subject: str, *, pattern: str, pointer: str) -> Finding:
+    """Return a finding of a rule. `subject` begins its message."""
     return Finding(
-        pointer=json_pointer(occurrence.parts),
+        pointer=pointer,
         pattern=pattern,
         severity=rule.severity,
         lossy=rule.severity is not Severity.NOTE,
-        message=f"{occurrence.subject}: {rule.text}",
+        message=f"{subject}: {rule.text}",
         reason=rule.reason,
         fix=rule.fix,
         clients=rule.clients,
