@@ -109,6 +109,13 @@ class _Words:
         tools = [self._tool(number) for number in range(size)]
         categories = dict.fromkeys(entry["category"] for entry in tools)
         return {
+            "discovery": {
+                "style": "search-call",
+                "prefix": "",
+                "pinned": [],
+                "page_tokens": 1500,
+                "split_calls": False,
+            },
             "categories": {name: {"module": name, "summary": self._text(6), "tags": []} for name in categories},
             "tools": {entry["tool"]["name"]: entry for entry in tools},
         }  # type: ignore[typeddict-item]  # the index does not use the rest

@@ -51,6 +51,11 @@ class Project:
         return self.manifest.with_name("contract.lock")
 
     @property
+    def shown_contract_lock(self) -> str:
+        """Its POSIX path relative to the root."""
+        return self.contract_lock.relative_to(self.root).as_posix()
+
+    @property
     def generated(self) -> Path:
         """Directory that `generate` writes."""
         return self.root / "generated"

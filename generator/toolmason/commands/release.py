@@ -42,7 +42,7 @@ def release(*, force: bool, manifest: Path | None) -> None:
         print_findings(diagnostics, "text")
         exit_with(ExitCode.FINDINGS)
     path = project.contract_lock
-    shown = path.relative_to(project.root).as_posix()
+    shown = project.shown_contract_lock
     contract = manifest_contract(reading, project.root, source=project.shown_manifest)
     since = ""
     if path.exists() or path.is_symlink():

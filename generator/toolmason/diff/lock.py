@@ -242,7 +242,7 @@ def check_released(project: Project, manifest: LoadedManifest, diagnostics: Diag
             CHANGED,
             problem,
             ("server", "version"),
-            hint=f"{fix}, or undo the changes; to see them, run: toolmason diff {_shown(project)}",
+            hint=f"{fix}, or undo the changes; to see them, run: toolmason diff {project.shown_contract_lock}",
             severity=level if current.version == released.version else Level.WARNING,
         )
 
@@ -251,11 +251,7 @@ def _unreadable(project: Project, error: Exception, level: Level) -> Diagnostic:
     return Diagnostic(
         code=UNREADABLE,
         message=f"cannot read the published contract: {error}",
-        location=Location(PurePosixPath(_shown(project))),
+        location=Location(PurePosixPath(project.shown_contract_lock)),
         hint="restore the file from version control, or write it again: toolmason release --force",
         severity=level,
     )
-
-
-def _shown(project: Project) -> str:
-    return project.contract_lock.relative_to(project.root).as_posix()
