@@ -14,7 +14,9 @@ from toolmason_runtime.shared.values.flat_arguments import MAX_EXACT
 Check = Callable[[Any], bool]
 """Returns whether a value has exactly the form of a schema."""
 
-_UNSUPPORTED: Final = frozenset({"allOf", "discriminator", "else", "if", "oneOf", "patternProperties", "prefixItems", "then"})
+_UNSUPPORTED: Final = frozenset(
+    {"allOf", "discriminator", "else", "if", "oneOf", "patternProperties", "prefixItems", "then"}
+)
 _PREFIX: Final = "#/$defs/"
 
 
@@ -61,9 +63,17 @@ class _Compiler:
         if not reference.startswith(_PREFIX) or name not in self._definitions:
             raise _UnsupportedError
         if name not in self._checks:
-            self._checks[name] = lambda value: self._checks[name](value)
+            self._checks[name] = self._later(name)
             self._checks[name] = self.check(self._definitions[name])
         return self._checks[name]
+
+    def _later(self, name: str) -> Check:
+        """Return a check that looks up the one of a definition when it is called."""
+
+        def check(value: Any) -> bool:
+            return self._checks[name](value)
+
+        return check
 
     def _object(self, schema: Mapping[str, Any]) -> Check:
         if "properties" not in schema or schema.get("additionalProperties", False) is not False:
