@@ -14,8 +14,7 @@ from toolmason_runtime.calls import arguments
 from toolmason_runtime.calls.arguments import ArgumentValidator
 from toolmason_runtime.calls.model import Model
 from toolmason_runtime.discovery import parameters
-from toolmason_runtime.discovery.meta_tools import TOOL_NAME
-from toolmason_runtime.discovery.parameters import Parameter, parse_arguments
+from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, parse_arguments
 from toolmason_runtime.shared.values.exact_form import exact_form
 from toolmason_runtime.shared.values.flat_arguments import MAX_EXACT
 
