@@ -96,8 +96,8 @@ tool through its meta-tool.
 _FIRST_CALL = """\
 ### First call and exit
 
-The first call of a new server, {quiet:g} s after the first list, and {pause:g} s after a search that finds the tool. Our
-servers load what it needs in the meantime. The exit follows the first call.
+The first call of a new server, {quiet:g} s after the first list, and {pause:g} s after a search that finds the tool.
+Our servers load what it needs in the meantime. The exit follows the first call.
 """
 
 _HTTP = """\
