@@ -33,6 +33,8 @@ IN_FLIGHT: Final = 64
 """Requests without an answer. More would measure queues."""
 PAUSE_S: Final = 0.5
 """Seconds between a search and the first call: less than a model takes to read the result."""
+QUIET_S: Final = 2.0
+"""Seconds between the first list and the first call without a search: less than a person takes to write a request."""
 WORKBENCH_CALLS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("read_files", "read the lines of a text file", {"files": [{"path": "bench.txt"}]}),
     ("query_json", "extract values from a JSON file", {"file_path": "bench.json", "jq_expression": ".a"}),
@@ -154,6 +156,8 @@ def _first_call(workspace: Workspace, scenario: _Scenario, *, has_search: bool) 
         if has_search and scenario.search is not None:
             running.request("tools/call", dict(scenario.search))
             time.sleep(PAUSE_S)
+        else:
+            time.sleep(QUIET_S)
         with measure_process(running.pid) as timer:
             result = running.request("tools/call", dict(scenario.call))
         _check(result, scenario.program.label)

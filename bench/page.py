@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from bench.calling import IN_FLIGHT, PAUSE_S, Calls, FirstCall
+from bench.calling import IN_FLIGHT, PAUSE_S, QUIET_S, Calls, FirstCall
 from bench.calling_http import HttpCalls
 from bench.contestants import BARE
 from bench.editing.measure import Editing
@@ -81,7 +81,8 @@ input to the end of the process.
 """
 
 _IDLE = """\
-Resident memory {seconds:g} s after the first list, without a request in between, and the CPU time of the wait:
+Resident memory {seconds:g} s after the first list, without a request in between, and the CPU time of the wait. Our
+servers prepare the first call meanwhile:
 """
 
 _CALLS = """\
@@ -95,8 +96,8 @@ tool through its meta-tool.
 _FIRST_CALL = """\
 ### First call and exit
 
-The first call of a new server imports the tool's modules: directly after the first list, and {pause:g} s after a search
-that finds the tool, whose result our servers load in the meantime. The exit follows the first call.
+The first call of a new server, {quiet:g} s after the first list, and {pause:g} s after a search that finds the tool.
+Our servers load what it needs in the meantime. The exit follows the first call.
 """
 
 _HTTP = """\
@@ -305,7 +306,7 @@ def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
         yield _CALLS.format(tools=findings.sizes[0], window=IN_FLIGHT)
         yield from _shown(plots, "calls")
         yield _calls(findings.calls)
-        yield _FIRST_CALL.format(pause=PAUSE_S)
+        yield _FIRST_CALL.format(pause=PAUSE_S, quiet=QUIET_S)
         yield _first_calls(findings.first_calls)
     if findings.http_calls:
         yield _HTTP

@@ -158,7 +158,9 @@ def _start_rows(findings: Findings) -> Iterator[Row]:
 
 
 def _idle_rows(findings: Findings) -> Iterator[Row]:
-    what, elsewhere, target = "memory of a server 5 s after its start", "bare SDK server: see the result", "<= 15 MiB"
+    # The first call is prepared by then: its modules are most of it. `scale` has the memory before that, 11 MiB.
+    what, target = "memory of a server 5 s after its start, to the bare SDK server", "<= 0.75x"
+    elsewhere = "bare SDK server: see the result"
     ours = {
         key: memory
         for key, (memory, _) in findings.idle.items()
@@ -167,13 +169,14 @@ def _idle_rows(findings: Findings) -> Iterator[Row]:
     if not ours:
         yield Row(what, elsewhere, target, NOT_MEASURED)
         return
-    most = max(memory for (label, _), memory in ours.items() if label != BARE)
+    others = {tools: memory for (label, tools), memory in ours.items() if label == BARE}
+    shares = [memory / others[tools] for (label, tools), memory in ours.items() if label != BARE and tools in others]
     yield Row(
         what,
         elsewhere,
         target,
         "; ".join(f"{label}, {tools} tools: {memory:.1f} MiB" for (label, tools), memory in ours.items()),
-        _kept(findings, most, 15),
+        _kept(findings, max(shares, default=0.0), 0.75),
     )
 
 
@@ -181,18 +184,18 @@ def _call_rows(findings: Findings) -> Iterator[Row]:
     what = f"calls per second over stdio, {IN_FLIGHT} in flight, to the bare SDK server"
     calls = findings.calls
     if calls is None:
-        yield Row(what, "TypeScript SDK 5.3x", ">= 6x", NOT_MEASURED)
+        yield Row(what, "TypeScript SDK 9.0x", ">= 9x", NOT_MEASURED)
         yield Row("exit after the end of the input", "-", "<= 50 ms", NOT_MEASURED)
         yield Row("first call of a server", "-", "<= 60 ms", NOT_MEASURED)
     else:
         labels = (OURS_SDK, TYPESCRIPT, FASTMCP)
         yield Row(
             what,
-            "TypeScript SDK 5.3x; FastMCP 0.4x",
-            ">= 6x",
+            "TypeScript SDK 9.0x; FastMCP 0.6x",
+            ">= 9x",
             f"{calls.speedup(OURS)}; {calls.speedup(OURS_DEFAULT)} through the meta-tool; "
             + "; ".join(f"{label} {calls.speedup(label).median:.2f}x" for label in labels),
-            _at_least(findings, calls.speedup(OURS).median, 6),
+            _at_least(findings, calls.speedup(OURS).median, 9),
         )
         ours = [call for call in findings.first_calls if not call.label.startswith(BARE)]
         exits = {f"{call.label}, {call.tool}": call.exit.wall * 1000 for call in ours}

@@ -49,7 +49,7 @@ _MAX_BRACKETS: Final = 200
 """Requests with more may be too deep; `messages.decode` decides."""
 _MAX_DIGITS: Final = 18
 _IDLE_S: Final = 1.0
-"""Seconds without a request after which the startup check runs."""
+"""Seconds without a request after which the startup check runs, and the first call is prepared."""
 _CHECK_S: Final = 30
 """Seconds that the startup check may take."""
 _GRACE_S: Final = 2
@@ -90,7 +90,8 @@ def open_session(
     if "audit" in prepared["server"]:
         return None
     try_to_protect_memory()
-    return _Opening(prepared, startup_check).serve()
+    package = os.path.basename(os.path.dirname(main_file))  # noqa: PTH119, PTH120  `pathlib` is large
+    return _Opening(prepared, startup_check, package).serve()
 
 
 def _is_missing(extra: str) -> bool:
@@ -139,10 +140,12 @@ def _checksum(directory: str, name: str) -> int:
 class _Opening:
     """Answers a client from `prepared`. No handler runs, so a signal ends the process between two responses."""
 
-    def __init__(self, prepared: Mapping[str, Any], startup_check: str) -> None:
+    def __init__(self, prepared: Mapping[str, Any], startup_check: str, package: str) -> None:
         self._prepared = prepared
         self._session = Session(prepared["server"], prepared["methods"], self._instructions)
         self._startup_check = startup_check
+        self._package = package
+        self._is_idle = False
         self._is_writing = False
         self._must_leave = False
 
@@ -175,13 +178,23 @@ class _Opening:
 
     def _read(self) -> bytes:
         """Return the next bytes of input; empty at its end."""
-        if self._startup_check and not select.select([0], [], [], _IDLE_S)[0]:
-            _check_apart(self._startup_check)
-            self._startup_check = ""
+        if not self._is_idle and not select.select([0], [], [], _IDLE_S)[0]:
+            self._is_idle = True
+            self._use_idle_time()
         try:
             return os.read(0, _CHUNK_BYTES)
         except OSError:
             return b""
+
+    def _use_idle_time(self) -> None:
+        """Run the startup check; after the handshake, prepare the first call while the model works on its request."""
+        if self._startup_check:
+            _check_apart(self._startup_check)
+            self._startup_check = ""
+        if self._session.is_ready or self._session.is_modern:
+            from threading import Thread
+
+            Thread(target=_prepare, args=(self._package,), name="first call", daemon=True).start()
 
     def _response(self, line: bytes) -> bytes | None:
         """Return the response to one line, empty if it needs none; None if it needs the whole server."""
@@ -255,6 +268,13 @@ def _short(digits: str) -> int:
 
 def _refuse(_text: str) -> NoReturn:
     raise ValueError
+
+
+def _prepare(package: str) -> None:
+    """Import what the first call needs. The main thread goes on to answer, and imports what is missing itself."""
+    from toolmason_runtime.server.preparation import prepare_first_call
+
+    prepare_first_call(package)
 
 
 def _check_apart(target: str) -> None:

@@ -20,6 +20,7 @@ from toolmason_runtime.calls.repair import Repair
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.shared.selection import is_over
+from toolmason_runtime.shared.values.exact_form import Check, exact_form
 from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.shared.values.renaming import renamed
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 MAX_PROBLEMS = 20
 """Maximum number of problems in an error text; the others are counted."""
 
+_CONTAINERS = frozenset({dict, list})
 _INTEGER = re.compile(r"\s*[+-]?\d{1,100}\s*", re.ASCII)
 """An integer as text: ` 42`, `-7`. The limit bounds the time of `int`."""
 
@@ -70,12 +72,16 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """The result of a check: the known arguments, the value for the handler, problems, and notes on dropped names."""
+    """The result of a check: the known arguments, the value for the handler, problems, and notes on dropped names.
+
+    `is_exact`: the model takes every value as it is.
+    """
 
     arguments: dict[str, Any]
     value: Any
     problems: list[Problem]
     notes: tuple[str, ...]
+    is_exact: bool
 
 
 class ArgumentValidator:
@@ -118,10 +124,15 @@ class ArgumentValidator:
     def _schema(self) -> dict[str, Any]:
         return self._declared if self._model is None else self._model.model_json_schema()
 
+    @cached_property
+    def _exact_form(self) -> Check | None:
+        """The check for arguments that the model takes as they are."""
+        return None if self._model is None else exact_form(self._schema)
+
     def prepare(self) -> None:
         """Import and compile what `validate` needs for valid arguments."""
         if self._flat_check is None:
-            _ = self._schema if self._model else self._validator
+            _ = self._exact_form if self._model else self._validator
 
     def validate(self, raw_arguments: Mapping[str, Any]) -> Arguments:
         """Return the arguments for the handler.
@@ -148,7 +159,8 @@ class ArgumentValidator:
         notes = (*renaming_notes, *attempt.notes)
         if attempt.problems:
             raise ToolError(self._error_text(attempt, notes), code=INVALID_ARGUMENT)
-        return Arguments(attempt.value, (*notes, *self._find_rounded(attempt.arguments)))
+        rounded = () if attempt.is_exact else self._find_rounded(attempt.arguments)
+        return Arguments(attempt.value, (*notes, *rounded))
 
     @cached_property
     def _repair(self) -> Repair:
@@ -185,25 +197,27 @@ class ArgumentValidator:
 
     def _attempt(self, sent: Mapping[str, Any]) -> _Attempt:
         """Check arguments without changing them."""
-        arguments = deepcopy(dict(sent))
-        notes = tuple(self._drop_unknown(arguments))
+        arguments = {name: deepcopy(value) if type(value) in _CONTAINERS else value for name, value in sent.items()}
+        is_exact = self._exact_form is not None and self._exact_form(arguments)
+        notes = () if is_exact else tuple(self._drop_unknown(arguments))
         try:
             with time_limit():
-                value, problems = self._check(arguments)
+                value, problems = self._check(arguments, is_exact=is_exact)
         except PatternTimeoutError as error:
             value, problems = None, [self._timeout_problem(error, arguments)]
-        return _Attempt(arguments, value, problems, notes)
+        return _Attempt(arguments, value, problems, notes, is_exact)
 
     def _timeout_problem(self, error: PatternTimeoutError, arguments: dict[str, Any]) -> Problem:
         values = self._described_values(arguments, self._schema, ())
         path = next((path for path, value, _ in values if value == error.text), ())
         return Problem(path, f"{named(self._public_path(path))} {error}")
 
-    def _check(self, arguments: dict[str, Any]) -> tuple[Any, list[Problem]]:
+    def _check(self, arguments: dict[str, Any], *, is_exact: bool) -> tuple[Any, list[Problem]]:
         """Return the value for the handler and the problems."""
         if self._model is None:
             return arguments, self._validate_schema(arguments)
-        problems = [*self._find_boolean_number_mixups(arguments), *self._find_duplicates(arguments)]
+        mixups = () if is_exact else self._find_boolean_number_mixups(arguments)
+        problems = [*mixups, *self._find_duplicates(arguments)]
         paths = {problem.path for problem in problems}
         value, model_problems = self._validate_model(self._model, arguments)
         return value, problems + [problem for problem in model_problems if problem.path not in paths]

@@ -32,8 +32,11 @@ class RequestContext(ABC):
         self._params = params or {}
         self._level = level
         self.is_modern = is_modern
-        self.operation_id = uuid4().hex
+
+    @cached_property
+    def operation_id(self) -> str:
         """Identity of this request within the process."""
+        return uuid4().hex
 
     @property
     @abstractmethod

@@ -102,6 +102,8 @@ def parse_arguments(
         ToolError: an argument is missing, or has a wrong type or name; the text lists every problem.
     """
     sent = dict(raw_arguments or {})
+    if (plain := _plain_values(parameters, sent)) is not None:
+        return ParsedArguments(plain, ())
     notes = list(_take_misnomers(parameters, sent))
     for name in (name for name, parameter in parameters.items() if parameter.is_lines):
         value = sent.get(name)
@@ -130,6 +132,25 @@ def parse_arguments(
         example = f"Example: {show_call(arguments, problems)}"
         raise ToolError("\n".join([*problems.values(), *notes, example]), code=INVALID_ARGUMENT)
     return ParsedArguments(values, tuple(notes))
+
+
+def _plain_values(parameters: Parameters, sent: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the values of arguments that need no conversion and no note, as most do; None for others."""
+    if not sent.keys() <= parameters.keys():
+        return None
+    values: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        value = sent.get(name, parameter.default)
+        if not value and not sent.keys().isdisjoint(parameter.misnomers):
+            return None
+        if name in sent:
+            is_long = isinstance(value, str) and len(value) > parameter.max_length
+            if is_long or type(value) is float or not _is_valid(parameter, value):
+                return None
+        elif parameter.required:
+            return None
+        values[name] = value
+    return values
 
 
 def _enforced(parameters: Parameters) -> dict[str, Any]:

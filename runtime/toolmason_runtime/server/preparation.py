@@ -1,4 +1,4 @@
-"""Prepare the tool that a search found first, while the model still reads the answer."""
+"""Prepare calls while the model works: the first one after the handshake, and the tool that a search found first."""
 
 from __future__ import annotations
 
@@ -9,11 +9,36 @@ from importlib import import_module
 from typing import Final
 
 from toolmason_runtime.calls.binding import exclusive_import
-from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.catalogue import ToolEntry, is_handler
 from toolmason_runtime.shared.selection import is_enabled
 
 DELAY_S: Final = 0.05
 """Default seconds until the preparation begins; the answer has been sent by then."""
+
+
+_OF_CALLS: Final = (
+    "toolmason_runtime.server.command",
+    "toolmason_runtime.server.dispatch",
+    "toolmason_runtime.transports.stdio.lean",
+    "toolmason_runtime.transports.stdio.async_phase",
+    "toolmason_runtime.chunks.store",
+)
+_OF_MODELS: Final = ("toolmason_runtime.calls.model", "pydantic.json_schema")
+
+
+def prepare_first_call(package: str) -> None:
+    """Import what the first call of a server needs, but no code of its project: that may have effects.
+
+    Args:
+        package: import name of the generated package.
+    """
+    with suppress(Exception):  # the call will report the error
+        for module in _OF_CALLS:
+            import_module(module)
+        tools = import_module(f"{package}.catalogue").CATALOGUE["tools"]
+        if any(is_handler(entry) for entry in tools.values()):
+            for module in _OF_MODELS:
+                import_module(module)
 
 
 class Preparation:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from toolmason_runtime.shared.client_table import CLIENTS
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
@@ -61,6 +63,7 @@ class ClientProfile:
         """Seconds that it waits for a tool."""
 
 
+@lru_cache(maxsize=64)  # each request asks for it, and most are of one client
 def client_profile(client_name: str) -> ClientProfile:
     """Return the facts about the client that calls itself `client_name`, in any case and with words after its name.
 

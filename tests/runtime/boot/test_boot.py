@@ -171,7 +171,7 @@ def test_prepared_answers_are_those_of_the_dispatcher(package: Path) -> None:
         assert prepared is not None
         assert prepared["methods"] == list(dispatcher.methods)
         for client, meta in (("", {}), ("claude-code", {}), ("", {"_meta": ENVELOPE})):
-            opening = _Opening(prepared, "")
+            opening = _Opening(prepared, "", "")
             session = Session(dispatcher.server, dispatcher.methods, dispatcher.instructions)
             opening._session.is_ready = session.is_ready = True
             about: Mapping[str, Any] = meta or {**CLIENT, "clientInfo": {"name": client, "version": "1"}}

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,10 @@ PHASES: Final[dict[str, Callable[[Peer], Any]]] = {
 """The request after which the server is in each phase."""
 DELAYS_S: Final = (0, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Times from a request to a signal: the imports for the next phase take about as long."""
+
+
+PREPARED_S: Final = 30.0
+"""Maximum time until the modules of the first call are imported, on a loaded machine."""
 
 
 @contextmanager
@@ -182,3 +187,43 @@ def test_no_handler_can_damage_the_streams_of_the_protocol(version: str, tmp_pat
     assert again["tools"]
     for text in ("printed at import", "printed at call in a thread", "by number", "by a child", "by a shell"):
         assert f"{text}\n" in errors
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the loaded libraries in /proc")
+def test_the_first_call_is_prepared_while_the_client_is_quiet(tmp_path: Path) -> None:
+    def has_imported(name: str) -> bool:
+        return name in Path("/proc", str(peer.process.pid), "maps").read_text()
+
+    with workbench(tmp_path) as peer:
+        peer.result("tools/list")
+        assert not has_imported("pydantic_core")
+        deadline = time.monotonic() + PREPARED_S
+        while not has_imported("pydantic_core") and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        assert has_imported("pydantic_core")
+        assert peer.result("ping") == {}
+        assert peer.result("tools/list")["tools"]
+        assert str(tmp_path) in json.dumps(peer.call("call_read", READ))
+
+
+def test_the_preparation_of_a_call_runs_no_code_of_the_project() -> None:
+    code = (
+        "import sys; from toolmason_runtime.server.preparation import prepare_first_call;"
+        "prepare_first_call('workbench_server');"
+        "print('pydantic' in sys.modules, [name for name in sys.modules if name.startswith('workbench_handlers')])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"True []\n"
+
+
+def test_the_preparation_of_a_server_without_handlers_imports_no_pydantic(tmp_path: Path) -> None:
+    package = tmp_path / "commands_server"
+    package.mkdir()
+    package.joinpath("catalogue.py").write_text("CATALOGUE = {'tools': {'a': {'cli': 'git'}}}")
+    code = (
+        "import sys; from toolmason_runtime.server.preparation import prepare_first_call;"
+        "prepare_first_call('commands_server');"
+        "print('commands_server.catalogue' in sys.modules, 'pydantic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=tmp_path)
+    assert done.stdout == b"True False\n"

@@ -18,7 +18,7 @@ from oracle import LEGACY
 from stdio_peer import Message, Peer, talking
 from toolmason_runtime.server.flags import LEAN
 from toolmason_runtime.transports.stdio.calls import MAX_RUNNING, MAX_WAITING
-from toolmason_runtime.transports.stdio.io_threads import MAX_UNREAD_BYTES
+from toolmason_runtime.transports.stdio.output import MAX_UNREAD_BYTES
 
 MEGABYTE = 1_000_000
 ANSWER = {"action": "accept", "content": {"name": "Ada"}}

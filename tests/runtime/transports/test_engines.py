@@ -14,7 +14,7 @@ import pytest
 from oracle import LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, talking
 from toolmason_runtime.server.flags import ENGINES, LEAN
-from toolmason_runtime.transports.stdio.io_threads import MAX_BYTES_WITH_NOTICES, Output
+from toolmason_runtime.transports.stdio.output import MAX_BYTES_WITH_NOTICES, Output
 
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,

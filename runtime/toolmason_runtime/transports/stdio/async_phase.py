@@ -1,4 +1,4 @@
-"""The asynchronous phase of the lean engine: an event loop, a thread that reads and one that writes."""
+"""The asynchronous phase of the lean engine: an event loop, and threads for what may block it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolmason_runtime.transports.stdio.connection import Connection
-from toolmason_runtime.transports.stdio.io_threads import Output, start_reader
+from toolmason_runtime.transports.stdio.input import start_reader
+from toolmason_runtime.transports.stdio.output import Output
 
 if TYPE_CHECKING:
     from toolmason_runtime.calls.dispatcher import DispatcherProtocol
@@ -46,7 +47,7 @@ def serve(
         shutdown.serve(stop)
         output = Output(sink, shutdown.stop)
         connection = Connection(dispatcher, session, output)
-        start_reader(source, connection.receive, shutdown.stop, output.wait_until_read, first=lines, buffer=buffer)
+        start_reader(source, connection.receive, shutdown.stop, output, first=lines, buffer=buffer)
         await ended.wait()
         await _close(connection, dispatcher)
         await output.flush()

@@ -15,7 +15,7 @@ from toolmason_runtime.transports.messages import RequestId
 from toolmason_runtime.transports.stdio.encoding import encode_error, encode_result
 
 if TYPE_CHECKING:
-    from toolmason_runtime.transports.stdio.io_threads import Output
+    from toolmason_runtime.transports.stdio.output import Output
 
 MAX_RUNNING: Final = 256
 """Maximum number of calls that run at the same time; streams of subscriptions do not count."""

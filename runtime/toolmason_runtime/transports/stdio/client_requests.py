@@ -10,7 +10,7 @@ from toolmason_runtime.transports.messages import Wire
 from toolmason_runtime.transports.stdio.encoding import encode
 
 if TYPE_CHECKING:
-    from toolmason_runtime.transports.stdio.io_threads import Output
+    from toolmason_runtime.transports.stdio.output import Output
 
 
 class RefusedError(Exception):

@@ -18,7 +18,8 @@ from toolmason_runtime.transports.stdio.subscriptions import LISTEN, SUBSCRIBE, 
 
 if TYPE_CHECKING:
     from toolmason_runtime.calls.dispatcher import DispatcherProtocol
-    from toolmason_runtime.transports.stdio.io_threads import Output, Received
+    from toolmason_runtime.transports.stdio.input import Received
+    from toolmason_runtime.transports.stdio.output import Output
     from toolmason_runtime.transports.stdio.session import Session
 
 _log = logging.getLogger(__package__)
@@ -38,7 +39,7 @@ class Connection:
         self._requests = ClientRequests(output)
         self._subscriptions = Subscriptions(dispatcher, self._requests)
         self._calls = Calls(output, self._run, on_refused=self._on_refused)
-        output.on_room = self._calls.start_next
+        output.on_room.append(self._calls.start_next)
 
     def receive(self, received: Received) -> None:
         """Handle one message, or the error for an invalid line."""

@@ -5,7 +5,7 @@
 2. **Synchronous** (`sync_phase`) answers lists, searches and invalid requests one by one, with the dispatcher but
    without an event loop.
 3. **Asynchronous** (`async_phase`) answers everything, from the first request that needs a handler on, with an event
-   loop, a thread that reads and one that writes.
+   loop; threads read and write where it would block.
 
 The first request that a phase cannot answer starts the next phase, which gets the `Session` and the input from that
 request on. No phase starts again.

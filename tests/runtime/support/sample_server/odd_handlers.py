@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -132,7 +131,8 @@ async def flood(params: NoParams, call: ToolCall) -> Content:
 async def chatter(params: NoParams, call: ToolCall) -> Content:
     print("printed by the handler")
     child = "import sys; print('printed by a child'); sys.stdout.write(repr(sys.stdin.read()))"
-    subprocess.run([sys.executable, "-c", child], check=True)  # noqa: ASYNC221  short
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", child)
+    assert await process.wait() == 0
     return "done"
 
 
