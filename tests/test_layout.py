@@ -57,8 +57,8 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation", "edits"),
-    *("single_file", "commands", "__main__"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
+    *("edits", "refactor", "single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

@@ -52,7 +52,7 @@ def run_edits(edits: Edits, *, yes: bool, dry_run: bool, next_step: str = "toolm
         click.echo(f"{files} would change; nothing was written (--dry-run)", err=True)
         return ExitCode.FINE
     if not yes:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if not is_interactive():
             click.echo(f"{files} would change; nothing was written: use --yes to apply the changes", err=True)
             return ExitCode.REFUSED
         if not click.confirm(f"Change {files}?", err=True):
@@ -64,3 +64,8 @@ def run_edits(edits: Edits, *, yes: bool, dry_run: bool, next_step: str = "toolm
         raise CommandLineError(str(error)) from error
     click.echo(f"{files} changed; next: {next_step}", err=True)
     return ExitCode.FINE
+
+
+def is_interactive() -> bool:
+    """Return whether a person can read the changes and answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -37,6 +37,10 @@ class EditError(Exception):
         super().__init__(f"{shown}: {reason}")
 
 
+class ConflictError(EditError):
+    """A file has a merge conflict that nobody has resolved."""
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """The change of one file. `name` is its POSIX path relative to the project; `old` is None for a new file."""
@@ -98,7 +102,7 @@ def read_text(path: Path, root: Path) -> str:
         raise EditError(shown, f"cannot read: {getattr(error, 'strerror', None) or error}") from error
     if mark := _MERGE_MARK.search(text):
         line = text.count("\n", 0, mark.start()) + 1
-        raise EditError(f"{shown}:{line}", "the file has a merge conflict: resolve it first")
+        raise ConflictError(f"{shown}:{line}", "the file has a merge conflict: resolve it first")
     return text
 
 

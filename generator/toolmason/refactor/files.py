@@ -10,7 +10,7 @@ from typing import Final
 from toolmason_runtime.shared.toml.positions import scan_keys
 
 from toolmason.diagnostics import Diagnostics
-from toolmason.edits import EditError, Edits, read_text
+from toolmason.edits import ConflictError, EditError, Edits, read_text
 from toolmason.model.identifiers import identifier
 from toolmason.model.tool import Tool
 from toolmason.project import Project
@@ -20,7 +20,6 @@ from toolmason.refactor.project_files import searched_files
 from toolmason.refactor.python_text import PythonText
 from toolmason.refactor.result import Refactoring
 from toolmason.refactor.toml_text import TomlText
-from toolmason.refactor.trial import Trial
 
 _DOCUMENTS: Final = frozenset({".md", ".markdown", ".rst", ".txt", ".mdx"})
 """Suffixes of files for people: their certain mentions change."""
@@ -43,14 +42,14 @@ class ChangedFiles:
         texts = self._manifest.results() if self._manifest_texts is None else self._manifest_texts
         return Edits.of(self._project.root, {**texts, **self._texts})
 
-    def refactoring(self, after: Trial, findings: Diagnostics, notes: tuple[str, ...]) -> Refactoring:
-        """Return the result."""
+    def refactoring(self, findings: Diagnostics, notes: tuple[str, ...]) -> Refactoring:
+        """Return the result; `findings` are the new ones of the manifest."""
         root = self._project.root
         places = {
             (path.relative_to(root).as_posix(), line, reason)
             for path, line, reason in (*self._manifest.uncertain, *self._uncertain)
         }
-        return Refactoring(self.edits(), tuple(sorted(places)), after.new_findings(findings), notes)
+        return Refactoring(self.edits(), tuple(sorted(places)), findings, notes)
 
     def searched(self) -> Iterator[Path]:
         """Yield the files of the project outside of the manifest and the generated directory."""
@@ -82,8 +81,8 @@ class ChangedFiles:
         self, path: Path, tool: Tool, new: str, names: Mapping[str, str], mentions: Mentions, *, package: str
     ) -> None:
         """Change one file outside of the manifest for the new name of a tool."""
-        text = self._read(path)
-        if text is None or not any(name in text for name in (tool.name, *names)):
+        text = self._read(path, tool.name, *names)
+        if text is None:
             return
         if path.suffix != ".py":
             self._rename_in_text(path, text, tool.name, new, mentions)
@@ -103,8 +102,8 @@ class ChangedFiles:
 
     def rename_param(self, path: Path, tool: Tool, old: str, new: str, mentions: Mentions) -> None:
         """Change one file outside of the manifest for the new name of a parameter."""
-        text = self._read(path)
-        if text is None or old not in text or not (tool.name in text or str(tool.params_class) in text):
+        text = self._read(path, old)
+        if text is None or not (tool.name in text or str(tool.params_class) in text):
             return
         if path.suffix == ".py":
             if python := self.python(path):
@@ -119,8 +118,8 @@ class ChangedFiles:
 
     def move_imports(self, path: Path, package: str, category: str, names: Mapping[str, frozenset[str]]) -> None:
         """Import names of the generated package from the modules that have them, of `names` by module."""
-        text = self._read(path)
-        if path.suffix != ".py" or text is None or package not in text:
+        text = self._read(path, package) if path.suffix == ".py" else None
+        if text is None:
             return
         python = self.python(path)
         if python is None:
@@ -159,12 +158,21 @@ class ChangedFiles:
         self._set(path, text, python.result())
         self._uncertain += [(path, line, reason) for line, reason in python.uncertain]
 
-    def _read(self, path: Path) -> str | None:
-        """Return the text of a file; None if it is no text or cannot be changed."""
+    def _read(self, path: Path, *names: str) -> str | None:
+        """Return the text of a file that contains one of `names`; None for others.
+
+        Raises:
+            ConflictError: it has a merge conflict.
+        """
         try:
-            return read_text(path, self._project.root)
+            text = read_text(path, self._project.root)
+        except ConflictError:
+            if any(name.encode() in path.read_bytes() for name in names):
+                raise
+            return None
         except EditError:
             return None
+        return text if any(name in text for name in names) else None
 
     def _set(self, path: Path, old: str, new: str) -> None:
         if old != new:

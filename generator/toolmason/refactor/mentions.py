@@ -50,7 +50,8 @@ def tool_mentions(name: str, *, is_ambiguous: bool = False) -> Mentions:
     whole = f"{_BEFORE}{written}{_AFTER}"
     distinctive = is_distinctive(name)
     certain = (caller, *(() if is_ambiguous else code), *((whole,) if distinctive and not is_ambiguous else ()))
-    possible = rf"(?<!\w){re.escape(name)}(?!\w)" if distinctive else whole
+    # Other names are words of the language, so only those in quotes are worth a look.
+    possible = rf"(?<!\w){re.escape(name)}(?!\w)" if distinctive else rf"(?<=[`\"']){re.escape(name)}(?=[`\"'(])"
     return Mentions(tuple(map(re.compile, certain)), re.compile(possible))
 
 

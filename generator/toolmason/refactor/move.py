@@ -46,7 +46,7 @@ def move_tool(project: Project, name: str, *, category: str = "", file: Path | N
             names = _modules_of_names(after.package(), str(before.server.package))
             for path in files.searched():
                 files.move_imports(path, str(before.server.package), identifier(tool.category), names)
-        return files.refactoring(after, findings, notes_of(project, before) if category else ())
+        return files.refactoring(after.new_findings(findings), notes_of(project, before) if category else ())
 
 
 def _set_category(before: LoadedManifest, manifest: ManifestEdits, name: str, category: str) -> None:

@@ -15,6 +15,8 @@ from typing import Final
 from toolmason.refactor.mentions import Mentions
 
 _STRING_PREFIX: Final = re.compile(r"[A-Za-z]*")
+_BRACES: Final = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
+"""A doubled brace or an expression in an f-string."""
 _DICT_ARGUMENTS: Final = frozenset({"arguments", "args"})
 """Keys of a call's arguments, beside the name of the tool."""
 
@@ -247,6 +249,9 @@ class PythonText:
             values = [value for key, value in zip(node.keys, node.values, strict=True) if key is not None]
         if not any(isinstance(value, ast.Constant) and value.value == tool for value in values):
             return
+        for item in node.keywords if isinstance(node, ast.Call) else ():
+            if item.arg == old:
+                self.uncertain.append((item.value.lineno, f"`{old}=` beside the name of the tool"))
         for value in values:
             for table in self._argument_tables(value):
                 for key in table.keys:
@@ -272,17 +277,18 @@ class PythonText:
         its name, or beside the key `name` or `tool_name`.
         """
         for node in ast.walk(self.tree):
+            if isinstance(node, ast.JoinedStr):
+                self._replace_mentions(*self._span(node), name, new, mentions, is_joined=True)
             if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or name not in node.value:
                 continue
             if self._is_joined(node):
-                if any(True for _ in (*mentions.replace(node.value, ""), *mentions.listed(node.value))):
-                    self._doubt(node, f"`{name}` in an f-string")
-            elif node.value == name:
+                continue
+            if node.value == name:
                 if is_certain or self._is_call_argument(node):
                     self._replace_in_string(node, name, new)
                 else:
                     self._doubt(node, f'"{name}" may be something else')
-            else:
+            elif any(True for _ in (*mentions.replace(node.value, new), *mentions.listed(node.value))):
                 self._replace_mentions(*self._span(node), name, new, mentions)
         reader = io.StringIO(self.source[self._mark :], newline="")
         try:
@@ -293,13 +299,18 @@ class PythonText:
         except (tokenize.TokenError, IndentationError):
             return
 
-    def _replace_mentions(self, start: int, end: int, name: str, new: str, mentions: Mentions) -> None:
+    def _replace_mentions(
+        self, start: int, end: int, name: str, new: str, mentions: Mentions, *, is_joined: bool = False
+    ) -> None:
         text = self.source[start:end]
         plain = text
         if text[:1] != "#":
             prefix = _STRING_PREFIX.match(text)
             is_raw = bool(prefix) and "r" in prefix[0].lower() if prefix else False
             plain = text if is_raw else re.sub(r"\\.", lambda match: " " * len(match[0]), text, flags=re.DOTALL)
+        if is_joined:
+            # The expressions in braces are code.
+            plain = _BRACES.sub(lambda match: " " * len(match[0]), plain)
         for first, _, _ in mentions.replace(plain, new):
             self._change(start + first, name, new)
         for first in mentions.listed(plain):

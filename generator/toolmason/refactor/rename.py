@@ -59,7 +59,7 @@ def rename_tool(project: Project, old: str, new: str, *, alias: bool = True) -> 
         names = _generated_names(tool, next(row for row in after.manifest.server.tools if row.name == new))
         for path in files.searched():
             files.rename_tool(path, tool, new, names, mentions, package=before.server.package)
-        return files.refactoring(after, findings, notes_of(project, before))
+        return files.refactoring(after.new_findings(findings, old=old, new=new), notes_of(project, before))
 
 
 def rename_param(project: Project, tool_name: str, old: str, new: str, *, alias: bool = True) -> Refactoring:
@@ -88,7 +88,7 @@ def rename_param(project: Project, tool_name: str, old: str, new: str, *, alias:
     with trial(project, files.edits()) as after:
         for path in files.searched():
             files.rename_param(path, tool, old, new, mentions)
-        return files.refactoring(after, findings, notes_of(project, before))
+        return files.refactoring(after.new_findings(findings, old=old, new=new), notes_of(project, before))
 
 
 def _rename_references(
@@ -127,7 +127,7 @@ def _check_param_name(manifest: LoadedManifest, tool: Tool, old: str, new: str) 
     if old not in params:
         if tool.table.input_schema is not None:
             advice = "rename it there, and in the handler"
-            if hasattr(tool.implementation, "original"):
+            if tool.implementation.kind == "upstream":
                 advice = (
                     f'write `[tools.{tool.name}.arguments.{old}]` with `rename = "{new}"` and `aliases = ["{old}"]`'
                 )
@@ -135,8 +135,7 @@ def _check_param_name(manifest: LoadedManifest, tool: Tool, old: str, new: str) 
         owner = next((param for param, table in params.items() if old in table.aliases), "")
         if owner:
             raise RefactorError(f"`{old}` is an alias of the parameter `{owner}`; use `{tool.name}.{owner}`")
-        names = [f"{tool.name}.{param}" for param in params]
-        raise RefactorError(f"unknown parameter `{name}`; {suggestion(name, names)}")
+        raise RefactorError(f"unknown parameter `{name}`; {suggestion(old, params)}")
     if new == old:
         raise RefactorError(f"the parameter already has the name `{new}`")
     if not _PARAM_NAME.fullmatch(new):

@@ -161,11 +161,27 @@ class TomlText:
             self._add_lines(self._last_statement(header.statement), pairs, prefix="")
         else:
             last = self._by_path[path][-1]
-            # `a.b.c = 1` is a pair of the table `a.b`: its other keys are written in the same way.
-            start = self._start(last.statement)
             name = _QUOTED_KEY.match(self.text, last.key) or _BARE.match(self.text, last.key)
-            prefix = self.text[start : name.end() if name else last.key]
-            self._add_lines(last.statement, pairs, prefix=f"{prefix}.")
+            start = self._start(last.statement)
+            prefix = self._changed(start, name.end() if name else last.key)
+            if prefix.startswith("["):
+                self._add_header(last.statement, prefix.lstrip("[").strip(), pairs)
+            else:
+                # `a.b.c = 1` is a pair of the table `a.b`: its other keys are written in the same way.
+                self._add_lines(last.statement, pairs, prefix=f"{prefix}.")
+
+    def _changed(self, start: int, end: int) -> str:
+        """Return a part of the text with the changes so far."""
+        text = self.text[start:end]
+        for first, last, new in sorted(self._changes, reverse=True):
+            if start <= first and last <= end:
+                text = text[: first - start] + new + text[last - start :]
+        return text
+
+    def _add_header(self, statement: int, name: str, pairs: list[str]) -> None:
+        """Write a table of which only tables below it have headers, before the last of these."""
+        place = self._with_comments(self.text.rfind("\n", 0, self._start(statement)) + 1)
+        self._changes.append((place, place, self._newline.join([f"[{name}]", *pairs, "", ""])))
 
     def _add_inline(self, start: int, pairs: list[str]) -> None:
         end = self._end(start)

@@ -32,8 +32,8 @@ def find_tool(server: Server, name: str) -> Tool:
 
 def suggestion(name: str, choices: Collection[str]) -> str:
     """Return a question for the nearest names, or the first of all."""
-    nearest = closest_matches(name, choices)
-    return f"did you mean {' or '.join(f'`{match}`' for match in nearest)}?" if nearest else f"known: {_some(choices)}"
+    nearest = " or ".join(f"`{match}`" for match in closest_matches(name, choices))
+    return f"did you mean {nearest}?" if nearest else f"known: {_some(choices)}"
 
 
 def _some(names: Collection[str]) -> str:
@@ -53,5 +53,5 @@ def notes_of(project: Project, manifest: LoadedManifest) -> tuple[str, ...]:
     """Return the further steps after a change of the manifest."""
     notes = []
     if project.postings.exists() and manifest.server.discovery.semantic == "postings":
-        notes.append(f"{project.postings.name} has the old name: run toolmason embed")
+        notes.append(f"{project.postings.name} may be out of date: run toolmason embed")
     return tuple(notes)

@@ -50,12 +50,13 @@ class Trial:
     manifest: LoadedManifest
     found: Diagnostics
 
-    def new_findings(self, before: Diagnostics) -> Diagnostics:
-        """Return the findings that the manifest did not have before, by code and message."""
+    def new_findings(self, before: Diagnostics, *, old: str = "", new: str = "") -> Diagnostics:
+        """Return the findings that the manifest did not have before, with the name `old` for `new`."""
         known = {(finding.code, finding.message) for finding in before}
         added = Diagnostics()
         for finding in self.found:
-            if (finding.code, finding.message) not in known and finding.severity is not Severity.NOTE:
+            message = finding.message.replace(f"`{new}`", f"`{old}`")
+            if (finding.code, message) not in known and finding.severity is not Severity.NOTE:
                 added.add(finding)
         return added
 
