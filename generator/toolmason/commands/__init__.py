@@ -18,6 +18,7 @@ from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
 from toolmason.commands.release import release
+from toolmason.commands.rename import move, rename
 from toolmason.commands.run import run
 from toolmason.commands.schema import schema
 from toolmason.commands.search import search
@@ -43,6 +44,8 @@ for _command in (
     audit,
     schema,
     init,
+    rename,
+    move,
     importing,
     client,
     templates,
