@@ -6,6 +6,7 @@ const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const { homedir } = require("node:os");
 const { join } = require("node:path");
+const { isatty } = require("node:tty");
 
 const PACKAGE = require("../package.json");
 const INSTALL = "https://docs.astral.sh/uv/getting-started/installation/";
@@ -30,7 +31,7 @@ function start([program, ...others]) {
   const child = spawn(program, [...PACKAGE.uvx, ...process.argv.slice(2)], { stdio: "inherit" });
   const forward = (signal) => {
     // A terminal sends its interrupt to both processes.
-    if (!(signal === "SIGINT" && process.stdin.isTTY)) child.kill(signal);
+    if (!(signal === "SIGINT" && isatty(0))) child.kill(signal);
   };
   for (const signal of SIGNALS) process.on(signal, forward);
   const stop = () => SIGNALS.forEach((signal) => process.removeListener(signal, forward));

@@ -42,4 +42,4 @@ def semantic_version(version: str) -> str:
     if parsed.pre:
         kind, number = parsed.pre
         return f"{numbers}-{_PRE[kind]}.{number}"
-    return f"{numbers}-dev.{parsed.dev}" if parsed.dev is not None else numbers
+    return f"{numbers}-0.dev.{parsed.dev}" if parsed.dev is not None else numbers
