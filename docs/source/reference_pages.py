@@ -23,6 +23,8 @@ from toolmason.diff.rules import rules as change_rules
 from toolmason.manifest.editor_schema import class_docstrings
 from toolmason.manifest.tables import ManifestTables
 from toolmason.manifest.validate import extensions
+from toolmason.publishing.names import PROFILES
+from toolmason.publishing.profiles import Profile, ProfileRule, load_profile
 
 DOCS: Final = Path(__file__).parents[1]
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number", Any: "any value"}
@@ -229,10 +231,49 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def publishing_rules() -> str:
+    """Return the page: the rules of each profile with their fixes and sources."""
+    profiles = [load_profile(name) for name in PROFILES]
+    sections = "".join(_profile_section(profile) for profile in profiles)
+    return (
+        f"""\
+# Rules of registries and directories
+
+`toolmason lint --profile NAME` checks these rules, and `toolmason publish --dry-run` those of each place
+([publishing](publishing.md#all-places)). They are the written rules of each place on the date shown.
+
+| severity | meaning |
+| --- | --- |
+| error, warning | the place refuses the server, or its reviewers may; `lint` exits with 1 |
+| note | a recommendation |
+| TM... | every manifest is checked for it, with [this code](rule-codes.md) |
+| yourself | no program of yours can check it: `lint` lists it after its findings |
+
+{sections}""".rstrip()
+        + "\n"
+    )
+
+
+def _profile_section(profile: Profile) -> str:
+    rows = "".join(_profile_row(rule) for rule in profile.rules)
+    head = "| rule | requirement | severity | fix | source, read on |\n| --- | --- | --- | --- | --- |\n"
+    return f"## {profile.title}\n\n`--profile {profile.name}`\n\n{head}{rows}\n"
+
+
+def _profile_row(rule: ProfileRule) -> str:
+    cells = [f"`{rule.id}`", _cell(rule.requires), _rule_kind(rule), _cell(rule.fix), f"[{rule.read}]({rule.source})"]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _rule_kind(rule: ProfileRule) -> str:
+    return "yourself" if rule.is_manual else rule.enforced_by or str(rule.severity)
+
+
 PAGES: Final[Mapping[Path, Callable[[], str]]] = {
     DOCS / "manifest-reference.md": manifest_reference,
     DOCS / "rule-codes.md": rule_codes,
     DOCS / "diff-rules.md": diff_rules,
+    DOCS / "publishing-rules.md": publishing_rules,
 }
 
 if __name__ == "__main__":

@@ -355,6 +355,20 @@ def render_package(project: Project, *, diagnostics: Diagnostics) -> tuple[Rende
     return None if result is None else result.files
 
 
+def render_plugins(project: Project, manifest: LoadedManifest) -> dict[str, str]:
+    """Return the files of all plugins, also of those that `[outputs]` leaves out, by their paths below `plugins/`.
+
+    Raises:
+        SelfCheckError: a rendered file has a syntax error.
+        TemplateError: a template of the project has an error.
+        TemplateRefusedError: one cannot be read safely, or takes too much time or memory.
+    """
+    outputs = replace(manifest.server.outputs, include=("plugins",), omit=(), clients=())
+    every = replace(manifest, server=replace(manifest.server, outputs=outputs, files=()))
+    files = _render_files(project, every, {}, None, "clients")
+    return {file.path.relative_to("plugins").as_posix(): file.text for file in files if file.path.parts[0] == "plugins"}
+
+
 def compare(
     project: Project,
     *,

@@ -17,6 +17,7 @@ from toolmason.commands.import_ import importing
 from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
+from toolmason.commands.publish import publish
 from toolmason.commands.release import release
 from toolmason.commands.rename import move, rename
 from toolmason.commands.run import run
@@ -30,6 +31,7 @@ for _command in (
     check,
     diff,
     release,
+    publish,
     dev,
     run,
     call,

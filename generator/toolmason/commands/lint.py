@@ -16,19 +16,30 @@ from toolmason.commands.options import (
     print_findings,
     time_limit_option,
 )
+from toolmason.commands.profile_findings import add_profile_findings, print_manual_rules
+from toolmason.publishing.names import PROFILES
 
 if TYPE_CHECKING:
     from toolmason.diagnostics.terminal import Layout
 
 
 @click.command()
+@click.option(
+    "--profile",
+    "profiles",
+    type=click.Choice(PROFILES),
+    multiple=True,
+    help="Also check the written rules of this registry or directory. Repeatable.",
+)
 @time_limit_option
 @format_option
 @manifest_option
-def lint(time_limit: float, layout: Layout, manifest: Path | None) -> None:
+def lint(profiles: tuple[str, ...], time_limit: float, layout: Layout, manifest: Path | None) -> None:
     """Check the manifest for likely mistakes.
 
     To disable a rule for a tool, add [[tools.NAME.allow]] with `rule` and `reason`. Notes do not affect the exit code.
+
+    Example: `toolmason lint --profile mcp-registry --profile claude-directory`
     """
     from toolmason.diagnostics import Diagnostics, Severity
     from toolmason.diagnostics.terminal import progress
@@ -50,7 +61,10 @@ def lint(time_limit: float, layout: Layout, manifest: Path | None) -> None:
         from toolmason.commands.pipeline_run import report_time_limit
 
         report_time_limit(error, project, diagnostics)
-    print_findings(diagnostics, layout)
+    checked = add_profile_findings(project, reading, profiles, layout, diagnostics) if reading and profiles else None
+    print_findings(diagnostics, layout, rules=checked.sarif_rules if checked else None)
+    if checked and layout == "text":
+        print_manual_rules(checked)
     if any(diagnostic.severity is not Severity.NOTE for diagnostic in diagnostics):
         exit_with(ExitCode.FINDINGS)
     if layout == "text" and reading is not None and not diagnostics.found:

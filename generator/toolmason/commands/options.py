@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.shared.search.rankers import RankerFactory
 
     from toolmason.diagnostics import Diagnostics
+    from toolmason.diagnostics.rules import Rule
     from toolmason.diagnostics.terminal import Layout
     from toolmason.model.server import Server
 
@@ -296,16 +297,19 @@ def load_current_server(manifest: Path | None) -> Server:
     return reading.server
 
 
-def print_findings(diagnostics: Diagnostics, layout: Layout, *, outcome: str = "") -> None:
+def print_findings(
+    diagnostics: Diagnostics, layout: Layout, *, outcome: str = "", rules: Mapping[str, Rule] | None = None
+) -> None:
     """Print findings: text to stderr, in colour on a terminal; other formats to stdout.
 
-    `outcome` replaces the sentence that nothing was written.
+    `outcome` replaces the sentence that nothing was written. `rules` describes codes that are not in `RULES`.
     """
     from toolmason.diagnostics.printers import NOTHING_WRITTEN, report
 
     to_stderr = layout == "text"
     stream = sys.stderr if to_stderr else sys.stdout
-    text = report(diagnostics, layout, colour=supports_colour(stream), outcome=outcome or NOTHING_WRITTEN)
+    colour = supports_colour(stream)
+    text = report(diagnostics, layout, colour=colour, outcome=outcome or NOTHING_WRITTEN, rules=rules or {})
     click.echo(text, nl=False, err=to_stderr, color=True)
 
 

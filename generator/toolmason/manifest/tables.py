@@ -166,6 +166,8 @@ class ServerTable(PartialTable):
     """Person or organization that publishes the server, for plugins."""
     license: str = key(TITLE, default="")
     """SPDX identifier of the licence, such as `MIT`, for plugins."""
+    privacy_policy: str = key(matching(r"https://\S+", "an `https:` URL"), default="")
+    """URL of the privacy policy, for bundles and directories."""
     distribution: str = key(DISTRIBUTION, default="")
     """Distribution that installs the server, in the server's version: a bundle and an image are generated from it."""
     registry_name: str = key(

@@ -116,7 +116,7 @@ def _import_order(name: str) -> tuple[bool, str]:
     return name[0].islower(), name
 
 
-_SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")
+SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")
 """Names of variables that look like those of secrets."""
 
 
@@ -364,7 +364,7 @@ class Server(FromTable):
         others = [
             Secret(name=name, env=name, description=f"Environment variable {name}", required=False)
             for name in self.variables
-            if name not in taken and _SECRET_NAME.search(name)
+            if name not in taken and SECRET_NAME.search(name)
         ]
         return (*of_options, *others)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from secrets import token_hex
 
 
-def replace_file(path: Path, text: str) -> None:
+def replace_file(path: Path, content: str | bytes) -> None:
     """Write the whole file or nothing. A link at `path`, which may lead out of the project, is replaced.
 
     Raises:
@@ -14,8 +14,8 @@ def replace_file(path: Path, text: str) -> None:
     """
     draft = path.with_name(f".{path.name}-{token_hex(8)}")
     try:
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with draft.open("xb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
