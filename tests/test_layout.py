@@ -44,6 +44,7 @@ STAGES = (
         "model",
         "clients",
         "targets",
+        "pictures",
         "schema",
         "frameworks",
         "resolve",

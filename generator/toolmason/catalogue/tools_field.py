@@ -15,6 +15,11 @@ from toolmason.schema.keywords import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCH
 
 def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> list[Any]:
     """Return the field `tools` that `client` sends for the tools in `listed`; empty if its form is unknown."""
+    return tools_field_of(client, listed, server=server.table.name, instructions=server.instructions)
+
+
+def tools_field_of(client: Client, listed: Sequence[WireTool], *, server: str, instructions: str) -> list[Any]:
+    """Return the same for a server with a name and instructions, such as one of others."""
     form, names = client.tools_field, client.names
     if form is None or names is None:
         return []
@@ -23,8 +28,8 @@ def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> l
             form.tool,
             {
                 "$tool": tool["name"],
-                "$name": names.form.format(server=server.table.name, tool=tool["name"]),
-                "$description": tool["description"],
+                "$name": names.form.format(server=server, tool=tool["name"]),
+                "$description": tool.get("description", ""),
                 "$schema": _schema(form, tool["inputSchema"]),
             },
         )
@@ -32,8 +37,8 @@ def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> l
     ]
     if not form.group:
         return tools
-    group = names.form.format(server=server.table.name, tool="").rstrip("_")
-    return [_filled(form.group, {"$name": group, "$description": server.instructions, "$tools": tools})]
+    group = names.form.format(server=server, tool="").rstrip("_")
+    return [_filled(form.group, {"$name": group, "$description": instructions, "$tools": tools})]
 
 
 def _filled(form: Any, values: Mapping[str, Any]) -> Any:

@@ -18,6 +18,7 @@ from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
 from toolmason.commands.release import release
+from toolmason.commands.report import report
 from toolmason.commands.run import run
 from toolmason.commands.schema import schema
 from toolmason.commands.search import search
@@ -29,6 +30,7 @@ for _command in (
     check,
     diff,
     release,
+    report,
     dev,
     run,
     call,
