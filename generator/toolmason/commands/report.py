@@ -121,7 +121,7 @@ def report(
         Report(
             subject=subject,
             costs=costs(subject),
-            schemas=schemas(subject.audited),
+            schemas=schemas(subject.audited, is_listed=len(subject.listed) >= len(subject.tools)),
             searches=searches(subject, found, queries.as_posix() if queries else ""),
             risks=risks(subject, contract.access if contract else None, policy_file.as_posix() if policy_file else ""),
             changes=changes(comparison) if comparison else None,

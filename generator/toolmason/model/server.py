@@ -116,6 +116,8 @@ def _import_order(name: str) -> tuple[bool, str]:
     return name[0].islower(), name
 
 
+MIN_TOOLS: Final = 8
+"""Minimum tools of a server with pictures in its documentation."""
 _SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")
 """Names of variables that look like those of secrets."""
 
@@ -367,6 +369,12 @@ class Server(FromTable):
             if name not in taken and _SECRET_NAME.search(name)
         ]
         return (*of_options, *others)
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether it has enough tools and categories for pictures in its documentation."""
+        enabled = [tool for tool in self.tools if tool.table.enabled]
+        return len(enabled) >= MIN_TOOLS and len({tool.category for tool in enabled}) > 1
 
     @property
     def has_options(self) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from toolmason.audit.audit import AuditedTool, Issue, audit
+from toolmason.audit.declarations import TOOL_COUNT
 from toolmason.audit.groups import IssueGroup, group_issues, sort_groups
 from toolmason.audit.sources import Source
 from toolmason.audit.verdict import Policy, concern_text
@@ -75,10 +76,15 @@ class Schemas:
         return sum(verdict is Verdict.FAILS for verdict in self.by_tool.values())
 
 
-def schemas(source: Source) -> Schemas:
-    """Return the verdicts on the schemas of a source, for each target and provider that is known."""
+def schemas(source: Source, *, is_listed: bool) -> Schemas:
+    """Return the verdicts on the schemas of a source, for each target and provider that is known.
+
+    `is_listed` is false if clients get meta-tools: limits on the number of tools do not apply then.
+    """
     policy = Policy()
     tools = audit(source, tuple(Target), providers=tuple(hosts()))
+    if not is_listed:
+        tools = tuple(replace(tool, issues=tuple(filter(_is_of_one_tool, tool.issues))) for tool in tools)
     keys = (*Target, *hosts())
     verdicts = {key: Counter(_verdict(tool, key, policy) for tool in tools) for key in keys}
     affected = {key: counts for key, counts in verdicts.items() if counts[Verdict.FINE] < len(tools)}
@@ -98,6 +104,10 @@ def schemas(source: Source) -> Schemas:
             [(verdict, verdict.meaning) for verdict in Verdict],
         ),
     )
+
+
+def _is_of_one_tool(issue: Issue) -> bool:
+    return issue.finding.pattern != TOOL_COUNT
 
 
 def _causes(tools: Sequence[AuditedTool], policy: Policy) -> list[Cause]:

@@ -78,7 +78,7 @@ def searches(subject: Subject, queries: Sequence[Query], source: str) -> Searche
         evaluation=evaluation,
         misses=evaluation.misses if evaluation else (),
         chart=_chart(evaluation) if evaluation else None,
-        heat_maps=tuple((name, map_) for name, map_ in maps if map_.rows and len(categories) > 1),
+        heat_maps=tuple((name, map_) for name, map_ in maps if any(cell.kind == "wrong" for cell in map_.cells)),
         look_alikes=look_alikes[:MAX_PAIRS],
         more_look_alikes=max(0, len(look_alikes) - MAX_PAIRS),
         same=_same(subject),
