@@ -30,7 +30,7 @@ def tools_field_of(client: Client, listed: Sequence[WireTool], *, server: str, i
                 "$tool": tool["name"],
                 "$name": names.form.format(server=server, tool=tool["name"]),
                 "$description": tool.get("description", ""),
-                "$schema": _schema(form, tool["inputSchema"]),
+                "$schema": _schema(form, _mapping(tool.get("inputSchema"))),
             },
         )
         for tool in listed
@@ -52,7 +52,12 @@ def _schema(form: ToolsField, schema: Mapping[str, Any]) -> dict[str, Any]:
     sent: dict[str, Any] = _with_keywords(schema, form.passes) if form.passes else {**schema}
     if form.max_described and len(compact_json(sent).encode(errors="surrogatepass")) > form.max_described:
         sent = _with_keywords(sent, [keyword for keyword in form.passes if keyword != "description"])
-    return {**sent, **form.keywords, "properties": {**sent.get("properties", {}), **form.properties}}
+    return {**sent, **form.keywords, "properties": {**_mapping(sent.get("properties")), **form.properties}}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return an object in a schema; an empty one for anything else, which servers of others may send."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _with_keywords(schema: Any, keywords: Sequence[str]) -> Any:
@@ -64,7 +69,7 @@ def _with_keywords(schema: Any, keywords: Sequence[str]) -> Any:
         if keyword not in keywords:
             continue
         if keyword in SCHEMA_MAP_KEYWORDS:
-            copy[keyword] = {name: _with_keywords(part, keywords) for name, part in value.items()}
+            copy[keyword] = {name: _with_keywords(part, keywords) for name, part in _mapping(value).items()}
         elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
             copy[keyword] = [_with_keywords(part, keywords) for part in value]
         else:
