@@ -20,7 +20,8 @@ LABELS_OUTSIDE: Final = """[...document.querySelectorAll('svg text')].filter(tex
 OVERLAPS: Final = """[...document.querySelectorAll('svg')].flatMap(svg => {
     const boxes = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
     return boxes.flatMap(([name, box], place) => boxes.slice(place + 1).filter(([, other]) =>
-        box.left < other.right - 1 && other.left < box.right - 1 && box.top < other.bottom - 3 && other.top < box.bottom - 3
+        box.left < other.right - 1 && other.left < box.right - 1
+        && box.top < other.bottom - 3 && other.top < box.bottom - 3
     ).map(([other]) => `${name} | ${other}`));
 })"""
 """Pairs of labels of a picture that overlap."""
@@ -51,7 +52,8 @@ CONTRAST: Final = """(() => {
         return ratio([[getComputedStyle(cell.querySelector('text')).fill, 1]], [[back, 1], ...fill]);
     });
     const texts = [...document.querySelectorAll('.muted, .verdict, summary, svg text')]
-        .map(text => getComputedStyle(text)).map(style => ratio([[style.fill === 'rgb(0, 0, 0)' ? style.color : style.fill, 1]], [[back, 1]]));
+        .map(text => getComputedStyle(text)[text.closest('svg') ? 'fill' : 'color'])
+        .map(colour => ratio([[colour, 1]], [[back, 1]]));
     const parts = [...document.querySelectorAll('svg rect:not(.track):not(.square)')]
         .filter(part => !part.closest('.heat'))
         .map(part => ratio([[getComputedStyle(part).fill, 1]], [[back, 1]]));

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import unicodedata
 from dataclasses import dataclass
+from html import escape
 from typing import Final
-
-from markupsafe import Markup, escape
 
 from toolmason.model.python_text import escape_unprintable
 
@@ -70,6 +69,11 @@ def short_number(number: int) -> str:
     return str(number)
 
 
-def xml(text: object) -> Markup:
+def xml(text: object) -> str:
     """Return text for an element or a quoted attribute of XML and HTML, without characters that XML forbids."""
-    return escape(escape_unprintable(str(text)))
+    return escape(printable(text))
+
+
+def printable(text: object) -> str:
+    """Return text without control characters, which are escaped as in Python."""
+    return escape_unprintable(str(text))

@@ -95,7 +95,7 @@ def _parse_xml(text: str) -> None:
     from xml.parsers import expat
 
     try:
-        expat.ParserCreate().Parse(text, True)  # noqa: FBT003  the only form
+        expat.ParserCreate().Parse(text, True)
     except expat.ExpatError as error:
         raise SyntaxError(str(error)) from error
 

@@ -104,4 +104,4 @@ def test_squares_of_a_map_do_not_overlap() -> None:
 
 
 def test_text_of_a_picture_is_escaped() -> None:
-    assert xml('<a b="c">&\x00\u202e') == "&lt;a b=&#34;c&#34;&gt;&amp;\\x00\\u202e"
+    assert xml('<a b="c">&\x00\u202e') == "&lt;a b=&quot;c&quot;&gt;&amp;\\x00\\u202e"

@@ -102,6 +102,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def toolmason_run(desk: Path) -> Callable[..., Result]:
     """Run `toolmason` in the directory of the project."""
+    assert Path.cwd() == desk
 
     def run(*arguments: str) -> Result:
         has_subject = not {"--server", "--manifest"}.isdisjoint(arguments)

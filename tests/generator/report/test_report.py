@@ -15,6 +15,9 @@ from click.testing import Result
 
 Run = Callable[..., Result]
 Edit = Callable[[str, str], None]
+EACH = "a person approves each call"
+NOBODY = "nobody is asked"
+NO_CALL = "the policy permits no call"
 VOID = {"br", "link", "meta"}
 
 
@@ -148,31 +151,25 @@ def test_a_server_without_use_cases_and_release_says_what_to_do(toolmason_run: R
 
 
 @pytest.mark.parametrize(
-    ("policy", "git_commit", "git_branch", "find_mail"),
+    ("policy", "approvals"),
     [
-        ("", "a person approves each call", "the arguments decide whether a person is asked", "nobody is asked"),
-        ('default = "enabled"\napproval = "none"\n', "nobody is asked", "nobody is asked", "nobody is asked"),
-        (
-            'default = "enabled"\napproval = "all"\n',
-            "a person approves each call",
-            "a person approves each call",
-            "nobody is asked",
-        ),
+        ("", (EACH, "the arguments decide whether a person is asked", NOBODY)),
+        ('default = "enabled"\napproval = "none"\n', (NOBODY, NOBODY, NOBODY)),
+        ('default = "enabled"\napproval = "all"\n', (EACH, EACH, NOBODY)),
         (
             "[tools.git_branch]\nrequire_approval = true\n[tools.find_mail]\nenabled = false\n",
-            "the policy permits no call",
-            "a person approves each call",
-            "the policy permits no call",
+            (NO_CALL, EACH, NO_CALL),
         ),
     ],
     ids=["default", "none", "all", "tools"],
 )
 def test_approval_follows_the_policy(
-    toolmason_run: Run, desk: Path, policy: str, git_commit: str, git_branch: str, find_mail: str
+    toolmason_run: Run, desk: Path, policy: str, approvals: tuple[str, str, str]
 ) -> None:
     (desk / "policy.toml").write_text(policy, encoding="utf-8")
     page = Page(toolmason_run("report", *(["--policy", "policy.toml"] if policy else [])).output).text
 
+    git_commit, git_branch, find_mail = approvals
     assert f"git_commit: writes; {git_commit}" in page
     assert f"git_branch: may destroy; {git_branch}" in page
     assert f"find_mail: only reads, reaches other systems; {find_mail}" in page

@@ -15,6 +15,9 @@ from test_other_servers import NAMES, SCHEMA, page_of
 
 pytestmark = pytest.mark.anyio
 SIZES = [pytest.param((390, 844), id="phone"), pytest.param((1280, 800), id="desktop")]
+UNNAMED = """[...document.querySelectorAll('svg')].filter(svg =>
+    svg.ariaHidden !== 'true' && !svg.querySelector(':scope > title')).length"""
+"""Number of pictures without a title, except those that only repeat a text."""
 PAGES = ("full", "names", "many", "one")
 
 
@@ -73,9 +76,7 @@ async def test_the_page_asks_for_no_other_file(pages: Path, tmp_path_factory: py
         async with chromium(tmp_path_factory.mktemp("profile")) as browser:
             page = await browser.open(f"{address}/full.html", 1280, 800)
             headings = await page.evaluate("[...document.querySelectorAll('h1, h2')].map(each => each.textContent)")
-            unnamed = await page.evaluate(
-                "[...document.querySelectorAll('svg')].filter(svg => svg.ariaHidden !== 'true' && !svg.querySelector(':scope > title')).length"
-            )
+            unnamed = await page.evaluate(UNNAMED)
             requests = [url for url in page.requests if url.startswith(address)]
 
     assert requests == [f"{address}/full.html"]
