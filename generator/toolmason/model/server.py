@@ -377,6 +377,12 @@ class Server(FromTable):
         return len(enabled) >= MIN_TOOLS and len({tool.category for tool in enabled}) > 1
 
     @property
+    def pictures(self) -> tuple[str, ...]:
+        """The pictures that its documentation shows: those that `[outputs]` does not leave out."""
+        names = ("effects.svg", "tokens.svg") if self.has_pictures else ()
+        return tuple(name for name in names if f"docs/{name}" not in self.outputs.omit)
+
+    @property
     def has_options(self) -> bool:
         """Whether the class `Options` is generated."""
         return bool(self.options or self.lifespan)
