@@ -44,6 +44,7 @@ STAGES = (
         "model",
         "clients",
         "targets",
+        "pictures",
         "schema",
         "frameworks",
         "resolve",
@@ -57,7 +58,7 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation", "report"),
     *("edits", "refactor", "publishing", "single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""

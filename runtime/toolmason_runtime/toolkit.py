@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.policy import DefaultAccess as DefaultAccess
     from toolmason_runtime.programs.policy import ExecutorName as ExecutorName
     from toolmason_runtime.programs.policy import HeadlessMode as HeadlessMode
+    from toolmason_runtime.programs.policy import Policy as Policy
+    from toolmason_runtime.programs.policy_file import PolicyError as PolicyError
+    from toolmason_runtime.programs.policy_file import load_policy as load_policy
     from toolmason_runtime.programs.running_process import RunningProcess as RunningProcess
     from toolmason_runtime.programs.settings import POLICY as POLICY
     from toolmason_runtime.programs.settings import ProgramSettings as ProgramSettings
@@ -93,7 +96,8 @@ EXPORTS: Final = {
     "toolmason_runtime.programs.invocation": ("Invocation",),
     "toolmason_runtime.programs.launcher_client": ("Limits",),
     "toolmason_runtime.programs.linear_regex": ("Pattern", "PatternError"),
-    "toolmason_runtime.programs.policy": ("Approval", "DefaultAccess", "ExecutorName", "HeadlessMode"),
+    "toolmason_runtime.programs.policy": ("Approval", "DefaultAccess", "ExecutorName", "HeadlessMode", "Policy"),
+    "toolmason_runtime.programs.policy_file": ("PolicyError", "load_policy"),
     "toolmason_runtime.programs.running_process": ("RunningProcess",),
     "toolmason_runtime.programs.settings": ("POLICY", "ProgramSettings"),
     "toolmason_runtime.remote.parse": ("RemoteDataError", "TooDeepError", "TooManyValuesError", "parse"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.problems import quoted
@@ -20,6 +20,7 @@ from toolmason.diagnostics import Location
 from toolmason.manifest.input_files import read_input
 
 if TYPE_CHECKING:
+    from toolmason.audit.server_lists import ServerDescription
     from toolmason.model.tool import Tool
     from toolmason.model.types import DeclaredType
     from toolmason.pipeline import LoadedManifest
@@ -150,6 +151,31 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
         SourceError: it does not answer, its answer is invalid, or it has no tools.
     """
     from toolmason.audit.mcp_client import list_tools
+
+    return _ask(address, lambda server: (None, list_tools(server, headers=headers, timeout_s=timeout_s)))[1]
+
+
+def load_described_server(
+    address: str, *, headers: Mapping[str, str], timeout_s: float
+) -> tuple[ServerDescription, Source]:
+    """List the tools of a server as `load_server` does, and return what it says about itself as well.
+
+    Raises:
+        SourceError: as `load_server`.
+    """
+    from toolmason.audit.mcp_client import describe_server
+
+    def described(server: str | list[str]) -> tuple[ServerDescription, list[Any]]:
+        about = describe_server(server, headers=headers, timeout_s=timeout_s)
+        return about, [*about.tools]
+
+    return _ask(address, described)
+
+
+_About = TypeVar("_About")
+
+
+def _ask(address: str, ask: Callable[[str | list[str]], tuple[_About, list[Any]]]) -> tuple[_About, Source]:
     from toolmason.audit.server_lists import ServerError
 
     try:
@@ -158,7 +184,8 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
         raise SourceError(f"--server must be a command line or a URL, not {quoted(address)}: {error}") from None
     name = redact_address(address)
     try:
-        parsed = parse_tool_list(list_tools(server, headers=headers, timeout_s=timeout_s), ("tools",))
+        about, tools = ask(server)
+        parsed = parse_tool_list(tools, ("tools",))
     except ServerError as error:
         output = "".join(f"\n  | {line}" for line in error.stderr_tail.splitlines())
         stderr = f"; its stderr:{output}" if output else ""
@@ -168,7 +195,7 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
         raise SourceError(f"server {quoted(name)}: invalid `tools/list` result: {error}") from None
     if not (parsed.tools or parsed.notes):
         raise SourceError(f"server {quoted(name)}: it lists no tools")
-    return Source(name=name, tools=parsed.tools, notes=parsed.notes)
+    return about, Source(name=name, tools=parsed.tools, notes=parsed.notes)
 
 
 # Selection

@@ -8,6 +8,8 @@ from typing import Any
 
 from toolmason_runtime.shared.catalogue import Catalogue
 
+from toolmason.catalogue.effects import effects_of
+from toolmason.catalogue.pictures import cost_chart, effect_chart
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.stats import Stats, stats
 from toolmason.catalogue.table import catalogue
@@ -16,6 +18,7 @@ from toolmason.clients import Client, command_hosts, configuration, install_fact
 from toolmason.manifest.editor_schema import manifest_schema
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
+from toolmason.pictures.bars import BarChart
 from toolmason.schema import Projection, Target
 from toolmason.schema.projections import Projections
 from toolmason.store import Store
@@ -68,6 +71,21 @@ class Facts:
     def stats(self) -> Stats:
         """The cost of each tool and style."""
         return stats(self.catalogue, self._store)
+
+    @cached_property
+    def cost_chart(self) -> BarChart:
+        """The tokens of the tools by category, rounded: most edits of a text leave them as they are."""
+        costs = (cost for cost in self.stats.tools if cost.name in self._tools)
+        return cost_chart(costs, self._categories, digits=2)
+
+    @cached_property
+    def effect_chart(self) -> BarChart:
+        """The number of tools by category and effect."""
+        return effect_chart(effects_of(self._server), self._categories)
+
+    @property
+    def _categories(self) -> Mapping[str, str]:
+        return {name: tool.category for name, tool in self._tools.items()}
 
     def projected(self, tool: Tool, target: str) -> Projection:
         """Return the parameters of `tool` in the dialect of a provider, a `toolmason.schema.Target`.

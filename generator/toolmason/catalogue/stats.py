@@ -17,7 +17,7 @@ from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.toolkit import style_for
 
 from toolmason.catalogue.table import catalogue
-from toolmason.catalogue.tools_field import tools_field
+from toolmason.catalogue.tools_field import tools_field_of
 from toolmason.clients import clients
 from toolmason.model.server import Server
 from toolmason.store import Store
@@ -55,12 +55,14 @@ def stats(table: Catalogue, store: Store | None = None) -> Stats:
 
     `store` has the tokens of tools in earlier runs.
     """
-    tools = {name: _cost(entry["tool"], store) for name, entry in table["tools"].items() if entry.get("enabled", True)}
+    tools = {
+        name: cost_of(entry["tool"], store) for name, entry in table["tools"].items() if entry.get("enabled", True)
+    }
     styles = []
     for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
         # `dict` replaces the search index, which listing does not use.
         listed = style_for(table, Selection(style), dict).listed()
-        costs = [_cost(tool, store) for tool in listed]
+        costs = [cost_of(tool, store) for tool in listed]
         # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
         size = sum(cost.size for cost in costs) + len(costs) + 1
         styles.append(StyleCost(style, len(listed), size, sum(cost.tokens for cost in costs)))
@@ -71,7 +73,8 @@ def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _cost(tool: WireTool, store: Store | None) -> Cost:
+def cost_of(tool: WireTool, store: Store | None = None) -> Cost:
+    """Return the cost of a tool. `store` has those of earlier runs."""
     wire = _to_wire(tool)
     # An unpaired surrogate counts three bytes; reporting it is not the job of a measurement.
     data = wire.encode("utf-8", "surrogatepass")
@@ -84,6 +87,20 @@ def _cost(tool: WireTool, store: Store | None) -> Cost:
     if tokens is None:
         store[key] = tokens = str(estimate_tokens(shown))
     return Cost(tool["name"], len(data), int(tokens))
+
+
+def listed_tools(table: Catalogue) -> Sequence[WireTool]:
+    """Return the tools in `tools/list` of a server in its style."""
+    return style_for(table, Selection(table["discovery"]["style"]), dict).listed()
+
+
+def client_costs(listed: Sequence[WireTool], *, server: str, instructions: str) -> dict[str, int]:
+    """Return the tokens of the field `tools` that each client sends for `listed`, by the title of the client."""
+    fields = {
+        client.title: tools_field_of(client, listed, server=server, instructions=instructions)
+        for client in clients().values()
+    }
+    return {title: estimate_tokens(_to_wire(sent)) for title, sent in fields.items() if sent}
 
 
 def report_stats(server: Server) -> str:
@@ -134,9 +151,8 @@ def _search_line(server: Server, table: Catalogue) -> str:
 
 def _client_rows(server: Server, table: Catalogue) -> list[tuple[str, str]]:
     """Return the tokens of the field `tools` of each client in the server's style."""
-    listed = style_for(table, Selection(server.discovery.style), dict).listed()
-    fields = {client.title: tools_field(client, server, listed) for client in clients().values()}
-    return [(title, f"{estimate_tokens(_to_wire(sent)):,}") for title, sent in fields.items() if sent]
+    costs = client_costs(listed_tools(table), server=server.table.name, instructions=server.instructions)
+    return [(title, f"{tokens:,}") for title, tokens in costs.items()]
 
 
 def _declared_tokens(server: Server, costs: Sequence[Cost]) -> list[int]:

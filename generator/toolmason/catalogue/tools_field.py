@@ -15,6 +15,11 @@ from toolmason.schema.keywords import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCH
 
 def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> list[Any]:
     """Return the field `tools` that `client` sends for the tools in `listed`; empty if its form is unknown."""
+    return tools_field_of(client, listed, server=server.table.name, instructions=server.instructions)
+
+
+def tools_field_of(client: Client, listed: Sequence[WireTool], *, server: str, instructions: str) -> list[Any]:
+    """Return the same for a server with a name and instructions, such as one of others."""
     form, names = client.tools_field, client.names
     if form is None or names is None:
         return []
@@ -23,17 +28,17 @@ def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> l
             form.tool,
             {
                 "$tool": tool["name"],
-                "$name": names.form.format(server=server.table.name, tool=tool["name"]),
-                "$description": tool["description"],
-                "$schema": _schema(form, tool["inputSchema"]),
+                "$name": names.form.format(server=server, tool=tool["name"]),
+                "$description": tool.get("description", ""),
+                "$schema": _schema(form, _mapping(tool.get("inputSchema"))),
             },
         )
         for tool in listed
     ]
     if not form.group:
         return tools
-    group = names.form.format(server=server.table.name, tool="").rstrip("_")
-    return [_filled(form.group, {"$name": group, "$description": server.instructions, "$tools": tools})]
+    group = names.form.format(server=server, tool="").rstrip("_")
+    return [_filled(form.group, {"$name": group, "$description": instructions, "$tools": tools})]
 
 
 def _filled(form: Any, values: Mapping[str, Any]) -> Any:
@@ -47,7 +52,12 @@ def _schema(form: ToolsField, schema: Mapping[str, Any]) -> dict[str, Any]:
     sent: dict[str, Any] = _with_keywords(schema, form.passes) if form.passes else {**schema}
     if form.max_described and len(compact_json(sent).encode(errors="surrogatepass")) > form.max_described:
         sent = _with_keywords(sent, [keyword for keyword in form.passes if keyword != "description"])
-    return {**sent, **form.keywords, "properties": {**sent.get("properties", {}), **form.properties}}
+    return {**sent, **form.keywords, "properties": {**_mapping(sent.get("properties")), **form.properties}}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return an object in a schema; an empty one for anything else, which servers of others may send."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _with_keywords(schema: Any, keywords: Sequence[str]) -> Any:
@@ -59,7 +69,7 @@ def _with_keywords(schema: Any, keywords: Sequence[str]) -> Any:
         if keyword not in keywords:
             continue
         if keyword in SCHEMA_MAP_KEYWORDS:
-            copy[keyword] = {name: _with_keywords(part, keywords) for name, part in value.items()}
+            copy[keyword] = {name: _with_keywords(part, keywords) for name, part in _mapping(value).items()}
         elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
             copy[keyword] = [_with_keywords(part, keywords) for part in value]
         else:

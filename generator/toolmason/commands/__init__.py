@@ -20,6 +20,7 @@ from toolmason.commands.options import toolmason
 from toolmason.commands.publish import publish
 from toolmason.commands.release import release
 from toolmason.commands.rename import move, rename
+from toolmason.commands.report import report
 from toolmason.commands.run import run
 from toolmason.commands.schema import schema
 from toolmason.commands.search import search
@@ -32,6 +33,7 @@ for _command in (
     diff,
     release,
     publish,
+    report,
     dev,
     run,
     call,

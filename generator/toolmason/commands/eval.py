@@ -20,20 +20,19 @@ from toolmason.commands.options import (
     header_option,
     load_current_server,
     manifest_option,
-    print_findings,
     ranker_option,
     server_timeout_option,
     working_directory,
 )
+from toolmason.commands.queries_file import read_queries
 
 if TYPE_CHECKING:
     from toolmason_runtime.shared.catalogue import Catalogue
-    from toolmason_runtime.shared.search.postings import SemanticPostings
     from toolmason_runtime.shared.search.rankers import RankerFactory
 
     from toolmason.evaluation.changes import Changes
+    from toolmason.evaluation.measure import Search, SearchIn
     from toolmason.evaluation.queries import Query
-    from toolmason.evaluation.suggest import Search, SearchIn
 
 
 @click.command("eval")
@@ -151,12 +150,13 @@ def _own_server(manifest: Path | None, queries: Path, ranker: RankerFactory | No
 
     from toolmason.catalogue.table import catalogue
     from toolmason.evaluation.changes import manifest_changes
+    from toolmason.evaluation.measure import search_with
 
     server = load_current_server(manifest)
     table = catalogue(server)
-    found = _load(queries, table, find_current_project(manifest).root)
+    found = read_queries(queries, table, find_current_project(manifest).root)
     postings = SemanticPostings(server.postings.encode()) if server.postings else None
-    search_in = _search_with(postings, ranker)
+    search_in = search_with(postings, ranker)
     return _Subject(
         title=server.table.title,
         table=table,
@@ -200,18 +200,19 @@ def _other_server(
     from toolmason.audit.server_address import redact_address
     from toolmason.diagnostics.terminal import progress
     from toolmason.evaluation.changes import description_changes
+    from toolmason.evaluation.measure import search_with
     from toolmason.evaluation.other_server import OtherServerError, ask_search_tool, catalogue_of, list_server
 
     root = working_directory()
-    search_in = _search_with(None, ranker)
+    search_in = search_with(None, ranker)
     try:
         with progress() as show:
             if not search_tool:
                 show("listing the server's tools")
                 table = list_server(address, headers=headers, timeout_s=timeout)
-                search, found = search_in(table), _load(queries, table, root)
+                search, found = search_in(table), read_queries(queries, table, root)
             else:
-                found = _load(queries, None, root)
+                found = read_queries(queries, None, root)
                 show("searching with the server's tool")
                 hits = ask_search_tool(address, search_tool, found, headers=headers, timeout_s=timeout)
                 # Such a server may list only its search tool.
@@ -233,31 +234,6 @@ def _other_server(
 
 def _results(hits: Mapping[str, Sequence[str]], text: str) -> list[tuple[str, ...]]:
     return [(name,) for name in hits[text]]
-
-
-def _search_with(postings: SemanticPostings | None, ranker: RankerFactory | None) -> SearchIn:
-    from toolmason.catalogue.tool_index import index_of
-
-    def search_in(table: Catalogue) -> Search:
-        index = index_of(table, load_postings=None if postings is None else lambda: postings, ranker=ranker)
-        return lambda text: [hit.tools for hit in index.search(text)]
-
-    return search_in
-
-
-def _load(path: Path, table: Catalogue | None, root: Path) -> tuple[Query, ...]:
-    """Return the queries of a file, or print its errors and exit."""
-    from toolmason.diagnostics import Diagnostics
-    from toolmason.evaluation.queries import load_queries
-    from toolmason.manifest.input_files import is_inside
-
-    diagnostics = Diagnostics()
-    file = working_directory() / path
-    queries = load_queries(file, table, root=root if is_inside(file, root) else file.parent, diagnostics=diagnostics)
-    if diagnostics.found:
-        print_findings(diagnostics, "text")
-        exit_with(ExitCode.FINDINGS)
-    return queries
 
 
 def _write(path: Path, page: str) -> None:

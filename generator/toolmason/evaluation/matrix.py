@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from toolmason.pictures.heat_map import Count, HeatMap, heat_map
+from toolmason.pictures.labels import short_number
+
 MAX_ROWS: Final = 60
 """Maximum rows; the names with the most wrong first hits are shown."""
-CELL: Final = 26
-"""Width and height of a cell."""
-LETTER: Final = 7
-"""Width of a Latin letter of a label; that of 12 pixels of a monospaced font."""
-PADDING: Final = 10
-"""Space beside the labels."""
 NOTHING: Final = "(nothing)"
 """Column of queries without a hit."""
 OTHERS: Final = "(others)"
@@ -35,61 +32,26 @@ class Matrix:
         return self.counts.get((row, column), 0) / total if total else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a heat map with at least one query: its place, count and share of the queries of its row."""
-
-    row: str
-    column: str
-    x: int
-    y: int
-    count: int
-    share: float
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the first hit is the wanted one."""
-        return self.row == self.column
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """A matrix as a picture; all lengths are in pixels.
-
-    `left` and `top` are the lengths of the labels. Labels of columns are vertical.
-    """
-
-    matrix: Matrix
-    left: int
-    top: int
-    cells: tuple[Cell, ...]
-
-    @property
-    def width(self) -> int:
-        """The width of the picture."""
-        return self.left + CELL * len(self.matrix.columns) + 1
-
-    @property
-    def height(self) -> int:
-        """The height of the picture."""
-        return self.top + CELL * len(self.matrix.rows) + 1
-
-
-def heat_map(matrix: Matrix) -> HeatMap:
-    """Return the picture of a matrix."""
-    left, top = (PADDING + LETTER * max(map(_width, names), default=0) for names in (matrix.rows, matrix.columns))
-    cells = (
-        Cell(row, column, left + CELL * x, top + CELL * y, matrix.counts[row, column], matrix.share(row, column))
+def picture(title: str, matrix: Matrix) -> HeatMap:
+    """Return the picture of a matrix: cells with queries, on the diagonal those that find the wanted name."""
+    counts = (
+        Count(
+            row=y,
+            column=x,
+            text=short_number(matrix.counts[row, column]),
+            title=f"{row}: {column} first, {matrix.counts[row, column]:,} {_noun(matrix.counts[row, column])}",
+            kind="right" if row == column else "wrong",
+            share=matrix.share(row, column),
+        )
         for y, row in enumerate(matrix.rows)
         for x, column in enumerate(matrix.columns)
         if matrix.counts.get((row, column))
     )
-    return HeatMap(matrix, left, top, tuple(cells))
+    return heat_map(title, matrix.rows, matrix.columns, counts)
 
 
-def _width(label: str) -> int:
-    """Return the width of a label in letters: those of many scripts are twice as wide as Latin ones."""
-    return sum(1 if letter.isascii() else 2 for letter in label)
+def _noun(count: int) -> str:
+    return "query" if count == 1 else "queries"
 
 
 def category_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str]) -> Matrix:
@@ -103,21 +65,23 @@ def category_matrix(confusion: Mapping[tuple[str, str], int], categories: Mappin
     return _matrix(counts, tuple(name for name in names if name in chosen))
 
 
-def tool_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str]) -> Matrix:
-    """Return the matrix of the tools that are confused with another one, in the order of the manifest."""
+def tool_matrix(
+    confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str], *, limit: int = MAX_ROWS
+) -> Matrix:
+    """Return the matrix of the tools that are confused with another one, at most `limit`, in manifest order."""
     counts = {(wanted, first or NOTHING): count for (wanted, first), count in confusion.items()}
-    chosen = _most_confused(counts)
+    chosen = _most_confused(counts, limit)
     return _matrix(counts, tuple(name for name in categories if name in chosen))
 
 
-def _most_confused(counts: Mapping[tuple[str, str], int]) -> set[str]:
-    """Return the names, at most `MAX_ROWS`, with the most queries that find another name first."""
+def _most_confused(counts: Mapping[tuple[str, str], int], limit: int = MAX_ROWS) -> set[str]:
+    """Return the names, at most `limit`, with the most queries that find another name first."""
     errors: Counter[str] = Counter()
     for (wanted, first), count in counts.items():
         if wanted != first:
             errors.update({wanted: count, first: count})
     errors.pop(NOTHING, None)
-    return {name for name, _ in errors.most_common(MAX_ROWS)}
+    return {name for name, _ in errors.most_common(limit)}
 
 
 def _matrix(counts: Mapping[tuple[str, str], int], names: tuple[str, ...]) -> Matrix:

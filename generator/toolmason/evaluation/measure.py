@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from toolmason_runtime.shared.catalogue import Catalogue
+
+from toolmason.catalogue.tool_index import index_of
 from toolmason.evaluation.queries import Query
+
+if TYPE_CHECKING:
+    from toolmason_runtime.shared.search.postings import SemanticPostings
+    from toolmason_runtime.shared.search.rankers import RankerFactory
+
+Search = Callable[[str], Iterable[Sequence[str]]]
+"""Returns the results of a text, best first, each with the names of its tools."""
+SearchIn = Callable[[Catalogue], Search]
+"""Returns the search in the tools of a catalogue."""
 
 DEPTHS = (1, 3, 5, 10)
 """Values of N for which recall@N is reported, in addition to that of `--top`."""
@@ -97,7 +110,7 @@ class Evaluation:
 
 def evaluate(
     queries: Iterable[Query],
-    search: Callable[[str], Iterable[Sequence[str]]],
+    search: Search,
     categories: Mapping[str, str],
     *,
     top: int,
@@ -118,3 +131,13 @@ def evaluate(
         return Outcome(query, hits, categories[query.tools[0]])
 
     return Evaluation(tuple(map(outcome, queries)), top)
+
+
+def search_with(postings: SemanticPostings | None = None, ranker: RankerFactory | None = None) -> SearchIn:
+    """Return the search by words, and by meaning if there are `postings`. `ranker` replaces that by words."""
+
+    def search_in(table: Catalogue) -> Search:
+        index = index_of(table, load_postings=None if postings is None else lambda: postings, ranker=ranker)
+        return lambda text: [hit.tools for hit in index.search(text)]
+
+    return search_in

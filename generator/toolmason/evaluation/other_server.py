@@ -23,7 +23,7 @@ MAX_HITS: Final = 10
 MAX_ERROR: Final = 200
 """Maximum characters of an answer in an error."""
 MAX_DEPTH: Final = 5
-"""Maximum depth of the list of results in an answer."""
+"""Maximum depth of the list of results in an answer, and of the parameters that are searched."""
 QUERY_NAMES: Final = ("query", "q", "queries", "search", "search_query", "text", "prompt", "task", "intent", "keywords")
 """Usual names of the argument for a query."""
 LIMIT_NAMES: Final = ("limit", "max_results", "maxResults", "top_k", "topK", "k", "n", "num_results")
@@ -84,7 +84,7 @@ def catalogue_of(tools: Sequence[Mapping[str, Any]]) -> Catalogue:
 
 def _entry(tool: Mapping[str, Any]) -> ToolEntry:
     description = escape_placeholders(str(tool.get("description") or ""))
-    wire = {"name": tool["name"], "description": description, "inputSchema": tool.get("inputSchema") or {}}
+    wire = {"name": tool["name"], "description": description, "inputSchema": _searched(tool.get("inputSchema"))}
     if title := tool.get("title"):
         wire["title"] = str(title)
     return {
@@ -98,6 +98,22 @@ def _entry(tool: Mapping[str, Any]) -> ToolEntry:
         "related": [],
         "examples": [],
     }
+
+
+def _searched(schema: Any, levels: int = MAX_DEPTH) -> dict[str, Any]:
+    """Return the parts of a schema that are searched. A server of others may send anything in their place."""
+    if not isinstance(schema, dict) or not levels:
+        return {}
+    properties, values = schema.get("properties"), schema.get("enum")
+    parts = {
+        "properties": properties
+        and isinstance(properties, dict)
+        and {name: _searched(part, levels - 1) for name, part in properties.items()},
+        "items": isinstance(schema.get("items"), dict) and _searched(schema["items"], levels - 1),
+        "enum": values if isinstance(values, list) else None,
+        "description": schema.get("description"),
+    }
+    return {key: part for key, part in parts.items() if part}
 
 
 def ask_search_tool(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from toolmason.evaluation.matrix import CELL, category_matrix, heat_map, tool_matrix
+from toolmason.evaluation.matrix import category_matrix, picture, tool_matrix
 from toolmason.evaluation.results import Results, describe_change, missed_tools
+from toolmason.pictures.pages import render_page
 
 
 def html_report(results: Results, title: str, categories: Mapping[str, str]) -> str:
@@ -18,17 +17,11 @@ def html_report(results: Results, title: str, categories: Mapping[str, str]) -> 
         title: the title of the server.
         categories: the category of each tool, in the order of the manifest.
     """
-    environment = Environment(
-        loader=PackageLoader("toolmason.evaluation", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     evaluation = results.evaluation
     confusion = results.confusion
-    return environment.get_template("page.html.jinja").render(
+    return render_page(
+        "toolmason.evaluation",
+        "evaluation.html.jinja",
         title=title,
         source=results.source,
         evaluation=evaluation,
@@ -36,9 +29,8 @@ def html_report(results: Results, title: str, categories: Mapping[str, str]) -> 
         look_alikes=results.look_alikes,
         suggestions=results.suggestions,
         describe_change=describe_change,
-        cell=CELL,
         heat_maps=[
-            ("Categories", heat_map(category_matrix(confusion, categories))),
-            ("Confused tools", heat_map(tool_matrix(confusion, categories))),
+            ("Categories", picture("Categories, wanted by found", category_matrix(confusion, categories))),
+            ("Confused tools", picture("Confused tools, wanted by found", tool_matrix(confusion, categories))),
         ],
     )

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 
 from toolmason_runtime.shared.catalogue import Catalogue
 
 from toolmason.evaluation.changes import Change, Changes
-from toolmason.evaluation.measure import Evaluation, Outcome, evaluate
+from toolmason.evaluation.measure import Evaluation, Outcome, SearchIn, evaluate
 from toolmason.evaluation.queries import Query
-
-Search = Callable[[str], Iterable[Sequence[str]]]
-"""Returns the results of a text, best first, each with the names of its tools."""
-SearchIn = Callable[[Catalogue], Search]
-"""Returns the search in the tools of a catalogue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from toolmason_runtime.shared.specs.program import Risk
 from toolmason_runtime.shared.toml.tables import Table
 
 from toolmason.manifest.tables import HintsTable, ToolTable
@@ -21,6 +22,11 @@ class Hints:
     destructive: bool
     idempotent: bool
     open_world: bool
+
+    @property
+    def risk(self) -> Risk:
+        """The greatest risk that they permit."""
+        return Risk.DESTRUCTIVE if self.destructive else Risk.READ if self.read_only else Risk.WRITE
 
 
 def hints_of(table: ToolTable) -> Hints:
@@ -79,6 +85,11 @@ class Implementation:
     def timeout_s(self) -> float | None:
         """Seconds until a call is cancelled; None without a limit."""
         return None
+
+    @property
+    def risks(self) -> frozenset[Risk]:
+        """The risks of its calls, by which the policy decides on approval; empty if its code decides."""
+        return frozenset()
 
     @property
     def imports(self) -> Mapping[str, tuple[str, ...]]:

@@ -118,6 +118,8 @@ def _import_order(name: str) -> tuple[bool, str]:
 
 SECRET_NAME: Final = re.compile(r"(?i)(^|_)(token|secret|password|passwd|(api)?key|credentials?)(_|$)")
 """Names of variables that look like those of secrets."""
+MIN_TOOLS: Final = 8
+"""Minimum tools of a server with pictures in its documentation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,6 +369,18 @@ class Server(FromTable):
             if name not in taken and SECRET_NAME.search(name)
         ]
         return (*of_options, *others)
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether it has enough tools and categories for pictures in its documentation."""
+        enabled = [tool for tool in self.tools if tool.table.enabled]
+        return len(enabled) >= MIN_TOOLS and len({tool.category for tool in enabled}) > 1
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The pictures that its documentation shows: those that `[outputs]` does not leave out."""
+        names = ("effects.svg", "tokens.svg") if self.has_pictures else ()
+        return tuple(name for name in names if f"docs/{name}" not in self.outputs.omit)
 
     @property
     def has_options(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import tomli_w
 
 from toolmason.model.python_text import docstring, escape_unprintable
+from toolmason.pictures.labels import xml
 
 _INLINE_CODE = re.compile(r"((?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\2(?!`))")
 """A code span on one line (CommonMark section 6.1): `` `a` `` or ``` ``a`b`` ```."""
@@ -114,6 +115,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "markdown": markdown,
     "prompt": prompt,
     "toml": toml,
+    "xml": xml,
     "yaml": yaml,
 }
 """The filters by their names in templates."""

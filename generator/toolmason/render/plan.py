@@ -38,7 +38,8 @@ TYPED_CLIENTS: Final = PurePosixPath(DIRECTORY)
 UNSELECTED: Final = "TM617"
 """Code of files on disk that the manifest neither selects nor removes."""
 DEFAULT_FILES: Final = (
-    *("commands", "docs/discovery.md", "docs/index.md", "docs/prompts.md", "docs/resources.md", "docs/tools"),
+    *("commands", "docs/discovery.md", "docs/effects.svg", "docs/index.md", "docs/prompts.md", "docs/resources.md"),
+    *("docs/tokens.svg", "docs/tools"),
     *("schemas/manifest.schema.json", "schemas/mcp.json"),
 )
 """Files that are written without `[outputs]`, besides the package and the skills of workflows."""

@@ -90,6 +90,16 @@ def _parse_json(text: str) -> None:
         _check_schema(value)
 
 
+def _parse_xml(text: str) -> None:
+    # Imported here: few files are XML.
+    from xml.parsers import expat
+
+    try:
+        expat.ParserCreate().Parse(text, True)
+    except expat.ExpatError as error:
+        raise SyntaxError(str(error)) from error
+
+
 def _reject_constant(name: str) -> None:
     raise ValueError(f"it contains {name}, which JSON does not allow")
 
@@ -145,5 +155,6 @@ def _check_schema(schema: dict[str, Any]) -> None:
 _PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
     ".json": _parse_json,
     ".py": _compile,
+    ".svg": _parse_xml,
     ".toml": tomllib.loads,
 }

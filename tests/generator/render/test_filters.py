@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 import tomllib
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmason.clients import clients
-from toolmason.model.python_text import docstring
+from toolmason.model.python_text import docstring, escape_unprintable
 from toolmason.render import filters
 
 HOSTILE = [
@@ -78,6 +79,13 @@ def test_comment_stays_on_its_line(text: str) -> None:
     shown = filters.comment(text)
     assert shown.isprintable()
     assert ast.parse(f"# {shown}\nx = 1\n").body
+
+
+@given(no_surrogates)
+def test_xml_reads_back_as_the_visible_text(text: str) -> None:
+    element = ET.fromstring(f'<a b="{filters.xml(text)}">{filters.xml(text)}</a>')
+    assert (element.text or "") == escape_unprintable(text)
+    assert element.get("b") == (element.text or "")
 
 
 @pytest.mark.parametrize("text", HOSTILE)

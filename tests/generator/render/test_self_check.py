@@ -36,6 +36,8 @@ MODELS = RenderedFile(PurePosixPath("notes_server/text/models.py"), "x = 1\n")
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("a.svg", "<svg><text></svg>"),
+        ("a.svg", "<svg>&nbsp;</svg>"),
         ("a.py", "def f(:\n"),
         ("a.py", "return 1\n"),
         ("a.py", "x = '\\d'\n"),

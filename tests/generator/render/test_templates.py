@@ -117,8 +117,16 @@ CHECKED = {
 }
 """What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""
 
+DRAWN = {
+    *("bar.y", "chart.height", "chart.legend_height", "column.x", "column.y", "group.y", "item.kind", "item.opacity"),
+    *("item.x", "item.y", "key.kind", "key.x", "key.y", "map.cell_width", "map.grid", "map.height", "map.width"),
+    *("mark.frame", "mark.kind", "row.x", "row.y", "segment.kind", "segment.width", "segment.x", "x", "y"),
+}
+"""What pictures print as it is: lengths, and the names of our own classes."""
+
 MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool"} | {
     *("_program", "_api", "_upstream", "_database", "arguments", "option", "signature"),
+    *("bars", "square", "text_of"),
 }
 """Macros of the packaged templates, whose text is checked where they are defined."""
 
@@ -153,14 +161,18 @@ def _raw(node: nodes.Node) -> list[str]:
             return [] if name in FILTERS or name in HARMLESS else [f"filter {name}"]
         case nodes.CondExpr(expr1=first, expr2=second):
             return _raw(first) + (_raw(second) if second else [])
-        case nodes.Or(left=left, right=right) | nodes.Add(left=left, right=right):
+        case (
+            nodes.Or(left=left, right=right)
+            | nodes.Add(left=left, right=right)
+            | nodes.FloorDiv(left=left, right=right)
+        ):
             return _raw(left) + _raw(right)
-        case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts" | "kind" | "declared"))):
+        case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts" | "kind" | "declared" | "picture"))):
             return []
         case nodes.Call(node=nodes.Name(name=name)) if name in MACROS:
             return []
         case nodes.Name() | nodes.Getattr():
-            return [] if _dotted(node) in CHECKED else [_dotted(node)]
+            return [] if _dotted(node) in CHECKED | DRAWN else [_dotted(node)]
         case _:
             return [type(node).__name__]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolmason_runtime.shared.specs.program import CommandTool, Program
+from toolmason_runtime.shared.specs.program import CommandTool, Program, Risk
 
 from toolmason.kinds.command.tables import CliTable
 from toolmason.model.implementation import Group, Implementation
@@ -30,6 +30,11 @@ class CommandImplementation(Implementation):
     def group(self) -> tuple[Identifier, Program]:
         """The program."""
         return self.program_constant, self.tool.program
+
+    @property
+    def risks(self) -> frozenset[Risk]:
+        """The risk of its calls, or the least and the greatest if an argument decides."""
+        return frozenset({self.tool.risk, self.hints.risk if self.tool.risk_by_value else self.tool.risk})
 
     @property
     def timeout_s(self) -> float:

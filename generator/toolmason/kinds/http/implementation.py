@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toolmason_runtime.shared.extras import APIS
+from toolmason_runtime.shared.specs.program import Risk
 from toolmason_runtime.shared.specs.request import Api, HttpTool
 
 from toolmason.kinds.http.tables import ApiTable
@@ -36,6 +37,11 @@ class HttpImplementation(Implementation):
     def extras(self) -> tuple[str, ...]:
         """The HTTP client, and jq for `select`."""
         return (APIS, "jq") if self.tool.select else (APIS,)
+
+    @property
+    def risks(self) -> frozenset[Risk]:
+        """The risk of its calls."""
+        return frozenset({self.tool.risk})
 
     @property
     def timeout_s(self) -> float:

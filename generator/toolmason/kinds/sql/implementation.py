@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from toolmason_runtime.shared.specs.database import Database, SqlTool
+from toolmason_runtime.shared.specs.program import Risk
 from toolmason_runtime.toolkit import EXTRAS
 
 from toolmason.kinds.sql.tables import DatabaseTable
@@ -33,6 +34,11 @@ class SqlImplementation(Implementation):
     def extras(self) -> tuple[str, ...]:
         """The extra with the driver of its database."""
         return (EXTRAS[self.tool.database.dialect],)
+
+    @property
+    def risks(self) -> frozenset[Risk]:
+        """The risk of its calls."""
+        return frozenset({self.tool.risk})
 
     @property
     def timeout_s(self) -> float:

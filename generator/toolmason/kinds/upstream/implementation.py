@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toolmason_runtime.shared.extras import HTTP
+from toolmason_runtime.shared.specs.program import Risk
 from toolmason_runtime.shared.specs.upstream import Upstream, UpstreamTool
 
 from toolmason.kinds.upstream.tables import UpstreamTable
@@ -37,6 +38,11 @@ class UpstreamImplementation(Implementation):
     def extras(self) -> tuple[str, ...]:
         """The MCP client."""
         return (HTTP,)
+
+    @property
+    def risks(self) -> frozenset[Risk]:
+        """The risk of its calls."""
+        return frozenset({self.tool.risk})
 
     @property
     def timeout_s(self) -> float:

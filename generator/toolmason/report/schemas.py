@@ -1,0 +1,152 @@
+"""What providers do with the schemas of the tools."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from toolmason.audit.audit import AuditedTool, Issue, audit
+from toolmason.audit.declarations import TOOL_COUNT
+from toolmason.audit.groups import IssueGroup, group_issues, sort_groups
+from toolmason.audit.sources import Source
+from toolmason.audit.verdict import Policy, concern_text
+from toolmason.pictures.bars import Amounts, BarChart, Part, bar_chart
+from toolmason.schema import Severity, Target
+from toolmason.schema.hosts import hosts
+
+MAX_CAUSES: Final = 30
+_MCP: Final = "clients of MCP"
+"""The title of the target `mcp`."""
+
+
+class Verdict(StrEnum):
+    """What a provider does with a schema, the worst first."""
+
+    FAILS = "fails"
+    LOSES = "loses"
+    FINE = "fine"
+
+    @property
+    def meaning(self) -> str:
+        """What it means for a tool."""
+        return _MEANINGS[self]
+
+
+_MEANINGS: Final = {
+    Verdict.FAILS: "rejected, or a client fails",
+    Verdict.LOSES: "accepted, rules are lost",
+    Verdict.FINE: "kept",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """A construct with findings of one verdict: the tools and providers that it concerns, and the first reason."""
+
+    verdict: Verdict
+    pattern: str
+    tools: tuple[str, ...]
+    providers: tuple[str, ...]
+    message: str
+    fix: str
+    concerns: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schemas:
+    """The verdicts of all providers on all tools."""
+
+    verdicts: Mapping[str, Counter[Verdict]]
+    """The tools by verdict, by the title of the provider. The first ones are those of clients of MCP."""
+    by_tool: Mapping[str, Verdict]
+    """What clients of MCP do with each tool."""
+    kept: tuple[str, ...]
+    """Providers that keep every schema."""
+    causes: tuple[Cause, ...]
+    """Causes of findings of clients of MCP, then of single providers; the worst first."""
+    more_causes: int
+    chart: BarChart
+
+    @property
+    def failing(self) -> int:
+        """The number of tools that fail in clients of MCP."""
+        return sum(verdict is Verdict.FAILS for verdict in self.by_tool.values())
+
+
+def schemas(source: Source, *, is_listed: bool) -> Schemas:
+    """Return the verdicts on the schemas of a source, for each target and provider that is known.
+
+    `is_listed` is false if clients get meta-tools: limits on the number of tools do not apply then.
+    """
+    policy = Policy()
+    tools = audit(source, tuple(Target), providers=tuple(hosts()))
+    if not is_listed:
+        tools = tuple(replace(tool, issues=tuple(filter(_is_of_one_tool, tool.issues))) for tool in tools)
+    keys = (*Target, *hosts())
+    verdicts = {key: Counter(_verdict(tool, key, policy) for tool in tools) for key in keys}
+    affected = {key: counts for key, counts in verdicts.items() if counts[Verdict.FINE] < len(tools)}
+    order = sorted(
+        affected, key=lambda key: (key != Target.MCP, -affected[key][Verdict.FAILS], -affected[key][Verdict.LOSES])
+    )
+    causes = _causes(tools, policy)
+    return Schemas(
+        verdicts={_title(key): counts for key, counts in verdicts.items()},
+        by_tool={tool.tool.name: _verdict(tool, Target.MCP, policy) for tool in tools},
+        kept=tuple(_title(key) for key in verdicts if key not in affected),
+        causes=tuple(causes[:MAX_CAUSES]),
+        more_causes=max(0, len(causes) - MAX_CAUSES),
+        chart=bar_chart(
+            "Tools by provider and verdict on their schemas",
+            [_amounts(_title(key), affected[key]) for key in order],
+            [(verdict, verdict.meaning) for verdict in Verdict],
+        ),
+    )
+
+
+def _is_of_one_tool(issue: Issue) -> bool:
+    return issue.finding.pattern != TOOL_COUNT
+
+
+def _causes(tools: Sequence[AuditedTool], policy: Policy) -> list[Cause]:
+    """Return one cause for each construct and verdict: providers have their own reasons, which would fill pages."""
+    groups: dict[tuple[bool, Verdict, str], list[IssueGroup]] = {}
+    for group in sort_groups(group_issues(tools), policy):
+        issue = group.first
+        if _loses(issue):
+            verdict = Verdict.FAILS if policy.fails(issue) else Verdict.LOSES
+            groups.setdefault((Target.MCP not in group.targets, verdict, issue.finding.pattern), []).append(group)
+    return [
+        Cause(
+            verdict=verdict,
+            pattern=pattern,
+            tools=tuple(dict.fromkeys(tool.tool.name for group in own for tool in group.tools)),
+            providers=tuple(dict.fromkeys(_title(key) for group in own for key in group.targets)),
+            message=own[0].message,
+            fix=next((group.first.finding.fix for group in own if group.first.finding.fix), ""),
+            concerns="" if is_special else concern_text(own[0].first),
+        )
+        for (is_special, verdict, pattern), own in sorted(groups.items(), key=lambda item: item[0][:1])
+    ]
+
+
+def _verdict(tool: AuditedTool, provider: str, policy: Policy) -> Verdict:
+    own = [issue for issue in tool.issues if provider in issue.targets]
+    if any(map(policy.fails, own)):
+        return Verdict.FAILS
+    return Verdict.LOSES if any(map(_loses, own)) else Verdict.FINE
+
+
+def _loses(issue: Issue) -> bool:
+    return not issue.accepted and issue.finding.severity is not Severity.NOTE
+
+
+def _title(key: str) -> str:
+    return hosts()[key].title.replace("`", "") if key in hosts() else _MCP if key == Target.MCP else str(key)
+
+
+def _amounts(title: str, counts: Counter[Verdict]) -> Amounts:
+    parts = tuple(Part(verdict, counts[verdict], verdict.meaning) for verdict in Verdict)
+    return Amounts(title, parts, f"{counts[Verdict.FINE]:,} of {counts.total():,}")
