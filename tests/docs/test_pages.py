@@ -44,6 +44,7 @@ IN_REPOSITORY: Final = [
 ELSEWHERE: Final = {
     f"docs/{name}.md"
     for name in (
+        "changing-a-manifest",
         "debugging",
         "development",
         "handlers",

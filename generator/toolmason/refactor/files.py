@@ -15,7 +15,7 @@ from toolmason.model.identifiers import identifier
 from toolmason.model.tool import Tool
 from toolmason.project import Project
 from toolmason.refactor.manifest_edits import ManifestEdits
-from toolmason.refactor.mentions import Mentions, is_distinctive, tool_mentions
+from toolmason.refactor.mentions import Mentions, tool_mentions
 from toolmason.refactor.project_files import searched_files
 from toolmason.refactor.python_text import PythonText
 from toolmason.refactor.result import Refactoring
@@ -81,7 +81,7 @@ class ChangedFiles:
         self, path: Path, tool: Tool, new: str, names: Mapping[str, str], mentions: Mentions, *, package: str
     ) -> None:
         """Change one file outside of the manifest for the new name of a tool."""
-        text = self._read(path, tool.name, *names)
+        text = self._read(path, tool.name, tool.name.replace("_", "-"), *names)
         if text is None:
             return
         if path.suffix != ".py":
@@ -150,9 +150,18 @@ class ChangedFiles:
         elif path.suffix in _DOCUMENTS:
             result = mentions.replaced(text, new)
         self._set(path, text, result)
-        if result == text or path.suffix in _DOCUMENTS:
-            for offset in mentions.listed(text) if path.suffix in _DOCUMENTS else _whole_words(text, old):
-                self._uncertain.append((path, text.count("\n", 0, offset) + 1, f"`{old}`"))
+        offsets = [*mentions.listed(text)]
+        if result == text:
+            offsets += [start for start, _, _ in mentions.replace(text, new)]
+        self._doubt(path, text, offsets, f"`{old}`")
+        # Commands of tools have a dash: `notes count-words`.
+        dashed = old.replace("_", "-")
+        if dashed != old:
+            found = re.finditer(rf"(?<= ){re.escape(dashed)}(?![\w-])", text)
+            self._doubt(path, text, [match.start() for match in found], f"`{dashed}`, as the command of the tool")
+
+    def _doubt(self, path: Path, text: str, offsets: list[int], reason: str) -> None:
+        self._uncertain += [(path, text.count("\n", 0, offset) + 1, reason) for offset in offsets]
 
     def _finish(self, path: Path, text: str, python: PythonText) -> None:
         self._set(path, text, python.result())
@@ -182,11 +191,6 @@ class ChangedFiles:
 def is_certain(mentions: Mentions, name: str) -> bool:
     """Return whether a string that is the whole name is the name of the tool."""
     return any(True for _ in mentions.replace(f" {name} ", ""))
-
-
-def _whole_words(text: str, name: str) -> Iterator[int]:
-    if is_distinctive(name):
-        yield from (match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
 
 
 def _queries_toml(text: str, old: str, new: str) -> str:

@@ -418,6 +418,46 @@ def test_queries_and_documents_change_and_doubts_are_listed(project: Project, ru
     assert "  GUIDE.md:1: `count_words`\n  ci.yaml:2: `count_words`\n" in result.output
 
 
+def test_other_projects_below_stay(project: Project, run: Run) -> None:
+    other = shutil.copytree(project.root, project.root / "examples" / "other")
+    before = contents(other)
+    assert run("rename", "count_words", "measure_text", "--yes").exit_code == 0
+    assert contents(other) == before
+
+
+def test_beside_a_single_manifest_only_parts_of_a_project_change(notes: Project) -> None:
+    path = notes.root / "notes.toml"
+    notes.manifest.rename(path)
+    names = ("README.md", "tests/a.md", "letters/a.md", "docs/deep/a.md")
+    for name in names:
+        (notes.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (notes.root / name).write_text("`list_notes`", encoding="utf-8")
+    renamed(Project(notes.root, path), "list_notes", "show_notes")
+    texts = {name: (notes.root / name).read_text(encoding="utf-8") for name in names}
+    assert [name for name in names if texts[name] == "`list_notes`"] == ["letters/a.md"]
+
+
+def test_the_command_of_a_tool_is_listed(project: Project, run: Run) -> None:
+    (project.root / "GUIDE.md").write_text("Run:\n\n    notes count-words --text 'to be'\n", encoding="utf-8")
+    result = run("rename", "count_words", "measure_text", "--yes")
+    assert "  GUIDE.md:3: `count-words`, as the command of the tool\n" in result.output
+
+
+def test_a_manifest_in_several_files_changes_in_all_of_them(project: Project, run: Run) -> None:
+    text = project.manifest.read_text(encoding="utf-8")
+    start = text.index("[tools.count_words]")
+    (project.root / "manifest/tools").mkdir()
+    part = project.root / "manifest/tools/text.toml"
+    part.write_text(text[start:], encoding="utf-8")
+    main = text[:start].replace("edition = 1\n", 'edition = 1\ninclude = ["tools/*.toml"]\n')
+    project.manifest.write_text(main, encoding="utf-8")
+    result = run("rename", "count_words", "measure_text", "--yes")
+    assert result.exit_code == 0, result.output
+    assert part.read_text(encoding="utf-8").startswith("[tools.measure_text]\n")
+    assert 'aliases = ["count_words"]\n' in part.read_text(encoding="utf-8")
+    assert project.manifest.read_text(encoding="utf-8") == main.replace("count_words", "measure_text")
+
+
 def test_a_name_with_another_meaning_is_listed_instead_of_changed(project: Project, run: Run) -> None:
     edit(project, "manifest/notes.toml", ("params.text =", "params.count_words ="), ("{ text = ", "{ count_words = "))
     edit(project, "handlers/notes/text.py", ("params.text", "params.count_words"))
