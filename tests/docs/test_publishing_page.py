@@ -11,6 +11,9 @@ import pytest
 import yaml
 from pages import check, quoted, read
 
+from toolmason.publishing.artefacts import BUILDERS
+from toolmason.publishing.names import PLACES, PROFILES
+
 PAGE: Final = read("docs/publishing.md")
 OPTIONS: Final = PAGE.rows("option", "file", "content")
 
@@ -65,3 +68,17 @@ def test_the_sessions_of_the_page_exist(project: Path) -> None:
 
     assert named >= {"audit", "build", "lock", "release"}
     assert [session for session in named if f"\ndef {session}(" not in text] == []
+
+
+def test_the_table_of_places_has_each_of_them_with_its_files() -> None:
+    rows = {quoted(place)[0]: files for place, files, *_ in PAGE.rows("place", "files", "validated by", "uploaded by")}
+
+    assert set(rows) == set(PLACES)
+    assert {place for place, files in rows.items() if files.startswith("none")} == set(PLACES) - set(BUILDERS)
+
+
+def test_the_profiles_of_the_page_exist() -> None:
+    named = re.findall(r"--profile ([a-z-]+)", PAGE.text)
+
+    assert named
+    assert set(named) <= set(PROFILES)

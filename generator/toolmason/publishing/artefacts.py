@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -161,8 +162,7 @@ def bundle(release: Release) -> Iterator[Artefact]:
 def bundle_bytes(release: Release) -> bytes:
     """Return the bundle for Claude Desktop, with the wheel if the project has built it."""
     files: dict[str, bytes] = {path: text.encode() for path, text in release.plugin("claude-desktop").items()}
-    wheel = release.files.wheel(release.server.wheel, release.version)
-    return zip_files(files | _documents(release) | ({wheel.name: wheel.read_bytes()} if wheel else {}))
+    return zip_files(files | _documents(release) | release.files.wheel(release.server.wheel, release.version))
 
 
 def _documents(release: Release) -> dict[str, bytes]:
@@ -294,6 +294,7 @@ def dockerfile(release: Release) -> str:
     generated = _PYTHON_IMAGE.search(release.plugin("docker")["Dockerfile"])
     image = generated[1] if generated else "python:3.13-slim"
     server = release.server
+    package = shlex.quote(f"{release.distribution}=={release.version}")
     name = server.table.registry_name
     label = f'LABEL io.modelcontextprotocol.server.name="{name}"\n' if name else ""
     return (
@@ -304,7 +305,7 @@ def dockerfile(release: Release) -> str:
         "WORKDIR /app\n"
         "COPY requirements/server.txt ./\n"
         "RUN python -m pip install --no-cache-dir --require-hashes --only-binary=:all: -r server.txt \\\n"
-        f"    && python -m pip install --no-cache-dir --no-deps {release.distribution}=={release.version} \\\n"
+        f"    && python -m pip install --no-cache-dir --no-deps {package} \\\n"
         "    && python -m pip check\n"
         "USER 65534:65534\n"
         f"ENTRYPOINT {json.dumps([server.command])}\n"

@@ -13,6 +13,7 @@ from toolmason.manifest.input_files import read_input
 
 READMES: Final = ("README.md", "README.rst", "README.txt", "README")
 LICENCES: Final = ("LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "COPYING")
+MAX_WHEEL_BYTES: Final = 256 * 1024 * 1024
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
@@ -74,14 +75,16 @@ class ProjectFiles:
             head = _line(common / reference) or next((commit for commit, _, name in packed if name == reference), "")
         return head if _COMMIT.fullmatch(head) else ""
 
-    def wheel(self, prefix: str, version: str) -> Path | None:
-        """Return the wheel of `version` in dist/; None if there is not exactly one."""
+    def wheel(self, prefix: str, version: str) -> dict[str, bytes]:
+        """Return the name and the content of the wheel of `version` in dist/; none if there is not exactly one."""
         try:
-            paths = sorted((self.root / "dist").iterdir())
+            paths = list((self.root / "dist").iterdir())
+            found = [path for path in paths if path.name.startswith(f"{prefix}-{version}-") and path.suffix == ".whl"]
+            if len(found) != 1:
+                return {}
+            return {found[0].name: read_input(found[0], self.root, max_bytes=MAX_WHEEL_BYTES)}
         except OSError:
-            return None
-        found = [path for path in paths if path.name.startswith(f"{prefix}-{version}-") and path.suffix == ".whl"]
-        return found[0] if len(found) == 1 else None
+            return {}
 
 
 def _lines(path: Path) -> list[str]:

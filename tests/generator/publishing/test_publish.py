@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,22 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from packaging.version import Version
 
 from toolmason.commands import toolmason
+from toolmason.diagnostics import Diagnostics
+from toolmason.manifest.tables import OptionTable
+from toolmason.model.server import Option
+from toolmason.model.types import Identifier
+from toolmason.pipeline import read as load_manifest
+from toolmason.pipeline import render_plugins
 from toolmason.project import Project
-from toolmason.publishing.artefacts import BUILDERS
+from toolmason.publishing.artefacts import BUILDERS, Release
 from toolmason.publishing.names import PLACES
-from toolmason.publishing.places import places
+from toolmason.publishing.places import places, prepare
+from toolmason.publishing.project_files import ProjectFiles
 from toolmason.publishing.validation import schema_errors, schema_source
 from toolmason.publishing.versions import is_semantic, semantic_version
 
@@ -180,6 +190,52 @@ def test_a_bundle_contains_the_wheel_of_its_version_only(published: Project, tmp
     assert {name for name in names if name.endswith(".whl")} == {"notes-0.1.0-py3-none-any.whl"}
     assert {"LICENSE", "README.md", "manifest.json", "pyproject.toml", "server.py"} < names
     assert manifest["privacy_policies"] == ["https://notes.example/privacy"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
+def test_a_link_to_a_private_file_is_not_in_a_bundle(published: Project, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret", encoding="utf-8")
+    (published.root / "dist").mkdir()
+    (published.root / "README.md").unlink()
+    (published.root / "LICENSE").unlink()
+    for name in ("README.md", "LICENSE", "dist/notes-0.1.0-py3-none-any.whl"):
+        (published.root / name).symlink_to(secret)
+    publish(published, "--dry-run", "-o", str(tmp_path / "places"))
+
+    files = [path for path in (tmp_path / "places").rglob("*") if path.is_file()]
+    assert len(files) > len(BUILDERS)
+    for path in files:
+        contents = [path.read_bytes()]
+        if path.suffix == ".mcpb":
+            with zipfile.ZipFile(path) as bundle:
+                contents = [bundle.read(name) for name in bundle.namelist()]
+        assert not any(b"secret" in content for content in contents), path
+
+
+TEXTS = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=60).filter(str.strip)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
+@given(title=TEXTS, summary=TEXTS, secret=TEXTS)
+def test_any_text_of_the_manifest_is_in_valid_files(title: str, summary: str, secret: str, published: Project) -> None:
+    reading = load_manifest(published, diagnostics=Diagnostics())
+    assert reading is not None
+    table = replace(reading.server.table, title=title, summary=summary)
+    option = OptionTable(description=secret, env="NOTES_KEY", secret=True)
+    server = replace(reading.server, table=table, summary=summary)
+    key = Option(name="key", flag="--key", table=option, default=None, metavar="KEY", field=Identifier("key"))
+    server = replace(server, options=(key,))
+    plugins = render_plugins(published, replace(reading, server=server))
+    files = ProjectFiles(published.root)
+    release = Release(server=server, files=files, plugins=plugins, npm_name="notes")
+
+    for name in ("gemini-extension", "npm", "smithery", "claude-directory", "docker-catalog"):
+        prepared = prepare(places()[name], release)
+        assert [error for error in prepared.invalid if "about.title" not in error] == []
+        for artefact in prepared.artefacts:
+            if artefact.path.endswith(".yaml"):
+                assert yaml.safe_load(artefact.content) == artefact.document
 
 
 def test_extensions_and_plugins_start_this_version_with_uvx(written: Path) -> None:
