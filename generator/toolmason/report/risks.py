@@ -87,6 +87,8 @@ def _mark(title: str, effect: Effect) -> Mark:
 def _legend(effects: Mapping[str, Effect]) -> tuple[tuple[Mark, str], ...]:
     """Return the marks that the map has, each alone, and their meaning."""
     found = {effect.risk for effect in effects.values()}
+    # A square without a frame needs no explanation.
+    found_approvals = {effect.approval for effect in effects.values()} - {Approval.NEVER, Approval.UNKNOWN}
     entries = [
         (Mark(risk, _LETTERS[risk], Approval.NEVER, is_open=False, title=noun), noun)
         for risk, noun in NOUNS.items()
@@ -95,7 +97,7 @@ def _legend(effects: Mapping[str, Effect]) -> tuple[tuple[Mark, str], ...]:
     entries += [
         (Mark("none", "", str(approval), is_open=False, title=text), text)
         for approval, text in APPROVALS.items()
-        if approval in {effect.approval for effect in effects.values()} and approval is not Approval.NEVER
+        if approval in found_approvals
     ]
     if any(effect.is_open for effect in effects.values()):
         text = "reaches other systems"

@@ -36,8 +36,8 @@ class Verdict(StrEnum):
 
 
 _MEANINGS: Final = {
-    Verdict.FAILS: "rejected, or a client fails",
-    Verdict.LOSES: "accepted, rules are lost",
+    Verdict.FAILS: "rejected, or clients fail",
+    Verdict.LOSES: "rules are lost, or few clients fail",
     Verdict.FINE: "kept",
 }
 
@@ -82,16 +82,23 @@ def schemas(source: Source, *, is_listed: bool) -> Schemas:
     `is_listed` is false if clients get meta-tools: limits on the number of tools do not apply then.
     """
     policy = Policy()
-    tools = audit(source, tuple(Target), providers=tuple(hosts()))
-    if not is_listed:
-        tools = tuple(replace(tool, issues=tuple(filter(_is_of_one_tool, tool.issues))) for tool in tools)
-    keys = (*Target, *hosts())
-    verdicts = {key: Counter(_verdict(tool, key, policy) for tool in tools) for key in keys}
+    # Apart from the providers: what few clients fail at does not make a tool incompatible.
+    tools = audit(source, (Target.MCP,))
+    others = audit(source, tuple(target for target in Target if target is not Target.MCP), providers=tuple(hosts()))
+    others = tuple(
+        replace(tool, issues=tuple(issue for issue in tool.issues if _is_of_provider(issue, is_listed=is_listed)))
+        for tool in others
+    )
+    verdicts = {Target.MCP: Counter(_verdict(tool, Target.MCP, policy) for tool in tools)} | {
+        key: Counter(_verdict(tool, key, policy) for tool in others)
+        for key in (*Target, *hosts())
+        if key is not Target.MCP
+    }
     affected = {key: counts for key, counts in verdicts.items() if counts[Verdict.FINE] < len(tools)}
     order = sorted(
         affected, key=lambda key: (key != Target.MCP, -affected[key][Verdict.FAILS], -affected[key][Verdict.LOSES])
     )
-    causes = _causes(tools, policy)
+    causes = [*_causes(tools, policy), *_causes(others, policy)]
     return Schemas(
         verdicts={_title(key): counts for key, counts in verdicts.items()},
         by_tool={tool.tool.name: _verdict(tool, Target.MCP, policy) for tool in tools},
@@ -106,18 +113,18 @@ def schemas(source: Source, *, is_listed: bool) -> Schemas:
     )
 
 
-def _is_of_one_tool(issue: Issue) -> bool:
-    return issue.finding.pattern != TOOL_COUNT
+def _is_of_provider(issue: Issue, *, is_listed: bool) -> bool:
+    return Target.MCP not in issue.targets and (is_listed or issue.finding.pattern != TOOL_COUNT)
 
 
 def _causes(tools: Sequence[AuditedTool], policy: Policy) -> list[Cause]:
     """Return one cause for each construct and verdict: providers have their own reasons, which would fill pages."""
-    groups: dict[tuple[bool, Verdict, str], list[IssueGroup]] = {}
+    groups: dict[tuple[Verdict, str], list[IssueGroup]] = {}
     for group in sort_groups(group_issues(tools), policy):
         issue = group.first
         if _loses(issue):
             verdict = Verdict.FAILS if policy.fails(issue) else Verdict.LOSES
-            groups.setdefault((Target.MCP not in group.targets, verdict, issue.finding.pattern), []).append(group)
+            groups.setdefault((verdict, issue.finding.pattern), []).append(group)
     return [
         Cause(
             verdict=verdict,
@@ -126,9 +133,9 @@ def _causes(tools: Sequence[AuditedTool], policy: Policy) -> list[Cause]:
             providers=tuple(dict.fromkeys(_title(key) for group in own for key in group.targets)),
             message=own[0].message,
             fix=next((group.first.finding.fix for group in own if group.first.finding.fix), ""),
-            concerns="" if is_special else concern_text(own[0].first),
+            concerns=concern_text(own[0].first) if Target.MCP in own[0].targets else "",
         )
-        for (is_special, verdict, pattern), own in sorted(groups.items(), key=lambda item: item[0][:1])
+        for (verdict, pattern), own in groups.items()
     ]
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import anyio
 import pytest
+from browser_pages import CONTRAST, LABELS_OUTSIDE, OVERFLOW, OVERLAPS, SMALL_TEXTS, served
 from chromium import chromium
 from click.testing import Result
-from pages import CONTRAST, LABELS_OUTSIDE, OVERFLOW, OVERLAPS, SMALL_TEXTS, served
 
 pytestmark = pytest.mark.anyio
 LONG = "a_query_without_any_space_" * 12

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from toolmason.clients import clients
 from toolmason.model.python_text import docstring, escape_unprintable
+from toolmason.pictures.labels import xml
 from toolmason.render import filters
 
 HOSTILE = [
@@ -83,7 +84,7 @@ def test_comment_stays_on_its_line(text: str) -> None:
 
 @given(no_surrogates)
 def test_xml_reads_back_as_the_visible_text(text: str) -> None:
-    element = ET.fromstring(f'<a b="{filters.xml(text)}">{filters.xml(text)}</a>')
+    element = ET.fromstring(f'<a b="{xml(text)}">{xml(text)}</a>')
     assert (element.text or "") == escape_unprintable(text)
     assert element.get("b") == (element.text or "")
 

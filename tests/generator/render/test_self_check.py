@@ -48,6 +48,8 @@ MODELS = RenderedFile(PurePosixPath("notes_server/text/models.py"), "x = 1\n")
         ("a.toml", "a = = 1\n"),
     ],
     ids=[
+        "svg",
+        "svg entity",
         "syntax",
         "return outside",
         "invalid escape",

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from toolmason.commands import toolmason
 
 SURFACES = Path(__file__).parents[2] / "workbench" / "editing" / "surfaces"
-sys.path[:0] = [str(SURFACES / "support"), str(Path(__file__).parent)]
+sys.path.insert(0, str(SURFACES / "support"))
 
 MANIFEST = """\
 edition = 1

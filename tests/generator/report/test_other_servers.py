@@ -10,37 +10,11 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from report_pages import NAMES, SCHEMA, page_of
 
 from toolmason.audit.server_lists import ServerDescription
-from toolmason.audit.sources import Source
-from toolmason.audit.tool_lists import parse_tool_list
-from toolmason.report.costs import costs
-from toolmason.report.page import Report, html_report
-from toolmason.report.risks import risks
-from toolmason.report.schemas import schemas
-from toolmason.report.searches import searches
-from toolmason.report.subject import server_subject
 
 MAX_SIZE = 1_500_000
-SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
-NAMES = {
-    "script": "<script>alert(1)</script>",
-    "image": "<img src=x onerror=alert(1)>",
-    "quotes": "\"double\" 'single' & &amp;",
-    "attribute": '" onmouseover="alert(1)',
-    "right-to-left": "שלום עולם",
-    "override": "abc\u202edcba",
-    "emoji": "👩‍👩‍👧 🎉 ❤️",
-    "wide": "名前" * 40,
-    "combining": "e\u0301" * 60,
-    "long": "x" * 300,
-    "control": "tab\there\x00\x1b[31m",
-    "cdata": "]]><!-- --",
-    "backticks": "`a` ``b`` `",
-    "template": "{{ 7 * 7 }}{% raw %}",
-    "one letter": "a",
-    "spaces": "  a   b  ",
-}
 SERVER = '''\
 """A server with three tools of the wire."""
 
@@ -70,23 +44,6 @@ TOOLS = [
     {"name": "drop", "description": "Drop a thing.", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": False}},
     {"name": "odd", "inputSchema": SCHEMA},
 ]
-
-
-def page_of(tools: list[dict[str, Any]], about: ServerDescription | None = None) -> str:
-    """The page of a server with these tools, which is not started."""
-    parsed = parse_tool_list(tools, ("tools",))
-    subject = server_subject(about or ServerDescription(name="shop"), Source(name="shop", tools=parsed.tools))
-    return html_report(
-        Report(
-            subject=subject,
-            costs=costs(subject),
-            schemas=schemas(subject.audited, is_listed=True),
-            searches=searches(subject, (), ""),
-            risks=risks(subject, None),
-            changes=None,
-            no_changes="Nothing to compare.",
-        )
-    )
 
 
 @pytest.fixture
@@ -165,3 +122,18 @@ def test_a_thousand_tools_with_long_names_are_a_page_of_sensible_size() -> None:
 )
 def test_an_odd_schema_has_a_page(schema: object) -> None:
     assert "<h1>shop</h1>" in page_of([{"name": "odd", "inputSchema": schema, "annotations": "none"}])
+
+
+def test_what_few_clients_fail_at_does_not_fail() -> None:
+    schema = {**SCHEMA, "additionalProperties": False, "$schema": "http://json-schema.org/draft-07/schema#"}
+    page = page_of([{"name": "find", "description": "Find a thing.", "inputSchema": schema}])
+
+    assert "<b>0</b> tools that fail in clients" in page
+    assert '<th scope="row">clients of MCP</th><td class="number">0</td><td class="number">1</td>' in page
+    assert '<th scope="row">openai-strict</th><td class="number">1</td>' in page
+
+
+def test_the_number_of_tools_counts_for_those_that_are_listed() -> None:
+    tools: list[dict[str, Any]] = [{"name": f"tool_{number}", "inputSchema": SCHEMA} for number in range(200)]
+    assert "<code>tool-count</code>" in page_of(tools)
+    assert "<code>tool-count</code>" not in page_of(tools, is_listed=False)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import anyio
 import pytest
+from browser_pages import CONTRAST, LABELS_OUTSIDE, OVERFLOW, OVERLAPS, SMALL_TEXTS, served
 from chromium import chromium
 from click.testing import Result
-from pages import CONTRAST, LABELS_OUTSIDE, OVERFLOW, OVERLAPS, SMALL_TEXTS, served
-from test_other_servers import NAMES, SCHEMA, page_of
+from report_pages import NAMES, SCHEMA, page_of
 
 pytestmark = pytest.mark.anyio
 SIZES = [pytest.param((390, 844), id="phone"), pytest.param((1280, 800), id="desktop")]
