@@ -57,7 +57,7 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation", "edits"),
     *("single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""

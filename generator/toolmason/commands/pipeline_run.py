@@ -17,7 +17,7 @@ from toolmason import pipeline
 from toolmason.commands.options import ExitCode, print_findings
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location, Severity
 from toolmason.diagnostics.printers import MAX_SHOWN
-from toolmason.diagnostics.terminal import Layout, Progress, paint, progress, supports_colour
+from toolmason.diagnostics.terminal import Layout, Progress, progress, supports_colour
 from toolmason.pipeline import Examine, GenerateResult
 from toolmason.project import Project
 from toolmason.render.self_check import SelfCheckError
@@ -25,6 +25,7 @@ from toolmason.time_limit import DEFAULT_S, VARIABLE, TimeLimitError, limited_ti
 from toolmason.write import EditedFilesError, LockTimeoutError
 from toolmason.write.changes import BLOCKING_KINDS, Change, ChangeKind, Changes
 from toolmason.write.compare import CHECKSUMS_MISSING
+from toolmason.write.diff import paint_line
 from toolmason.write.snapshot import FileSystemError, MisplacedDirectoryError
 
 MAX_DIFF_LINES: Final = 60
@@ -245,7 +246,7 @@ class Run:
         to_stderr = self.layout != "text"
         colour = supports_colour(sys.stderr if to_stderr else sys.stdout)
         for line in shown:
-            click.echo(_paint_diff_line(line, colour=colour), err=to_stderr, color=True)
+            click.echo(paint_line(line, colour=colour), err=to_stderr, color=True)
         if len(shown) < len(lines):
             click.echo(f"... and {len(lines) - len(shown):,} more lines; use --diff to show them", err=True)
 
@@ -304,13 +305,6 @@ def _interrupted(project: Project) -> Diagnostic:
     hint = "run: nox -s generate, which finishes that run first"
     location = Location(PurePosixPath(project.generated.name))
     return Diagnostic(code=INTERRUPTED, message=_INTERRUPTED_MESSAGE, location=location, hint=hint)
-
-
-def _paint_diff_line(line: str, *, colour: bool) -> str:
-    if line.startswith(("+++", "---")):
-        return paint(line, "bold", colour=colour)
-    style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-    return paint(line, style, colour=colour) if style else line
 
 
 def _format_self_check(error: SelfCheckError, *, has_overrides: bool) -> str:

@@ -8,6 +8,8 @@ from difflib import unified_diff
 from itertools import takewhile
 from typing import Final
 
+from toolmason.diagnostics.terminal import paint
+
 MAX_LINES: Final = 2000
 """Maximum lines of either side that are compared, from the first that differs. The time grows with their square."""
 _CONTEXT: Final = 3
@@ -16,10 +18,10 @@ Side = tuple[str, bytes | None]
 """A label and a content. The label of None, an absent file, is `/dev/null`, as in git."""
 
 
-def unified(old: Side, new: Side) -> str:
+def unified(old: Side, new: Side, *, max_lines: int = MAX_LINES) -> str:
     """Return the unified diff from `old` to `new`, empty if they are equal up to CRLF line ends.
 
-    Of more than `MAX_LINES` lines it has the first, and a last line with the number of those left out.
+    Of more than `max_lines` lines it has the first, and a last line with the number of those left out.
     """
     before, after = (label if content is not None else "/dev/null" for label, content in (old, new))
     old_lines, new_lines = _split_lines(old[1]), _split_lines(new[1])
@@ -27,10 +29,18 @@ def unified(old: Side, new: Side) -> str:
     old_lines, new_lines = old_lines[start:], new_lines[start:]
     if equal := max(_count_equal(old_lines[::-1], new_lines[::-1]) - _CONTEXT, 0):
         old_lines, new_lines = old_lines[:-equal], new_lines[:-equal]
-    lines = unified_diff(old_lines[:MAX_LINES], new_lines[:MAX_LINES], before, after, n=_CONTEXT)
+    lines = unified_diff(old_lines[:max_lines], new_lines[:max_lines], before, after, n=_CONTEXT)
     text = "".join(_mark_missing_newlines(_shift_line_numbers(lines, start)))
-    rest = len(old_lines[MAX_LINES:]) + len(new_lines[MAX_LINES:])
+    rest = len(old_lines[max_lines:]) + len(new_lines[max_lines:])
     return f"{text}... {rest:,} more lines are not compared\n" if rest else text
+
+
+def paint_line(line: str, *, colour: bool) -> str:
+    """Return a line of a diff in the colours of git if `colour` is on."""
+    if line.startswith(("+++", "---")):
+        return paint(line, "bold", colour=colour)
+    style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    return paint(line, style, colour=colour) if style else line
 
 
 def _count_equal(old: list[str], new: list[str]) -> int:

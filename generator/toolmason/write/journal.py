@@ -111,8 +111,8 @@ class _Step:
     number: int
 
 
-def apply_changes(operations: Sequence[Operation], directory: Path, disk: Disk) -> None:
-    """Apply `operations` below `directory`, all or none.
+def apply_changes(operations: Sequence[Operation], directory: Path, disk: Disk, *, project: Path | None = None) -> None:
+    """Apply `operations` below `directory`, all or none. `project` contains the directory: by default its parent.
 
     Raises:
         WriteError: a step failed. The others were undone, or the next `recover` undoes them.
@@ -120,7 +120,7 @@ def apply_changes(operations: Sequence[Operation], directory: Path, disk: Disk) 
     staging = directory / STAGING
     try:
         steps = _stage(operations, directory, disk)
-        _commit(steps, staging, disk)
+        _commit(steps, staging, disk, project or directory.parent)
     except OSError as error:
         with suppress(OSError):
             _clear(staging, disk)
@@ -140,8 +140,8 @@ def has_staging(directory: Path) -> bool:
     return (directory / STAGING).is_symlink() or (directory / STAGING).exists()
 
 
-def recover(directory: Path, disk: Disk) -> bool:
-    """Finish an interrupted run; return whether there was one with a valid journal.
+def recover(directory: Path, disk: Disk, *, project: Path | None = None) -> bool:
+    """Finish an interrupted run; return whether there was one with a valid journal. `project` as in `apply_changes`.
 
     Files that were changed since then are left alone.
 
@@ -151,8 +151,9 @@ def recover(directory: Path, disk: Disk) -> bool:
     staging = directory / STAGING
     if not has_staging(directory):
         return False
+    project = project or directory.parent
     try:
-        forward, back = _load_journal(staging, _REDO), _load_journal(staging, _UNDO)
+        forward, back = _load_journal(staging, _REDO, project), _load_journal(staging, _UNDO, project)
         if forward is not None:
             _roll_forward(forward, directory, disk, strict=False)
         elif back is not None:
@@ -170,8 +171,9 @@ def preview_recovery(snapshot: Snapshot) -> bool:
         ReadError: the journal or a file that it names cannot be read.
     """
     staging = snapshot.directory / STAGING
+    project = snapshot.directory.parent
     try:
-        forward, back = _load_journal(staging, _REDO), _load_journal(staging, _UNDO)
+        forward, back = _load_journal(staging, _REDO, project), _load_journal(staging, _UNDO, project)
         if forward is not None:
             goals = [(step, step.after, _new(staging, step)) for step in forward]
         else:
@@ -222,11 +224,11 @@ def _stage(operations: Sequence[Operation], directory: Path, disk: Disk) -> list
     return steps
 
 
-def _commit(steps: Iterable[_Step], staging: Path, disk: Disk) -> None:
+def _commit(steps: Iterable[_Step], staging: Path, disk: Disk, project: Path) -> None:
     draft = staging / "draft.json"
     body = json.dumps([asdict(step) for step in steps]).encode("ascii")
-    user_key(staging.parent.parent, make=True)
-    disk.create(draft, _compute_mac(staging, body) + b"\n" + body, None)
+    user_key(project, make=True)
+    disk.create(draft, _compute_mac(project, body) + b"\n" + body, None)
     disk.sync(staging / "new")
     disk.sync(staging / "old")
     disk.replace(draft, staging / _REDO)
@@ -311,7 +313,7 @@ def _clear(staging: Path, disk: Disk) -> None:
             disk.remove_directory(path)
 
 
-def _load_journal(staging: Path, name: str) -> list[_Step] | None:
+def _load_journal(staging: Path, name: str, project: Path) -> list[_Step] | None:
     """Return the steps of a journal, or None unless a run of this user wrote it and all its paths are inside."""
     if any(path.is_symlink() for path in (staging, staging / "new", staging / "old", staging / name)):
         return None
@@ -321,7 +323,7 @@ def _load_journal(staging: Path, name: str) -> list[_Step] | None:
         mac, _, body = read_input(staging / name, staging, max_bytes=MAX_FILE_BYTES).partition(b"\n")
     except UnsafeInputError:
         return None
-    if not mac or not hmac.compare_digest(mac, _compute_mac(staging, body)):
+    if not mac or not hmac.compare_digest(mac, _compute_mac(project, body)):
         return None
     try:
         steps = [_Step(**entry) for entry in json.loads(body)]
@@ -330,9 +332,9 @@ def _load_journal(staging: Path, name: str) -> list[_Step] | None:
     return steps if all(_is_valid(step) for step in steps) else None
 
 
-def _compute_mac(staging: Path, body: bytes) -> bytes:
+def _compute_mac(project: Path, body: bytes) -> bytes:
     """Return the MAC of a journal, empty if the user has no key: such a journal is never applied."""
-    key = user_key(staging.parent.parent)
+    key = user_key(project)
     return b"" if key is None else hmac.new(key, body, sha256).hexdigest().encode("ascii")
 
 
