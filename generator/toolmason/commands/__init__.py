@@ -12,6 +12,7 @@ from toolmason.commands.diff import diff
 from toolmason.commands.embed import embed
 from toolmason.commands.eval import evaluate_search
 from toolmason.commands.explain import explain
+from toolmason.commands.fmt import fmt
 from toolmason.commands.generate import check, generate
 from toolmason.commands.import_ import importing
 from toolmason.commands.init import init
@@ -35,6 +36,7 @@ for _command in (
     cli,
     inspect,
     lint,
+    fmt,
     stats,
     search,
     embed,

@@ -150,6 +150,12 @@ class ArgumentValidator:
             raise ToolError(self._error_text(attempt, notes), code=INVALID_ARGUMENT)
         return Arguments(attempt.value, (*notes, *self._find_rounded(attempt.arguments)))
 
+    def deprecated_names(self, raw_arguments: Mapping[str, Any]) -> list[str]:
+        """Return the deprecated arguments of a call by their names in `inputSchema`, also those sent under another."""
+        aliases = self._entry.get("argument_aliases", {})
+        sent = {aliases.get(name, name) for name in raw_arguments}
+        return [name for name in self._entry.get("deprecated_arguments", ()) if name in sent]
+
     @cached_property
     def _repair(self) -> Repair:
         return Repair(self._schema, is_closed=self._model is not None, reserved=self._claims)
