@@ -19,6 +19,7 @@ from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
 from toolmason.commands.release import release
+from toolmason.commands.rename import rename
 from toolmason.commands.run import run
 from toolmason.commands.schema import schema
 from toolmason.commands.search import search
@@ -45,6 +46,7 @@ for _command in (
     audit,
     schema,
     init,
+    rename,
     importing,
     client,
     templates,

@@ -140,6 +140,14 @@ class Kind(Protocol):
         """Return the parameters of a tool, with the defaults of this kind."""
         return table.params
 
+    def fixed_keys(self, table: ToolTable, name: str) -> Mapping[str, str]:
+        """Return the keys, with texts, that a tool needs to stay as it is if its name changes from `name`."""
+        return {}
+
+    def fixed_param_keys(self, table: ToolTable, name: str) -> Mapping[str, str]:
+        """Return the keys, with texts, that a parameter needs to stay as it is if its name changes from `name`."""
+        return {}
+
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the tables of `section` before any tool; `context.kinds[self.name]` is for the result."""
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from toolmason_runtime.shared.toml.tables import at_most, matching, one_line
 
 TITLE = one_line("keep to one line; `description` has room for more")
@@ -24,3 +26,25 @@ FLAG = matching(
     r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=?",
     "an option such as `-n`, `--max-count`, `--format=` or, for a boolean, `overwrite`",
 )
+
+
+NAMES: Final = "names"
+"""The rule with the kind of names that a value has; `references` finds them in a manifest."""
+
+
+def tool_name(noun: str = "tool") -> dict[str, Any]:
+    """Declare that a text, or each item of an array, is the name of a tool. `noun` is for errors."""
+    return {NAMES: ("tool", noun)}
+
+
+def sibling_name() -> dict[str, Any]:
+    """Declare that a text is the name of another tool; in a parameter, that of another parameter of the tool."""
+    return {NAMES: ("sibling", "tool")}
+
+
+def param_name(placeholder: str = "") -> dict[str, Any]:
+    """Declare that a text is the name of a parameter of the same tool, and the keys of a table are such names.
+
+    With `placeholder`, each match of its group `name` in the text is one.
+    """
+    return {NAMES: ("param", placeholder)}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
+from toolmason_runtime.shared.specs.program import CONFIRM_PLACEHOLDER
 from toolmason_runtime.shared.styles import DEFAULT as DEFAULT_STYLE
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.shared.toml.tables import (
@@ -47,6 +48,9 @@ from toolmason.manifest.rules import (
     VARIABLE,
     WEB_ADDRESS,
     WIRE_NAME,
+    param_name,
+    sibling_name,
+    tool_name,
 )
 
 if TYPE_CHECKING:
@@ -260,7 +264,11 @@ if not TYPE_CHECKING:
     PinsTable = make_dataclass(
         "PinsTable",
         [
-            (facts.module, tuple[str, ...] | None, key(default=None, name=style, text=f"In the style `{style}`."))
+            (
+                facts.module,
+                tuple[str, ...] | None,
+                key(tool_name("pinned tool"), default=None, name=style, text=f"In the style `{style}`."),
+            )
             for style, facts in STYLES.items()
             if facts.call
         ],
@@ -283,7 +291,7 @@ class DiscoveryTable(PartialTable):
     """Prefix of the listed names of tools, in clients that add none themselves; empty for none. Default: the words of
     the server's name, such as `weather_` for `weather-mcp-server`.
     """
-    pinned: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = key(tool_name("pinned tool"), default=())
     """Tools or aliases listed together with the meta-tools, in styles without an entry in `pins`."""
     pins: PinsTable = _NO_PINS
     """Tools or aliases listed in one style."""
@@ -412,7 +420,7 @@ class DeprecatedTable(PartialTable):
     """Version that deprecated it."""
     until: str = key(DATE, default="")
     """Last day (UTC) on which it works, such as `2027-06-30`. Later calls get an error that names the replacement."""
-    replaced_by: str = ""
+    replaced_by: str = key(sibling_name(), default="")
     """Tool, or parameter of the same tool, to use instead."""
     message: str = ""
     """Advice for users."""
@@ -542,15 +550,15 @@ class ToolTable(ExtensibleTable):
 
     Without them, each call of a tool with `upstream` needs approval.
     """
-    related: tuple[str, ...] = ()
+    related: tuple[str, ...] = key(tool_name("related tool"), default=())
     """Tools commonly used with it."""
-    risk: JsonValue = None
+    risk: JsonValue = key(param_name(), default=None)  # noqa: RUF009  a field
     """Risk of a call: `read`, `write` or `destructive`, or a risk by the value of a parameter.
 
     A tool with `api` has one risk. Default: that of its method, `destructive` for DELETE and `read` for GET.
     `risk.method = { GET = "read", DELETE = "destructive" }`; unlisted values count as destructive.
     """
-    confirm: str = key(one_line(), default="")
+    confirm: str = key(one_line() | param_name(CONFIRM_PLACEHOLDER.pattern), default="")
     """Question to a person before each call, shown above the command line or request. `{name}` is a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
     """Seconds until the program is terminated or the call cancelled. Default: that of its program, API or upstream."""
@@ -677,7 +685,7 @@ class CommandTable(PartialTable):
     """Summary in the menu of the host."""
     argument_hint: str = ""
     """Placeholder for the text after the command."""
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] = key(tool_name(), default=())
     """Tools that it uses; hosts may then run them without asking."""
     prompt: str
     """Text sent to the model. `{arguments}` is replaced by the user's text, `{COMMAND_NAME}` by the command's name."""
@@ -691,7 +699,7 @@ class StepTable(PartialTable):
 
     title: str
     """Name of the step."""
-    tool: str = ""
+    tool: str = key(tool_name(), default="")
     """Tool for the step."""
     text: str
     """Instructions for the step."""

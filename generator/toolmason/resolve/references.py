@@ -15,6 +15,7 @@ from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason.kinds import kinds
 from toolmason.manifest.groups import groups_of
 from toolmason.manifest.package_names import DEVICE_NAMES
+from toolmason.manifest.references import references
 from toolmason.manifest.tables import PromptTable, ResourceTable, ToolTable
 from toolmason.model.identifiers import (
     RESERVED_CONSTANTS,
@@ -219,20 +220,15 @@ def check_references(context: ResolveContext) -> None:
         if tool.category and not context.is_known("categories", tool.category):
             at = (*tool.at, "category")
             context.report_unknown("TM301", "category", tool.category, tables.categories, at)
-        _check_tool_names(context, "TM304", "related tool", tool.related, (*tool.at, "related"))
-        if tool.deprecated and tool.deprecated.replaced_by:
-            at = (*tool.at, "deprecated", "replaced_by")
-            _check_tool_name(context, "TM304", "tool", tool.deprecated.replaced_by, at)
         _check_replaced_params(context, tool)
     _check_pinned(context, tables.discovery.pinned, ("discovery", "pinned"))
     for style in STYLES:
         _check_pinned(context, tables.discovery.pins.of(style) or (), ("discovery", "pins", style))
-    for command in tables.commands.values():
-        _check_tool_names(context, "TM305", "tool", command.tools, (*command.at, "tools"))
-    for workflow in tables.workflows.values():
-        for step in workflow.steps:
-            if step.tool:
-                _check_tool_name(context, "TM305", "tool", step.tool, (*step.at, "tool"))
+    for reference in references(tables):
+        # `_check_pinned` accepts aliases as well.
+        if reference.names == "tool" and reference.at[0] != "discovery":
+            code = "TM304" if reference.at[0] == "tools" else "TM305"
+            _check_tool_name(context, code, reference.noun, reference.name, reference.at)
 
 
 def _check_confirm(context: ResolveContext, table: ToolTable) -> None:
@@ -289,11 +285,6 @@ def _check_pinned(context: ResolveContext, pinned: Sequence[str], key: KeyPath) 
         elif tool and tool.tier == "all":
             message = f"`{name}` is pinned but only served with `--all`"
             context.error("TM322", message, at, hint='remove it, or set `tier = "core"` on the tool')
-
-
-def _check_tool_names(context: ResolveContext, code: str, kind: str, names: Sequence[str], at: KeyPath) -> None:
-    for index, name in enumerate(names):
-        _check_tool_name(context, code, kind, name, (*at, index))
 
 
 def _check_tool_name(context: ResolveContext, code: str, kind: str, name: str, at: KeyPath) -> None:

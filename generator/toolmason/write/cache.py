@@ -241,6 +241,17 @@ _ENTRY_POINT = re.compile(r"(?m)^[^=\n]+=\s*([A-Za-z_]\w*)")
 """A row of `entry_points.txt` with the top package: `sql = toolmason_sql:KIND`."""
 
 
+def input_files(project: Project) -> Iterator[Path]:
+    """Yield the path of each input in the project, which may not exist, and of all files of the handlers.
+
+    Raises:
+        OSError: a directory cannot be listed, or there are too many entries.
+    """
+    yield from (path for _, path, _ in _inputs(project, input_keys()))
+    if project.handlers is not None:
+        yield from (path for _, path in _files_under(project.handlers, inside=project.root))
+
+
 def _inputs(project: Project, keys: Mapping[str, Collection[str]]) -> Iterator[tuple[str, Path, Path]]:
     """Yield the name and the path of each input in the project, and the directory that it must be in."""
     root = project.root

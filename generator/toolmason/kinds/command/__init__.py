@@ -12,6 +12,7 @@ from toolmason_runtime.shared.toml.tables import Table
 from toolmason.kinds.command.checks import MAX_EXIT_CODE, PARAM_KEYS, check_cli, check_cli_param, check_command_tool
 from toolmason.kinds.command.tables import CliParamTable, CliTable, CommandKeys, CommandTables
 from toolmason.kinds.kind import Kind, KindTool, Section
+from toolmason.manifest.checks import ARGUMENT_LOCATIONS
 from toolmason.manifest.editor_rules import BARE_WORDS, PROPERTY_NAME, VARIABLE, none_of, whole
 from toolmason.manifest.tables import ParamTable, ToolTable
 
@@ -78,6 +79,14 @@ class CommandKind(Kind):
     def has_result(self, table: ToolTable) -> bool:
         """Return whether the program prints JSON."""
         return table.own(CommandKeys).output == "json"
+
+    def fixed_param_keys(self, table: ToolTable, name: str) -> Mapping[str, str]:
+        """Return the flag that follows from the name."""
+        from toolmason.kinds.command.resolve import default_flag
+
+        param = table.params.get(name)
+        has_place = param is None or any(getattr(param, key) for key in (*ARGUMENT_LOCATIONS, "claim"))
+        return {} if has_place else {"flag": default_flag(name)}
 
     def params(self, table: ToolTable) -> Mapping[str, ParamTable]:
         """Return the parameters. A boolean flag is optional unless it sets `required`: absent means false."""

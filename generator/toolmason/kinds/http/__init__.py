@@ -74,6 +74,12 @@ class HttpKind(Kind):
         """Return whether the answer has several pages."""
         return table.own(HttpKeys).paginate is not None
 
+    def fixed_param_keys(self, table: ToolTable, name: str) -> Mapping[str, str]:
+        """Return the name in the request."""
+        from toolmason.kinds.http.placements import key_of_place
+
+        return key_of_place(table, name)
+
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the APIs, and compile the jq programs of all tools at once."""
         from toolmason.kinds.http.resolve import resolve_apis

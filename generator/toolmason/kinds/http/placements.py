@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from toolmason_runtime.shared.specs.request import Place, Placement
 
-from toolmason.kinds.http.tables import ApiTable, HttpKeys
+from toolmason.kinds.http.tables import PLACEHOLDER, ApiTable, HttpKeys
 from toolmason.manifest.checks import REQUEST_LOCATIONS
 from toolmason.manifest.tables import ParamTable, ToolTable
 from toolmason.model.type_expression import format_type
 from toolmason.model.types import ArrayType, MapType, NamedType, PrimitiveType, Property, TypeRef
 
-_PLACEHOLDER: Final = re.compile(r"\{\+?([A-Za-z_][A-Za-z0-9_.-]*)\}")
-"""`{owner}` or `{+path}` in `http`."""
 _BODY_METHODS: Final = ("POST", "PUT", "PATCH")
 """Methods whose parameters are in the body by default."""
 
 
 def _placeholders(table: ToolTable) -> list[str]:
-    return _PLACEHOLDER.findall(table.own(HttpKeys).http)
+    return PLACEHOLDER.findall(table.own(HttpKeys).http)
 
 
 def placement_of(table: ToolTable, value: Property) -> Placement:
@@ -62,6 +59,15 @@ def _default_place(table: ToolTable, name: str) -> Place:
     if name in _placeholders(table):
         return Place.PATH
     return Place.BODY if table.own(HttpKeys).http.partition(" ")[0] in _BODY_METHODS else Place.QUERY
+
+
+def key_of_place(table: ToolTable, name: str) -> dict[str, str]:
+    """Return the key that gives a parameter its present place if its name changes; empty if it needs none."""
+    param = table.params.get(name)
+    place = _default_place(table, name)
+    if place is Place.PATH or param is None or param.claim or any(getattr(param, key) for key in REQUEST_LOCATIONS):
+        return {}
+    return {} if name == table.own(HttpKeys).save else {place.value: name}
 
 
 Problem = tuple[str, tuple[str, ...], str]

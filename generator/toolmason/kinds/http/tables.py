@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
@@ -9,9 +10,11 @@ from typing import ClassVar, Final, Literal
 from toolmason_runtime.shared.toml.tables import Idiom, PartialTable, Table, key, matching
 
 from toolmason.manifest.idioms import API_KEYS
-from toolmason.manifest.rules import HEADER, MEMBER, SUMMARY, TEXT, WEB_ADDRESS, WIRE_NAME
+from toolmason.manifest.rules import HEADER, MEMBER, SUMMARY, TEXT, WEB_ADDRESS, WIRE_NAME, param_name
 from toolmason.manifest.tables import TierDefaultsTable
 
+PLACEHOLDER: Final = re.compile(r"\{\+?(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\}")
+"""`{owner}` or `{+path}` in `http`."""
 _NO_DEFAULTS: Final = TierDefaultsTable()
 
 
@@ -109,7 +112,8 @@ class HttpKeys(Table):
         matching(
             r"(?:GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE) /(?:[^\s{}#]|\{\+?[A-Za-z_][A-Za-z0-9_.-]*\})*",
             "a method and a path, such as `GET /repos/{owner}/issues`",
-        ),
+        )
+        | param_name(PLACEHOLDER.pattern),
         default="",
     )
     """Method and path of the request to its `api`, perhaps with a fixed query: `GET /users/{id}?format=full`.
@@ -129,7 +133,7 @@ class HttpKeys(Table):
 
     The value of the field is the answer; an answer with errors and without a value is an error.
     """
-    save: str = ""
+    save: str = key(param_name(), default="")
     """Parameter with the path of a new file, to which the answer is saved. It is not part of the request."""
     paginate: PaginateTable | None = None
     """How to get further pages of the answer of its `api`."""

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from toolmason_runtime.shared.toml.tables import PartialTable, Table, key
 
-from toolmason.manifest.rules import PATH, SUMMARY, TEXT, VARIABLE
+from toolmason.manifest.rules import PATH, SUMMARY, TEXT, VARIABLE, param_name
 from toolmason.manifest.tables import TierDefaultsTable
 
 _NO_DEFAULTS: Final = TierDefaultsTable()
@@ -51,7 +51,7 @@ class DatabaseTable(PartialTable):
 class SqlKeys(Table):
     """The keys of `[tools.NAME]` for a tool that runs a statement."""
 
-    sql: str = key(TEXT, default="")
+    sql: str = key(TEXT | param_name(r"(?:(?<![:\w]):|\{)(?P<name>[A-Za-z_]\w*)"), default="")
     """Statement of the tool. `:name` is the bound value of a parameter, and `in :name` that of an array.
 
     `{name}` is an identifier, one of the `enum` of its parameter; with the choices `asc` and `desc`, the order.

@@ -75,6 +75,10 @@ class UpstreamKind(Kind):
         """Return false: results of the upstream are passed on."""
         return False
 
+    def fixed_keys(self, table: ToolTable, name: str) -> Mapping[str, str]:
+        """Return the name of the tool in the upstream."""
+        return {} if table.own(UpstreamKeys).upstream_tool else {"upstream_tool": name}
+
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the upstreams."""
         from toolmason.kinds.upstream.resolve import upstreams
