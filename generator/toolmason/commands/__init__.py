@@ -19,7 +19,7 @@ from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
 from toolmason.commands.release import release
-from toolmason.commands.rename import rename
+from toolmason.commands.rename import move, rename
 from toolmason.commands.run import run
 from toolmason.commands.schema import schema
 from toolmason.commands.search import search
@@ -47,6 +47,7 @@ for _command in (
     schema,
     init,
     rename,
+    move,
     importing,
     client,
     templates,

@@ -62,6 +62,36 @@ def rename(
     exit_with(_run(project, task, yes=yes, dry_run=dry_run))
 
 
+@click.command()
+@click.argument("tool", metavar="TOOL")
+@click.argument("destinations", metavar="CATEGORY | FILE.toml", nargs=-1, required=True)
+@edit_options
+@manifest_option
+def move(*, tool: str, destinations: tuple[str, ...], yes: bool, dry_run: bool, manifest: Path | None) -> None:
+    """Move a tool to another category, or to another file of the manifest.
+
+    Examples: `toolmason move count_words text`, `toolmason move count_words manifest/tools/text.toml`, or both at once.
+
+    A new file is added to `include` if no pattern there matches it. Handlers and tests import the tool's classes from
+    the module of the new category. The diff is shown first, and written after your approval, all files or none. Then
+    run `toolmason generate`.
+
+    Exit codes: 0 written, 1 the manifest is or would be invalid, 2 wrong command line, 4 nothing was written.
+    """
+    project = find_current_project(manifest)
+    files = [Path(name) for name in destinations if name.endswith(".toml")]
+    categories = [name for name in destinations if not name.endswith(".toml")]
+    if len(files) > 1 or len(categories) > 1:
+        raise click.UsageError("a tool can move to one category and one file")
+
+    def task() -> Refactoring:
+        from toolmason.refactor.move import move_tool
+
+        return move_tool(project, tool, category="".join(categories), file=files[0] if files else None)
+
+    exit_with(_run(project, task, yes=yes, dry_run=dry_run))
+
+
 def _run(project: Project, task: Callable[[], Refactoring], *, yes: bool, dry_run: bool) -> ExitCode:
     """Compute the changes, show them with the places that need a person, and write them after approval."""
     from toolmason.edits import EditError

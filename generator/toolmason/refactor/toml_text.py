@@ -188,32 +188,33 @@ class TomlText:
         indent = indent if not indent.strip() else ""
         self._changes.append((place, place, "".join(f"{self._newline}{indent}{prefix}{pair}" for pair in pairs)))
 
-    def block(self, path: KeyPath) -> list[tuple[int, int]]:
-        """Return the spans of all statements of a table and of those below it, from line to line.
+    def add_after(self, path: KeyPath, line: str) -> None:
+        """Add a line of the same table after the line with a pair."""
+        self._add_lines(self._by_path[path][0].statement, [line], prefix="")
 
-        The comments above a header belong to it. Empty for a table that is written inline in another one.
+    def block(self, path: KeyPath) -> tuple[int, int] | None:
+        """Return the start and the end of a table with all tables below it and the comments above, in whole lines.
+
+        None if it is not written with headers of its own, one after another.
         """
-        spans = []
-        header_lines: set[int] = set()
-        current: KeyPath = ()
-        for number, occurrences in self._statements.items():
-            first = next((item for item in occurrences if item.is_explicit), occurrences[-1])
-            is_header = self.text[self._start(number)] == "["
-            current = first.path if is_header else current
-            if first.path[: len(path)] != path:
-                continue
-            start = self.text.rfind("\n", 0, self._start(number)) + 1
-            end = self.text.find("\n", self._statement_end(number))
-            end = len(self.text) if end < 0 else end + 1
-            if is_header:
-                start = self._with_comments(start)
-                header_lines.add(start)
-            spans.append((start, end))
-        return _joined(spans, self.text)
+        numbers = [number for number, items in self._statements.items() if items[-1].path[: len(path)] == path]
+        if not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)):
+            return None
+        if self.text[self._start(numbers[0])] != "[":
+            return None
+        start = self._with_comments(self.text.rfind("\n", 0, self._start(numbers[0])) + 1)
+        end = self.text.find("\n", self._statement_end(numbers[-1]))
+        return start, len(self.text) if end < 0 else end + 1
 
-    def remove_span(self, start: int, end: int) -> None:
-        """Remove a part of the text."""
-        self._changes.append((start, end, ""))
+    def remove_lines(self, start: int, end: int) -> None:
+        """Remove whole lines, with the blank lines after them, or before them at the end of the text."""
+        rest = self.text[end:]
+        end += len(rest) - len(rest.lstrip())
+        if end == len(self.text):
+            start = len(self.text[:start].rstrip())
+            self._changes.append((start, end, self._newline if start else ""))
+        else:
+            self._changes.append((start, self.text.rfind("\n", 0, end) + 1, ""))
 
     def _with_comments(self, start: int) -> int:
         while start:
@@ -253,14 +254,3 @@ class TomlText:
             if not depth:
                 return match.end()
         return len(self.text)
-
-
-def _joined(spans: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """Join spans with only white space between them."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and not text[joined[-1][1] : start].strip():
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined
