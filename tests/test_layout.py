@@ -58,7 +58,7 @@ STAGES = (
         "render",
     ),
     *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation", "edits"),
-    "formatting",
+    *("formatting", "refactor"),
     *("single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""

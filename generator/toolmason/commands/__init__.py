@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolmason.commands.add import add
 from toolmason.commands.audit_log import audit
 from toolmason.commands.call import call, inspect
 from toolmason.commands.cli import cli
@@ -38,6 +39,7 @@ for _command in (
     inspect,
     lint,
     fmt,
+    add,
     stats,
     search,
     embed,

@@ -57,6 +57,8 @@ class Pair:
     key: str
     value: Value
     comment: str = ""
+    end: int = 0
+    """The offset after its line."""
 
 
 @dataclass(slots=True)
@@ -66,13 +68,18 @@ class Header:
     path: KeyPath
     text: str
     comment: str = ""
+    start: int = 0
+    end: int = 0
+    """The offset after its line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on a line of its own."""
+    """A comment on a line of its own, which begins at `start`."""
 
     text: str
+    start: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,9 @@ class _Parser:
                 if statements and not isinstance(statements[-1], Blank):
                     statements.append(Blank())
             elif char == "#":
-                statements.append(Comment(self.line_end().lstrip()))
+                start = self.at
+                comment = self.line_end().lstrip()
+                statements.append(Comment(comment, start, self.at))
             elif char == "[":
                 header = self.header()
                 table = header.path
@@ -119,10 +128,12 @@ class _Parser:
             else:
                 pair = self.pair(table)
                 pair.comment = self.line_end()
+                pair.end = self.at
                 statements.append(pair)
         return statements
 
     def header(self) -> Header:
+        start = self.at
         brackets = 2 if self.text.startswith("[[", self.at) else 1
         self.at += brackets
         names, spelling = self.key()
@@ -137,7 +148,8 @@ class _Parser:
             row = self.rows.get(path, 0)
             self.rows[path] = row + 1
             path = (*path, row)
-        return Header(path, f"{'[' * brackets}{spelling}{']' * brackets}", self.line_end())
+        text = f"{'[' * brackets}{spelling}{']' * brackets}"
+        return Header(path, text, self.line_end(), start, self.at)
 
     def pair(self, table: KeyPath) -> Pair:
         names, spelling = self.key()
