@@ -26,6 +26,7 @@ from toolmason.commands.schema import schema
 from toolmason.commands.search import search
 from toolmason.commands.stats import stats
 from toolmason.commands.templates import templates
+from toolmason.commands.upgrade import upgrade
 
 for _command in (
     generate,
@@ -40,6 +41,7 @@ for _command in (
     lint,
     fmt,
     add,
+    upgrade,
     stats,
     search,
     embed,
