@@ -117,10 +117,9 @@ def tool(
     asks = _is_terminal()
 
     def task() -> Refactoring:
-        from toolmason.refactor.add import add_tool, handler_module, text_value
-        from toolmason.refactor.trial import load_valid
+        from toolmason.refactor.add import add_tool, handler_module, load, text_value
 
-        server = load_valid(project)[0].server
+        server = load(project)[0].server
         own_name = _required(name, "NAME", "Name of the tool", ask=asks)
         own_summary = _required(summary, "--summary", "Purpose in one line", ask=asks)
         own_category = category

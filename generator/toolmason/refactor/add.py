@@ -13,17 +13,17 @@ from toolmason.edits import Edits, read_text
 from toolmason.formatting.format import format_toml
 from toolmason.formatting.order import KeyOrder
 from toolmason.formatting.syntax import Blank, Comment, Header, Pair, Statement, parse_statements
+from toolmason.kinds.handler.tables import HandlerKeys
 from toolmason.manifest.tables import ManifestTables
-from toolmason.model.implementation import Handler
 from toolmason.model.server import Server
-from toolmason.pipeline import LoadedManifest, read
+from toolmason.pipeline import LoadedManifest, read, read_and_lint
 from toolmason.project import Project
 from toolmason.refactor.errors import ClashError, RefactorError
 from toolmason.refactor.manifest_edits import ManifestEdits
 from toolmason.refactor.result import Refactoring
 from toolmason.refactor.toml_text import quoted_toml
 from toolmason.refactor.tools import find_tool, raw_table, suggestion
-from toolmason.refactor.trial import InvalidManifestError, changed_copy, load_valid, trial
+from toolmason.refactor.trial import InvalidManifestError, Trial, changed_copy
 from toolmason.resolve.stubs import MISSING_FUNCTION
 from toolmason.scaffold.stubs import write_stubs
 
@@ -40,7 +40,7 @@ def add_tool(project: Project, name: str, keys: Keys, examples: Iterable[Keys] =
         InvalidManifestError: the manifest has errors, before or after the changes.
         EditError: a file cannot be changed.
     """
-    before, findings = load_valid(project)
+    before, findings = load(project)
     _check_new_tool(before, name)
     manifest = ManifestEdits(project, before.document)
     tools = before.server.tools
@@ -61,7 +61,7 @@ def add_param(project: Project, tool: str, name: str, keys: Keys) -> Refactoring
         InvalidManifestError: the manifest has errors, before or after the changes.
         EditError: a file cannot be changed.
     """
-    before, findings = load_valid(project)
+    before, findings = load(project)
     table = find_tool(before.server, tool).table
     at = ("tools", tool, "params")
     for other, param in table.params.items():
@@ -86,7 +86,7 @@ def add_type(project: Project, name: str, keys: Keys) -> Refactoring:
         InvalidManifestError: the manifest has errors, before or after the changes.
         EditError: a file cannot be changed.
     """
-    before, findings = load_valid(project)
+    before, findings = load(project)
     types = raw_table(before, ("types",))
     if name in types:
         raise _clash(before, f"the manifest has a type `{name}`", ("types", name))
@@ -106,13 +106,9 @@ def add_type(project: Project, name: str, keys: Keys) -> Refactoring:
 
 def handler_module(server: Server, category: str) -> str:
     """Return the module of the last handler of a category's tools, otherwise a module with its name."""
-    modules = [
-        tool.implementation.module
-        for tool in server.tools
-        if tool.category == category and isinstance(tool.implementation, Handler)
-    ]
-    prefix = f"{server.table.handlers}."
-    return modules[-1].removeprefix(prefix) if modules else category
+    handlers = [tool.table.own(HandlerKeys).handler for tool in server.tools if tool.category == category]
+    modules = [handler.partition(":")[0] for handler in handlers if handler]
+    return modules[-1] if modules else category
 
 
 def _check_new_tool(manifest: LoadedManifest, name: str) -> None:
@@ -156,9 +152,24 @@ def _result(project: Project, findings: Diagnostics, texts: Mapping[Path, str]) 
             raise RefactorError(str(problems[0]))
         written = _changed_handlers(project, copy)
     edits = Edits.of(project.root, {**texts, **written})
-    with trial(project, edits) as after:
-        new = after.new_findings(findings)
+    with changed_copy(project, edits) as copy:
+        new = Trial(copy, *load(copy, is_result=True)).new_findings(findings)
     return Refactoring(edits, (), new)
+
+
+def load(project: Project, *, is_result: bool = False) -> tuple[LoadedManifest, Diagnostics]:
+    """Return the manifest of a project and all findings about it, which may be errors of `lint`.
+
+    A new tool can take the rank of another one in the search: an author sees that and decides.
+
+    Raises:
+        InvalidManifestError: it has errors besides.
+    """
+    diagnostics = Diagnostics()
+    manifest = read_and_lint(project, diagnostics=diagnostics)
+    if manifest is None:
+        raise InvalidManifestError(diagnostics, is_result=is_result)
+    return manifest, diagnostics
 
 
 def _check(copy: Project) -> None:

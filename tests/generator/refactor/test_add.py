@@ -166,6 +166,18 @@ def test_a_tool_is_below_the_last_one_of_its_category(project: Project) -> None:
     )
 
 
+def test_a_function_is_in_the_module_of_its_category(project: Project) -> None:
+    write(project, manifest(project).replace('"text:count_words"', '"measure.words:count_words"'))
+    (project.handler_directory / "notes" / "measure").mkdir()
+    (project.handler_directory / "notes" / "measure" / "__init__.py").touch()
+    words = project.handler_directory / "notes" / "measure" / "words.py"
+    (project.handler_directory / "notes" / "text.py").rename(words)
+    result = add(project, "tool", "x", *READ, "--category", "text", "--yes")
+    assert result.exit_code == 0, result.output
+    assert "async def x(params: XParams, call: ToolCall) -> Content:" in words.read_text(encoding="utf-8")
+    assert 'handler = "measure.words:x"' in manifest(project)
+
+
 def test_comments_and_line_ends_stay(project: Project) -> None:
     text = manifest(project).replace("\n", "\r\n")
     write(project, f"{text}# the end")
@@ -263,6 +275,15 @@ def test_mistakes_are_refused_with_a_fix_and_nothing_is_written(
     assert result.exit_code == code
     assert "TM312" not in result.stderr
     assert {path: path.read_bytes() for path in project.root.rglob("*") if path.is_file()} == files
+
+
+def test_errors_of_lint_are_shown_and_do_not_stop_it(project: Project) -> None:
+    use_case = '"Check that a summary stays under 200 words"'
+    write(project, manifest(project).replace(use_case, '"zebra"'))
+    result = add(project, "tool", "zebra", *READ, "--category", "text", "--yes")
+    assert result.exit_code == 0, result.output
+    assert "`zebra` has no example" in result.stderr
+    assert "[tools.zebra]" in manifest(project)
 
 
 def test_without_approval_nothing_is_written(project: Project) -> None:
