@@ -102,8 +102,7 @@ def tool(
 ) -> None:
     """Add the tool NAME after the last one of its category.
 
-    Example: toolmason add tool find_books --summary "Find books by title" --category books --risk read
-    --param "query:string:Words of the title"
+    Example: `toolmason add tool find_books --summary "Find books by title" --category books --risk read`
 
     Without another kind of tool, it has a handler: the function is added to its module, and raises an error until you
     write it.
@@ -165,7 +164,7 @@ def param(
 ) -> None:
     """Add the parameter NAME to TOOL, after its last one.
 
-    Example: toolmason add param find_books limit --type integer --description "Maximum number" --set default=10
+    Example: `toolmason add param find_books limit --type integer --set default=10`
     """
     project = find_current_project(manifest)
     values = _settings(settings)
@@ -212,8 +211,8 @@ def type_(
 ) -> None:
     """Add the type NAME after the last one.
 
-    Examples: toolmason add type Book --field "title:string:Title" --field "year?:integer";
-    toolmason add type Order --enum newest --enum oldest
+    Examples: `toolmason add type Book --field "title:string:Title" --field "year?:integer"`,
+    `toolmason add type Order --enum newest --enum oldest`.
     """
     project = find_current_project(manifest)
     values = _settings(settings)
