@@ -59,7 +59,7 @@ STAGES = (
         "render",
     ),
     *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation", "report"),
-    *("edits", "refactor", "publishing", "single_file", "commands", "__main__"),
+    *("edits", "formatting", "refactor", "publishing", "single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from toolmason_runtime.apis.select_check import compile_errors as compile_errors
     from toolmason_runtime.apis.select_check import is_installed as is_installed
     from toolmason_runtime.audit.command import audit_command as audit_command
+    from toolmason_runtime.audit.command import shown as shown
+    from toolmason_runtime.audit.reader import DamagedLine as DamagedLine
+    from toolmason_runtime.audit.reader import log_files as log_files
+    from toolmason_runtime.audit.reader import read_lines as read_lines
+    from toolmason_runtime.audit.settings import audit_settings as audit_settings
     from toolmason_runtime.calls.dispatcher import KnownClient as KnownClient
     from toolmason_runtime.calls.in_process import InProcessContext as InProcessContext
     from toolmason_runtime.calls.in_process import OnProgress as OnProgress
@@ -83,7 +88,9 @@ EXPORTS: Final = {
     "toolmason_runtime.sql.packages": ("EXTRAS", "missing_package"),
     "toolmason_runtime.sql.settings": ("url_secrets",),
     "toolmason_runtime.apis.select_check": ("UnfinishedProgramError", "compile_errors", "is_installed"),
-    "toolmason_runtime.audit.command": ("audit_command",),
+    "toolmason_runtime.audit.command": ("audit_command", "shown"),
+    "toolmason_runtime.audit.reader": ("DamagedLine", "log_files", "read_lines"),
+    "toolmason_runtime.audit.settings": ("audit_settings",),
     "toolmason_runtime.discovery": ("style_for",),
     "toolmason_runtime.programs.argv": (
         "UnsafeArgumentError",

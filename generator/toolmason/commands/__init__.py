@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolmason.commands.add import add
 from toolmason.commands.audit_log import audit
 from toolmason.commands.call import call, inspect
 from toolmason.commands.cli import cli
@@ -12,6 +13,7 @@ from toolmason.commands.diff import diff
 from toolmason.commands.embed import embed
 from toolmason.commands.eval import evaluate_search
 from toolmason.commands.explain import explain
+from toolmason.commands.fmt import fmt
 from toolmason.commands.generate import check, generate
 from toolmason.commands.import_ import importing
 from toolmason.commands.init import init
@@ -26,6 +28,7 @@ from toolmason.commands.schema import schema
 from toolmason.commands.search import search
 from toolmason.commands.stats import stats
 from toolmason.commands.templates import templates
+from toolmason.commands.upgrade import upgrade
 
 for _command in (
     generate,
@@ -40,6 +43,9 @@ for _command in (
     cli,
     inspect,
     lint,
+    fmt,
+    add,
+    upgrade,
     stats,
     search,
     embed,

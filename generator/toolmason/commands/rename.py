@@ -59,7 +59,7 @@ def rename(
             raise click.UsageError("--param needs TOOL.PARAM, such as `count_words.text`")
         return rename_param(project, tool, param, new, alias=not no_alias)
 
-    exit_with(_run(project, task, yes=yes, dry_run=dry_run))
+    exit_with(run_refactoring(project, task, yes=yes, dry_run=dry_run))
 
 
 @click.command()
@@ -89,10 +89,10 @@ def move(*, tool: str, destinations: tuple[str, ...], yes: bool, dry_run: bool, 
 
         return move_tool(project, tool, category="".join(categories), file=files[0] if files else None)
 
-    exit_with(_run(project, task, yes=yes, dry_run=dry_run))
+    exit_with(run_refactoring(project, task, yes=yes, dry_run=dry_run))
 
 
-def _run(project: Project, task: Callable[[], Refactoring], *, yes: bool, dry_run: bool) -> ExitCode:
+def run_refactoring(project: Project, task: Callable[[], Refactoring], *, yes: bool, dry_run: bool) -> ExitCode:
     """Compute the changes, show them with the places that need a person, and write them after approval."""
     from toolmason.edits import EditError
     from toolmason.refactor.errors import ClashError, RefactorError
@@ -119,7 +119,7 @@ def _run(project: Project, task: Callable[[], Refactoring], *, yes: bool, dry_ru
     except (RefactorError, EditError) as error:
         raise CommandLineError(str(error)) from error
     if len(refactoring.findings):
-        print_findings(refactoring.findings, "text", outcome="The new name causes these findings.")
+        print_findings(refactoring.findings, "text", outcome="The change causes these findings.")
     _print_places(refactoring.uncertain)
     code = run_edits(refactoring.edits, yes=yes, dry_run=dry_run)
     if code is ExitCode.FINE:

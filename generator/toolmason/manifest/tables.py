@@ -34,6 +34,7 @@ from toolmason.manifest.idioms import (
     VALUE_KEYS,
     type_hint,
 )
+from toolmason.manifest.renamed_keys import renamed_in
 from toolmason.manifest.rules import (
     DATE,
     DISTRIBUTION,
@@ -136,6 +137,8 @@ class ServerAuthTable(PartialTable):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerTable(PartialTable):
     """`[server]`: name, packages and settings of the server."""
+
+    idioms: ClassVar[Mapping[str, Idiom]] = renamed_in("server")
 
     name: str = key(matching(r"[A-Za-z][A-Za-z0-9-]*", "letters, digits and dashes, starting with a letter"))
     """Name sent to clients, which put it before each tool name. No underscore: Gemini CLI's policies reject it."""

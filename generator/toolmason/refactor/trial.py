@@ -72,6 +72,14 @@ def trial(project: Project, edits: Edits) -> Iterator[Trial]:
     Raises:
         InvalidManifestError: it has errors.
     """
+    with changed_copy(project, edits) as copy:
+        manifest, found = load_valid(copy, is_result=True)
+        yield Trial(copy, manifest, found)
+
+
+@contextmanager
+def changed_copy(project: Project, edits: Edits) -> Iterator[Project]:
+    """Yield a copy of the files that a project's manifest needs, with the changes."""
     with TemporaryDirectory(prefix="toolmason-") as directory:
         root = Path(directory).resolve()
         for path in input_files(project):
@@ -84,9 +92,7 @@ def trial(project: Project, edits: Edits) -> Iterator[Trial]:
             target = root / edit.name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(edit.new, encoding="utf-8", newline="")
-        copy = Project(root, root / project.manifest.relative_to(project.root))
-        manifest, found = load_valid(copy, is_result=True)
-        yield Trial(copy, manifest, found)
+        yield Project(root, root / project.manifest.relative_to(project.root))
 
 
 def edited_files(project: Project) -> list[str]:

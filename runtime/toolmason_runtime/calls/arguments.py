@@ -162,6 +162,12 @@ class ArgumentValidator:
         rounded = () if attempt.is_exact else self._find_rounded(attempt.arguments)
         return Arguments(attempt.value, (*notes, *rounded))
 
+    def deprecated_names(self, raw_arguments: Mapping[str, Any]) -> list[str]:
+        """Return the deprecated arguments of a call by their names in `inputSchema`, also those sent under another."""
+        aliases = self._entry.get("argument_aliases", {})
+        sent = {aliases.get(name, name) for name in raw_arguments}
+        return [name for name in self._entry.get("deprecated_arguments", ()) if name in sent]
+
     @cached_property
     def _repair(self) -> Repair:
         return Repair(self._schema, is_closed=self._model is not None, reserved=self._claims)

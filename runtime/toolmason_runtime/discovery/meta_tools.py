@@ -301,11 +301,18 @@ def _brief(entry: ToolEntry) -> WireTool:
     return tool | {"description": entry["summary"]}
 
 
+def note_alias(name: str, entry: ToolEntry) -> None:
+    """Add a former name, by which a tool is called, to the line of the call in the audit log."""
+    if name in entry.get("aliases", ()):
+        events.note(alias=name)
+
+
 def call_meta(context: StyleContext, name: str, arguments_key: str, *, description: str) -> MetaTool:
     """Return the meta-tool that runs any visible tool; `arguments_key` is the parameter with the arguments."""
 
     async def answer(values: dict[str, Any], run: Run) -> WireResult:
         entry = context.tool(values["tool_name"])
+        note_alias(values["tool_name"], entry)
         return await run(entry["tool"]["name"], values[arguments_key] or {})
 
     annotations = combined_annotations(context.index.tools.values())

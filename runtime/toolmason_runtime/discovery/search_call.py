@@ -22,6 +22,7 @@ from toolmason_runtime.discovery.meta_tools import (
     call_parameters,
     entry_notes,
     filter_note,
+    note_alias,
     overview,
     rest_note,
     same_tool,
@@ -121,6 +122,7 @@ def _call_read(context: StyleContext, name: str, call_any: str) -> MetaTool:
         if not is_read_only(entry):
             events.note_failure("NOT_READ_ONLY")
             return error_result(f"`{entry['tool']['name']}` is not read-only: run it with `{call_any}`.")
+        note_alias(values["tool_name"], entry)
         return await run(entry["tool"]["name"], values["args"] or {})
 
     entries = [entry for entry in context.index.tools.values() if is_read_only(entry)]

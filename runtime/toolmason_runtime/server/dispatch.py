@@ -387,6 +387,8 @@ class Dispatcher:
         if "scopes" in entry or "claims" in entry:
             arguments, notes = _authorized(entry, arguments, context)
         tool = self._tools.get(name) or self._load_tool(name, entry)
+        if "deprecated_arguments" in entry and (names := tool.arguments.deprecated_names(arguments)):
+            events.note(deprecated_arguments=names)
         validated = tool.arguments.validate(arguments)
         work = self._handle(tool, name, validated.value, context)
         # Errors get the notes too, because an ignored argument is often their cause.

@@ -38,7 +38,9 @@ def to_tool_error(what: str, error: BaseException) -> ToolError:
     if not isinstance(error, Exception):
         raise error
     _log.error("%s failed", what, exc_info=error)
-    return ToolError(f"Error executing {what}", code=INTERNAL)
+    # A stub of `generate --stubs` or `add tool` raises it without a text.
+    reason = ": it is not implemented yet" if isinstance(error, NotImplementedError) and not error.args else ""
+    return ToolError(f"Error executing {what}{reason}", code=INTERNAL)
 
 
 def _details(errors: Sequence[BaseException], first: ToolError) -> Mapping[str, Any]:

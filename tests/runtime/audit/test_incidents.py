@@ -164,8 +164,25 @@ def test_a_tool_was_called_by_its_old_name(desk: Desk) -> None:
 
     by_meta = only(desk.read("--arguments", '{"text": "old name"}'))
     direct = only(desk.read("--arguments", '{"text": "direct"}'))
-    assert shown(by_meta, "tool", "via", "outcome") == ("record_entry", "call", "ok")
+    assert shown(by_meta, "tool", "alias", "via", "outcome") == ("record_entry", "add_entry", "call", "ok")
     assert shown(direct, "tool", "via", "outcome") == ("record_entry", None, "ok")
+
+
+def test_deprecated_arguments_are_named_without_their_values(desk: Desk) -> None:
+    desk.call("list_entries", word="a")
+    desk.call("list_entries", pattern="value-of-an-argument")
+    desk.call("call_read", tool_name="list_entries", args={"regex": "value-of-an-argument"})
+    desk.call("list_entries", year="value-of-an-argument", pattern="x")
+
+    lines = desk.read("--tool", "list_entries")[-4:]
+    assert [line.get("deprecated_arguments") for line in lines] == [
+        None,
+        ["pattern"],
+        ["pattern"],
+        ["pattern", "year"],
+    ]
+    assert [line["outcome"] for line in lines] == ["ok", "ok", "ok", "refused"]
+    assert "value-of-an-argument" not in str(lines)
 
 
 def test_a_tool_that_the_policy_disables_was_called(desk: Desk) -> None:

@@ -11,7 +11,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 KeyPath = tuple[str | int, ...]
 """Keys from the root of a document, with an int for an array index: `("tools", "grep", "examples", 0)`."""
@@ -20,8 +20,9 @@ MAX_KEY_PARTS = 64
 
 _GAP = re.compile(r"(?:[\s,]++|#[^\n]*+)*+")
 _BLANK = re.compile(r"[ \t]*+")
-_KEY = re.compile(r""" (?<!\\)"(?:[^"\\\n]++|\\.)*+" | '[^'\n]*+' | [A-Za-z0-9_-]++ """, re.VERBOSE)
-_SCALAR = re.compile(
+KEY: Final = re.compile(r""" (?<!\\)"(?:[^"\\\n]++|\\.)*+" | '[^'\n]*+' | [A-Za-z0-9_-]++ """, re.VERBOSE)
+"""One part of a dotted key."""
+SCALAR: Final = re.compile(
     r'''
       (?<!\\)""" (?:[^"\\]++ | \\. | "{1,2}(?!"))*+ "{3,5}
     | \'\'\' (?:[^']++ | '{1,2}(?!'))*+ '{3,5}
@@ -31,6 +32,7 @@ _SCALAR = re.compile(
     ''',
     re.VERBOSE | re.DOTALL,
 )
+"""A value that is neither an array nor an inline table."""
 
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -196,7 +198,7 @@ class _Scanner:
                 unfinished.append(_OpenContainer(path, char == "["))
                 self.at += 1
             else:
-                self.take(_SCALAR)
+                self.take(SCALAR)
             while unfinished and self.skip(_GAP) < len(self.text) and self.peek() in "]}":
                 unfinished.pop()
                 self.at += 1
@@ -215,7 +217,7 @@ class _Scanner:
         parts: list[tuple[str, int]] = []
         while True:
             start = self.skip(_BLANK)
-            parts.append((_unquoted(self.take(_KEY)), start))
+            parts.append((unquoted(self.take(KEY)), start))
             self.skip(_BLANK)
             if self.peek() != ".":
                 return parts
@@ -256,7 +258,7 @@ def _below(path: KeyPath, part: str | int) -> KeyPath:
     return (*path, part) if len(path) <= MAX_KEY_PARTS else path
 
 
-def _unquoted(raw: str) -> str:
+def unquoted(raw: str) -> str:
     """Return one part of a key without its quotes and escapes."""
     if raw[0] not in "\"'":
         return raw
