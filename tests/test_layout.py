@@ -68,6 +68,7 @@ LAYERS = (
         "sql",
         "kinds",
         "code_mode",
+        "tasks",
         "tool_commands",
         "install",
         "server",
