@@ -414,6 +414,8 @@ class Dispatcher:
             events.note_failure(_DISABLED)
             return error_result(why_disabled(entry))
         if entry.get("task") == "required" and not getattr(context, "may_be_task", False):
+            if self.before_handler is not None:
+                self.before_handler()  # the synchronous phase of stdio does not know the client's capabilities
             raise _task_needed(context)
         work = self._execute(name, entry, arguments, context, as_json=as_json)
         return with_notes(await _as_result(name, work, as_json=as_json), _deprecation(entry))

@@ -151,6 +151,9 @@ class _Server(Server[None]):
         for part in (capabilities.tools, capabilities.prompts, capabilities.resources):
             if part:
                 part.list_changed = False
+        if capabilities.resources:
+            # Streams are served for tasks as well.
+            capabilities.resources.subscribe = "resources/subscribe" in self._request_handlers
         return capabilities
 
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 Result = dict[str, Any]
 Run = Callable[[Mapping[str, Any], Context], Awaitable[Result]]
 """Answers a `tools/call`: its parameters and context to its result."""
-CANCELLED: Final = "task cancelled"
-"""Message of the cancellation of a call whose client has cancelled its task, and will not repeat it."""
 _ID: Final = re.compile(r"task_[0-9a-f]{32}")
 _ATTEMPTS: Final = 10
 """Attempts to change a task that other processes change as well."""
@@ -77,7 +75,7 @@ class _Running:
         """Cancel the work, once: a second cancellation would interrupt its cleanup."""
         if self.reason is None:
             self.reason = reason
-            self.work.cancel(CANCELLED)
+            self.work.cancel()
 
     @property
     def is_over_time(self) -> bool:

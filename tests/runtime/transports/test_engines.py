@@ -20,6 +20,13 @@ META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
 }
+WITH_TASKS = {
+    **META,
+    "io.modelcontextprotocol/clientCapabilities": {
+        "elicitation": {},
+        "extensions": {"io.modelcontextprotocol/tasks": {}},
+    },
+}
 CLIENT = {"name": "probe", "version": "0"}
 HANDSHAKE = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
 INITIALIZE = ("initialize", HANDSHAKE)
@@ -47,8 +54,14 @@ COMMON: list[Probe] = [
     ("resources/subscribe", {"uri": "a:b"}),
     ("resources/templates/list", {}),
     ("completion/complete", {"ref": {}}),
-    ("subscriptions/listen", {"notifications": {}}),
+    ("subscriptions/listen", {"notifications": {"resourceSubscriptions": 5}}),
+    ("subscriptions/listen", {"notifications": {"taskIds": ["task_a"]}}),
     ("tasks/list", {}),
+    ("tasks/result", {"taskId": "task_a"}),
+    ("tasks/get", {}),
+    ("tasks/get", {"taskId": "task_a"}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": {}}),
+    ("tasks/cancel", {"taskId": "task_a"}),
     ("nobody/knows", {}),
     ("ping", {}),
     ("logging/setLevel", {"level": "loud"}),
@@ -78,6 +91,27 @@ SESSIONS: dict[str, list[Probe]] = {
         ("tools/call", {"name": "sample", "arguments": {}, "_meta": META}),
         INITIALIZE,
         ("initialize", {}),
+    ],
+    "tasks": [
+        (method, {**params, "_meta": WITH_TASKS})
+        for method, params in (
+            *(("tasks/get", {"taskId": identity}) for identity in (5, None, "", "../../key", f"task_{'0' * 32}", "é")),
+            ("tasks/get", {"task_id": "task_a"}),
+            ("tasks/cancel", {"taskId": ["task_a"]}),
+            ("tasks/cancel", {"taskId": f"task_{'0' * 32}"}),
+            ("tasks/update", {"taskId": "task_a"}),
+            ("tasks/update", {"taskId": "task_a", "inputResponses": []}),
+            ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": 5}}),
+            ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": {}}}),
+            ("tasks/list", {}),
+            ("tasks/result", {"taskId": "task_a"}),
+            ("subscriptions/listen", {"notifications": {"taskIds": "task_a"}}),
+            ("subscriptions/listen", {"notifications": {"taskIds": [5]}}),
+            ("tools/call", {"name": "shout", "arguments": {"text": "a"}}),
+            ("tools/call", {"name": "shout", "arguments": {"text": "a"}, "task": {"ttl": 5}}),
+            ("tools/call", {"name": "nobody"}),
+            ("tools/call", {"name": "ask", "arguments": {}}),
+        )
     ],
     "before the handshake": [
         ("ping", {}),
