@@ -413,10 +413,6 @@ class Dispatcher:
         if not is_enabled(entry):
             events.note_failure(_DISABLED)
             return error_result(why_disabled(entry))
-        if entry.get("task") == "required" and not getattr(context, "may_be_task", False):
-            if self.before_handler is not None:
-                self.before_handler()  # the synchronous phase of stdio does not know the client's capabilities
-            raise _task_needed(context)
         work = self._execute(name, entry, arguments, context, as_json=as_json)
         return with_notes(await _as_result(name, work, as_json=as_json), _deprecation(entry))
 
@@ -424,6 +420,10 @@ class Dispatcher:
         self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context, *, as_json: bool
     ) -> WireResult:
         notes: Sequence[str] = ()
+        if entry.get("task") == "required" and not getattr(context, "may_be_task", False):
+            if self.before_handler is not None:
+                self.before_handler()  # the synchronous phase of stdio does not know the client's capabilities
+            raise _task_needed(context)
         if "scopes" in entry or "claims" in entry:
             arguments, notes = _authorized(entry, arguments, context)
         tool = self._tools.get(name) or self._load_tool(name, entry)

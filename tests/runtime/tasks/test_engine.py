@@ -31,7 +31,7 @@ from toolmason_runtime.wire.requests import TASKS
 pytestmark = pytest.mark.anyio
 Call = Callable[[Mapping[str, Any], Context], Awaitable[dict[str, Any]]]
 START_S = 0.01
-CAPABILITIES = {"elicitation": {}, "extensions": {TASKS: {}}}
+CAPABILITIES: dict[str, Any] = {"elicitation": {}, "extensions": {TASKS: {}}}
 FORM = {"mode": "form", "message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
 
 

@@ -21,7 +21,7 @@ from stdio_peer import PATIENCE_S, talking
 from toolmason_runtime.server.flags import ENGINES
 from toolmason_runtime.wire.requests import TASKS
 
-DECLARED = {"elicitation": {"form": {}}, "extensions": {TASKS: {}}}
+DECLARED: dict[str, Any] = {"elicitation": {"form": {}}, "extensions": {TASKS: {}}}
 COMMAND = (sys.executable, "-m", "desk_server")
 KEY = "0123456789abcdef" * 4
 Ask = Callable[..., dict[str, Any]]

@@ -16,11 +16,11 @@ from stdio_peer import PATIENCE_S, SAMPLE, talking
 from toolmason_runtime.server.flags import ENGINES, LEAN
 from toolmason_runtime.transports.stdio.io_threads import MAX_BYTES_WITH_NOTICES, Output
 
-META = {
+META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
 }
-WITH_TASKS = {
+WITH_TASKS: dict[str, Any] = {
     **META,
     "io.modelcontextprotocol/clientCapabilities": {
         "elicitation": {},
