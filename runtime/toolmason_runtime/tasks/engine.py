@@ -136,7 +136,7 @@ class Tasks:
             return await self._run(params, context)
         record = new_record(
             params,
-            owner=identity_of(context.principal),
+            owner=_owner_of(context),
             capabilities=context.capabilities,
             client_name=context.client_name,
             process=self._process,
@@ -393,7 +393,7 @@ class Tasks:
         """
         try:
             stored = await self._read(identity)
-            if stored is None or stored[0].owner != identity_of(context.principal):
+            if stored is None or stored[0].owner != _owner_of(context):
                 raise unknown_task()
             record, data = stored
             if record.status == "working" and not await self._is_running(record):
@@ -467,6 +467,11 @@ def unknown_task() -> MethodError:
 def tasks_of(directory: Path, server: str) -> Path:
     """Return the directory of the tasks of a server."""
     return directory / "toolmason" / "tasks" / "".join(c if c.isalnum() or c in "-_" else "_" for c in server)
+
+
+def _owner_of(context: Context) -> str:
+    """Return who may use a task: a client over stdio, or the owner of an access token over HTTP."""
+    return f"{'stdio' if context.is_local else 'http'}\0{identity_of(context.principal)}"
 
 
 def _client_of(context: Context) -> str:

@@ -23,7 +23,7 @@ class Record:
 
     id: str
     owner: str
-    """Identity of the owner of the access token; empty without one."""
+    """Who may use it: the transport, and the identity of the owner of the access token."""
     params: dict[str, Any]
     capabilities: dict[str, Any]
     client_name: str

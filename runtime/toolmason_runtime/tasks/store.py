@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio.to_thread
 from toolmason_runtime.calls.sealing import MAC_BYTES, create_private
-from toolmason_runtime.tasks.limits import ALIVE_S, MEMORY_BYTES, RECORD_BYTES, RECORDS
+from toolmason_runtime.tasks.limits import ALIVE_S, BEAT_S, MEMORY_BYTES, RECORD_BYTES, RECORDS
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import Shared
@@ -205,9 +205,13 @@ class Heartbeats:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._beaten = -ALIVE_S
 
     async def beat(self, process: str) -> None:
-        """Mark a process as alive."""
+        """Mark a process as alive; all its tasks call this."""
+        if time.monotonic() - self._beaten < BEAT_S / 2:
+            return
+        self._beaten = time.monotonic()
         await self._store.put(_heartbeat(process), b"alive", time.time() + ALIVE_S)
 
     async def is_alive(self, process: str) -> bool:

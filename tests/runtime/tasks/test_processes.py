@@ -82,6 +82,13 @@ def test_a_client_without_the_extension_gets_results_in_both_eras(environ: dict[
                 assert response["error"]["code"] == -32021
 
 
+def test_a_terminal_runs_a_tool_that_needs_a_task(environ: dict[str, str]) -> None:
+    command = [*COMMAND, "nightly"]
+    run = subprocess.run(command, env={**os.environ, **environ}, capture_output=True, encoding="utf-8", timeout=60)
+
+    assert (run.returncode, run.stdout.strip()) == (0, "is a task: False"), run.stderr
+
+
 def test_a_tool_that_needs_a_task_is_one_at_once(environ: dict[str, str]) -> None:
     with stdio(environ) as peer:
         created = peer.call("nightly")
@@ -128,6 +135,21 @@ def test_the_work_of_a_killed_server_is_reported_as_lost(environ: dict[str, str]
     assert lost["error"]["code"] == -32603
     assert "repeat the call" in lost["error"]["message"]
     assert said(declined["result"]) == "the file: decline"
+
+
+def test_the_audit_log_has_a_line_for_the_end_of_each_task(environ: dict[str, str], tmp_path: Path) -> None:
+    audit = tmp_path / "audit.jsonl"
+    with talking(MODERN, "--audit", str(audit), command=COMMAND, env=environ, capabilities=DECLARED) as peer:
+        slow = peer.call("compute", {"seconds": 1.5})["taskId"]
+        cancelled = peer.call("compute", {"seconds": 600})["taskId"]
+        peer.result("tasks/cancel", taskId=cancelled)
+        until(peer.result, slow, "completed")
+        until(peer.result, cancelled, "cancelled")
+    lines = [json.loads(line) for line in audit.read_text("utf-8").splitlines()]
+
+    outcomes = [line["outcome"] for line in lines if line.get("tool") == "compute"]
+    assert sorted(outcomes) == ["cancelled", "ok"]
+    assert max(line.get("duration_ms", 0) for line in lines) >= 1500
 
 
 def test_the_end_of_a_session_ends_its_tasks(environ: dict[str, str]) -> None:
