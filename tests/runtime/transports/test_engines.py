@@ -68,6 +68,24 @@ COMMON: list[Probe] = [
     ("logging/setLevel", {"level": "debug"}),
     ("server/discover", {}),
 ]
+OF_TASKS: list[Probe] = [
+    *(("tasks/get", {"taskId": identity}) for identity in (5, None, "", "../../key", f"task_{'0' * 32}", "é")),
+    ("tasks/get", {"task_id": "task_a"}),
+    ("tasks/cancel", {"taskId": ["task_a"]}),
+    ("tasks/cancel", {"taskId": f"task_{'0' * 32}"}),
+    ("tasks/update", {"taskId": "task_a"}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": []}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": 5}}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": {}}}),
+    ("tasks/list", {}),
+    ("tasks/result", {"taskId": "task_a"}),
+    ("subscriptions/listen", {"notifications": {"taskIds": "task_a"}}),
+    ("subscriptions/listen", {"notifications": {"taskIds": [5]}}),
+    ("tools/call", {"name": "shout", "arguments": {"text": "a"}}),
+    ("tools/call", {"name": "shout", "arguments": {"text": "a"}, "task": {"ttl": 5}}),
+    ("tools/call", {"name": "nobody"}),
+    ("tools/call", {"name": "ask", "arguments": {}}),
+]
 SESSIONS: dict[str, list[Probe]] = {
     "handshake": [
         INITIALIZE,
@@ -92,27 +110,7 @@ SESSIONS: dict[str, list[Probe]] = {
         INITIALIZE,
         ("initialize", {}),
     ],
-    "tasks": [
-        (method, {**params, "_meta": WITH_TASKS})
-        for method, params in (
-            *(("tasks/get", {"taskId": identity}) for identity in (5, None, "", "../../key", f"task_{'0' * 32}", "é")),
-            ("tasks/get", {"task_id": "task_a"}),
-            ("tasks/cancel", {"taskId": ["task_a"]}),
-            ("tasks/cancel", {"taskId": f"task_{'0' * 32}"}),
-            ("tasks/update", {"taskId": "task_a"}),
-            ("tasks/update", {"taskId": "task_a", "inputResponses": []}),
-            ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": 5}}),
-            ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": {}}}),
-            ("tasks/list", {}),
-            ("tasks/result", {"taskId": "task_a"}),
-            ("subscriptions/listen", {"notifications": {"taskIds": "task_a"}}),
-            ("subscriptions/listen", {"notifications": {"taskIds": [5]}}),
-            ("tools/call", {"name": "shout", "arguments": {"text": "a"}}),
-            ("tools/call", {"name": "shout", "arguments": {"text": "a"}, "task": {"ttl": 5}}),
-            ("tools/call", {"name": "nobody"}),
-            ("tools/call", {"name": "ask", "arguments": {}}),
-        )
-    ],
+    "tasks": [(method, {**params, "_meta": WITH_TASKS}) for method, params in OF_TASKS],
     "before the handshake": [
         ("ping", {}),
         ("tools/list", {}),
