@@ -209,7 +209,7 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def converters(session: nox.Session) -> None:
-    """Run our schemas through converters of real clients and grammar engines; import a server of FastMCP."""
+    """Run our schemas through converters of real clients and grammar engines; FastMCP imports, and clients of tasks."""
     session.install(EVERYTHING, *_group("converters"))
     session.install("--no-deps", XGRAMMAR)
     _install_npm_packages(session, ROOT / "tests" / "converters")

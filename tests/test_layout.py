@@ -69,6 +69,7 @@ LAYERS = (
         "sql",
         "kinds",
         "code_mode",
+        "tasks",
         "tool_commands",
         "install",
         "server",

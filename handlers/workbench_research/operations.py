@@ -112,9 +112,18 @@ class Operations:
         return [operation for operation, task in self._running.values() if not task.done()]
 
     async def join_or_start(
-        self, key: str, tool: str, run: Callable[[Operation], Awaitable[Result]], listener: Report
+        self,
+        key: str,
+        tool: str,
+        run: Callable[[Operation], Awaitable[Result]],
+        listener: Report,
+        *,
+        is_task: Callable[[], bool] = lambda: False,
     ) -> Result:
         """Return the result of the running operation with this `key`, or else of `run`, which is started.
+
+        `is_task` returns whether the call has become a task. It then waits until the answer, and its cancellation ends
+        an operation without other listeners at once: it is no timeout, after which a client would repeat the call.
 
         Raises:
             StillRunningError: the operation exceeds the time of one call.
@@ -132,8 +141,10 @@ class Operations:
             if is_joined:
                 message = f"joined {operation.id}, which started {operation.age_s:.0f} s ago"
                 await operation.notify(listener, message)
-            await asyncio.wait([task], timeout=self._wait_s or None)
-            if not task.done():
+            while not task.done():
+                await asyncio.wait([task], timeout=self._wait_s or None)
+                if task.done() or is_task():
+                    continue
                 operation.promised_until = time.monotonic() + HANDOVER_S
                 raise StillRunningError(operation)
             result = task.result()
@@ -142,7 +153,10 @@ class Operations:
             if task.done():
                 self._remove(key, task)
             elif not operation.listeners:
-                self._start_lingering(key, operation, task)
+                if is_task():
+                    self._end(key, operation, task)
+                else:
+                    self._start_lingering(key, operation, task)
         return cast("Result", result)
 
     @asynccontextmanager

@@ -170,7 +170,8 @@ class Research:
 
         async with progress_reporter(call, interval_s=self.heartbeat_s) as report:
             try:
-                return await self.operations.join_or_start(_key(call.tool, params, directory), call.tool, begin, report)
+                key = _key(call.tool, params, directory)
+                return await self.operations.join_or_start(key, call.tool, begin, report, is_task=lambda: call.is_task)
             except StillRunningError as error:
                 raise _still_running_error(error.operation) from None
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -21,18 +24,26 @@ TOOL_FAILED = 5
 class Inspector:
     """The Inspector's command line; `era` is how it opens the connection."""
 
-    def __init__(self, era: str, home: Path) -> None:
+    def __init__(
+        self,
+        era: str,
+        home: Path,
+        *,
+        server: str = "workbench_server",
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._era = era
+        self._server = ["-m", server, *(["--root", str(REPOSITORY)] if server == "workbench_server" else [])]
+        self._variables = [option for name, value in variables.items() for option in ("-e", f"{name}={value}")]
         self._environment = os.environ | {"MCP_CATALOG_PATH": str(home / "mcp.json")}
 
     def run(self, method: str, *options: str) -> subprocess.CompletedProcess[str]:
         node = NODE_MODULES / ".bin" / "node"
         assert node.exists(), "the npm packages of the tests are missing: run `nox -s tests`, or `npm ci` in tests/"
         script = NODE_MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
-        asked = ["--protocol-era", self._era, "--format", "json", "--method", method, *options]
-        server = [sys.executable, "-m", "workbench_server", "--root", str(REPOSITORY)]
+        asked = [*self._variables, "--protocol-era", self._era, "--format", "json", "--method", method, *options]
         return subprocess.run(
-            [node, script, "--cli", *asked, "--", *server],
+            [node, script, "--cli", *asked, "--", sys.executable, *self._server],
             cwd=REPOSITORY,
             env=self._environment,
             capture_output=True,
@@ -56,6 +67,20 @@ class Inspector:
 @pytest.fixture(params=ERAS)
 def inspector(request: pytest.FixtureRequest, tmp_path: Path) -> Inspector:
     return Inspector(request.param, tmp_path)
+
+
+def test_a_slow_call_is_a_task_for_the_inspector(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(REPOSITORY / "tests" / "runtime" / "tasks" / "project", project)
+    subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=project, check=True, timeout=120)
+    sources = os.pathsep.join([str(project / "generated"), str(project / "handlers")])
+    variables = {"PYTHONPATH": sources, "XDG_STATE_HOME": str(tmp_path / "state")}
+    inspector = Inspector("modern", tmp_path, server="desk_server", variables=variables)
+
+    answer = inspector.call("compute", seconds=1.5)
+
+    assert answer["content"][0]["text"] == "computed for 1.5 s"
+    assert len(list((tmp_path / "state").glob("toolmason/tasks/desk/task_*"))) == 1
 
 
 def test_the_list_is_the_meta_tools_and_the_pinned_ones(inspector: Inspector) -> None:

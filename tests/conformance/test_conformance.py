@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -74,6 +75,32 @@ def test_every_scenario_passes(revision: str, url: str, tmp_path: Path) -> None:
     ran = {path.name for path in tmp_path.iterdir()}
     missing = [name for name in required(revision) if not any(each.startswith(f"server-{name}-") for each in ran)]
     assert not missing
+
+
+TASKS = (
+    *("capability-negotiation", "dispatch-and-envelope", "lifecycle", "mrtr-composition", "mrtr-input"),
+    *("request-headers", "request-state-removal", "required-task-error", "status-notifications", "wire-fields"),
+)
+
+
+def test_all_scenarios_of_tasks_are_listed() -> None:
+    listed = conformance("list", "--server")
+
+    assert sorted(re.findall(r"^\s+- tasks-(\S+) \[extension\]", listed.stdout, re.MULTILINE)) == list(TASKS)
+
+
+@pytest.mark.parametrize("scenario", TASKS)
+def test_every_scenario_of_tasks_passes(scenario: str, url: str, tmp_path: Path) -> None:
+    options = ["--url", url, "--spec-version", "2026-07-28", "--output-dir", str(tmp_path)]
+    run = conformance("server", "--scenario", f"tasks-{scenario}", "--force", *options, cwd=tmp_path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    (checks,) = tmp_path.glob("*/checks.json")
+    outcomes = {check["id"]: check["status"] for check in json.loads(checks.read_text(encoding="utf-8"))}
+    # The suite itself skips the notifications; tests/runtime/tasks/ has them.
+    passed = {"SKIPPED"} if scenario == "status-notifications" else {"SUCCESS"}
+    assert outcomes
+    assert set(outcomes.values()) == passed, outcomes
 
 
 def required(revision: str) -> list[str]:

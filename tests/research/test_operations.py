@@ -81,6 +81,22 @@ def test_a_call_that_has_waited_long_enough_is_told_to_come_back_and_then_gets_t
     run(scenario)
 
 
+def test_a_task_waits_longer_than_a_call_and_its_cancellation_ends_the_work_at_once() -> None:
+    async def scenario() -> None:
+        operations, work = Operations(linger_s=60, wait_s=0.01), Work()
+        call = asyncio.create_task(operations.join_or_start("key", "t", work, silent, is_task=lambda: True))
+        await asyncio.sleep(0.1)
+        assert not call.done()
+        call.cancel()
+        await until(lambda: work.ended == ["cancelled"])
+        work.gate.set()
+
+        assert await operations.join_or_start("key", "t", work, silent, is_task=lambda: True) == "the answer"
+        assert work.begun == 2
+
+    run(scenario)
+
+
 def test_an_answer_that_comes_between_two_calls_is_kept_for_the_second() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=0, wait_s=0.01), Work()

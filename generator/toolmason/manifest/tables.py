@@ -567,6 +567,11 @@ class ToolTable(ExtensibleTable):
     """Question to a person before each call, shown above the command line or request. `{name}` is a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
     """Seconds until the program is terminated or the call cancelled. Default: that of its program, API or upstream."""
+    task: Literal["auto", "required"] = "auto"
+    """`required`: the tool runs only as a task, for clients with the extension for tasks.
+
+    Default: for these clients, any call that takes more than half a second becomes a task.
+    """
     params: Mapping[str, ParamTable] = key(default={})
     """Parameters, in display order. A text is the name of a parameter in `[params]`."""
     input_schema: JsonValue = None

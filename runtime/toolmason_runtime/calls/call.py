@@ -206,6 +206,11 @@ class ToolCall:
         return self._context.principal
 
     @property
+    def is_task(self) -> bool:
+        """Whether the call has become a task: the client polls, so the handler may take as long as a task may exist."""
+        return bool(getattr(self._context, "is_task", False))
+
+    @property
     def answered(self) -> Collection[str]:
         """Keys of the questions that the client has answered, if the handler runs again (2026-07-28)."""
         return self._context.answered if self._context.is_modern else ()

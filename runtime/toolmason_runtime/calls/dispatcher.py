@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from toolmason_runtime.calls.call import Context, Method
@@ -16,6 +17,16 @@ class KnownClient:
     def __init__(self, client_name: str) -> None:
         self.client_name = client_name
         """The client's own name for itself (`clientInfo.name`); empty if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedTasks:
+    """Tasks that a client has subscribed to."""
+
+    known: list[str]
+    """Their ids, without those of tasks that do not exist."""
+    changes: AsyncIterator[dict[str, Any]]
+    """The state of each at once and after every change, as in `notifications/tasks`; ends after the last one ended."""
 
 
 class DispatcherProtocol(Protocol):
@@ -40,6 +51,14 @@ class DispatcherProtocol(Protocol):
 
         Raises:
             MethodError: the request is invalid.
+        """
+        ...
+
+    async def watch_tasks(self, identities: Collection[str], context: Context) -> WatchedTasks:
+        """Return the tasks among `identities` that the client has, and their changes.
+
+        Raises:
+            MethodError: the client does not declare the extension for tasks.
         """
         ...
 

@@ -23,6 +23,8 @@ class InProcessContext(RequestContext):
 
     client_name = TOOLMASON
     is_local = True
+    may_be_task = True
+    """Tools that need a task run as well: the caller has no timeout."""
 
     def __init__(
         self, params: Mapping[str, Any], *, on_question: OnQuestion | None = None, on_progress: OnProgress | None = None

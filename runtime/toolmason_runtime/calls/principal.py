@@ -19,3 +19,8 @@ class Principal:
     """All verified claims of the token."""
     client_id: str = ""
     """Identity of the OAuth client; empty if the token has none."""
+
+
+def identity_of(principal: Principal | None) -> str:
+    """Return the identity of the owner of an access token; empty without one."""
+    return "" if principal is None else f"{principal.subject}\0{principal.client_id}"

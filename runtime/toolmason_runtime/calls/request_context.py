@@ -12,7 +12,7 @@ from uuid import uuid4
 from toolmason_runtime.calls.call import InputRequired, Level, can_elicit
 from toolmason_runtime.shared.errors import MethodError, ToolError
 from toolmason_runtime.wire.answers import is_answer_to
-from toolmason_runtime.wire.requests import LOG_LEVEL, meta_of
+from toolmason_runtime.wire.requests import LOG_LEVEL, TASKS, meta_of
 
 if TYPE_CHECKING:
     from toolmason_runtime.calls.principal import Principal
@@ -115,6 +115,12 @@ def refused_by_client(method: str, reason: str) -> ToolError:
 def malformed_answer(method: str) -> ToolError:
     """Return the error for an answer with another shape than MCP defines."""
     return ToolError(f"The client's answer to {method} is malformed", code="CLIENT_REFUSED")
+
+
+def missing_tasks(subject: str) -> MethodError:
+    """Return the error for a request without the extension for tasks, which `subject` needs."""
+    data: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+    return MethodError(MISSING_CAPABILITY, f"{subject} needs the client capability extensions.{TASKS}", data)
 
 
 def _missing_capability(method: str, params: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,12 @@ _SCHEMES: Final = ("redis", "rediss", "unix")
 _MAX_CONNECTIONS: Final = 8
 _MAX_DIGITS: Final = 9
 _IN_THIS_PROCESS: Final = "kept in the memory of this process alone"
+_REPLACE: Final = """
+if redis.call("GETRANGE", KEYS[1], 0, #ARGV[1] - 1) ~= ARGV[1] then return 0 end
+redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+return 1
+"""
+"""Replaces a value that begins with the first argument."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +101,28 @@ class RedisStore:
                 await client.set(f"{self._prefix}kept:{name}", data, px=max(1, round(keep_s * 1000)))
         except UnavailableError as error:
             raise self._no_answer(error) from None
+
+    async def read(self, name: str, *, max_bytes: int) -> bytes | None:
+        """See `Shared.read`."""
+        key = f"{self._prefix}kept:{name}"
+        try:
+            async with self._redis() as client:
+                if await client.strlen(key) > max_bytes:
+                    return None
+                data: Any = await client.get(key)
+        except UnavailableError as error:
+            raise self._no_answer(error) from None
+        return data if isinstance(data, bytes) else None
+
+    async def replace(self, name: str, seen: bytes, data: bytes, *, keep_s: float) -> bool:
+        """See `Shared.replace`."""
+        arguments: Any = (f"{self._prefix}kept:{name}", seen, data, max(1, round(keep_s * 1000)))
+        try:
+            async with self._redis() as client:
+                replaced: Any = await client.eval(_REPLACE, 1, *arguments)
+        except UnavailableError as error:
+            raise self._no_answer(error) from None
+        return bool(replaced)
 
     async def take(self, name: str) -> bytes | None:
         """See `Shared.take`."""

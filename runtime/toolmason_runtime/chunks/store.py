@@ -63,6 +63,22 @@ class Shared(Protocol):
         """
         ...
 
+    async def read(self, name: str, *, max_bytes: int) -> bytes | None:
+        """Return stored bytes; None without any, or if there are more.
+
+        Raises:
+            ToolError: the store does not answer (INTERNAL).
+        """
+        ...
+
+    async def replace(self, name: str, seen: bytes, data: bytes, *, keep_s: float) -> bool:
+        """Replace stored bytes that begin with `seen`; return whether they did.
+
+        Raises:
+            ToolError: the store does not answer (INTERNAL).
+        """
+        ...
+
     async def take(self, name: str) -> bytes | None:
         """Return and delete stored bytes; None without any.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from toolmason_runtime.audit.calls import DENIALS
 from toolmason_runtime.calls import outcome
 from toolmason_runtime.calls.call import Context, InputRequired
+from toolmason_runtime.calls.principal import identity_of
 from toolmason_runtime.code_mode import limits
 from toolmason_runtime.code_mode.check import PROGRAM_ERROR, Program, parse, refusal, typing_mistakes, unknown_name
 from toolmason_runtime.code_mode.person import CallContext, ask, call_text, is_approval
@@ -547,8 +548,7 @@ class _Execution:
 
 def owner_of(context: Context) -> str:
     """Return the identity of the owner of the request's access token; empty without one."""
-    principal = context.principal
-    return "" if principal is None else f"{principal.subject}\0{principal.client_id}"
+    return identity_of(context.principal)
 
 
 def state_of(directory: Path, server: str) -> Path:

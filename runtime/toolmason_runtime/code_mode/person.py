@@ -83,6 +83,16 @@ class CallContext:
         return self._outer.principal
 
     @property
+    def is_task(self) -> bool:
+        """See `ToolCall.is_task`."""
+        return bool(getattr(self._outer, "is_task", False))
+
+    @property
+    def may_be_task(self) -> bool:
+        """See `TaskContext`."""
+        return bool(getattr(self._outer, "may_be_task", False))
+
+    @property
     def origin(self) -> Mapping[str, Any]:
         """See `RequestContext`."""
         origin: Mapping[str, Any] = getattr(self._outer, "origin", {})

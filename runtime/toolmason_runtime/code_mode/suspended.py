@@ -6,11 +6,8 @@ loaded. It can be taken once, so no call of it runs twice.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import logging
-import os
 import re
 import secrets
 import time
@@ -20,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from toolmason_runtime.calls.sealing import Seal, create_private
 from toolmason_runtime.code_mode import limits
 from toolmason_runtime.shared.errors import ToolError
 
@@ -30,7 +28,6 @@ EXPIRED: Final = "PROGRAM_EXPIRED"
 """Code of the error for a program that is not stored."""
 
 _ID: Final = re.compile(r"program_[0-9a-f]{32}")
-_MAC_BYTES: Final = 32
 _log = logging.getLogger(__name__)
 
 
@@ -108,7 +105,7 @@ class SuspendedPrograms:
     ) -> None:
         self._directory = directory
         self._shared = shared
-        self._own_key = key
+        self._seal = Seal(directory, "suspended programs", key=key)
         self._clock = clock
         self._memory: dict[str, bytes] = {}
         """Programs whose file could not be written."""
@@ -208,7 +205,7 @@ class SuspendedPrograms:
         self._sweep()
         temporary = self._directory / f"{identity}.{secrets.token_hex(8)}"
         try:
-            _create(temporary, data)
+            create_private(temporary, data)
             temporary.replace(self._directory / identity)
         finally:
             temporary.unlink(missing_ok=True)
@@ -227,40 +224,13 @@ class SuspendedPrograms:
             if changed + limits.SUSPENDED_S < self._clock() or index < len(found) - kept:
                 path.unlink(missing_ok=True)
 
-    def _key(self) -> bytes:
-        if self._own_key:
-            return hashlib.sha256(f"suspended programs\0{self._own_key}".encode()).digest()
-        path = self._directory / "key"
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            pass
-        except OSError:
-            return self._process_key()
-        key = secrets.token_bytes(32)
-        try:
-            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _create(path, key)
-        except FileExistsError:
-            return path.read_bytes()
-        except OSError:
-            return self._process_key()
-        return key
-
-    def _process_key(self) -> bytes:
-        self._own_key = self._own_key or secrets.token_hex(32)
-        return self._key()
-
     def _sealed(self, identity: str, body: bytes) -> bytes:
-        return hmac.new(self._key(), identity.encode() + b"\0" + body, "sha256").digest() + body
+        return self._seal.close(identity, body)
 
     def _opened(self, identity: str, data: bytes) -> bytes | None:
-        mac, body = data[:_MAC_BYTES], data[_MAC_BYTES:]
-        expected = hmac.new(self._key(), identity.encode() + b"\0" + body, "sha256").digest()
-        if hmac.compare_digest(mac, expected):
-            return body
-        _log.warning("a suspended program was changed, and is not resumed")
-        return None
+        if (body := self._seal.open(identity, data)) is None:
+            _log.warning("a suspended program was changed, and is not resumed")
+        return body
 
 
 def expired() -> ToolError:
@@ -270,13 +240,6 @@ def expired() -> ToolError:
         "program; first read what the earlier one has changed"
     )
     return ToolError(message, code=EXPIRED)
-
-
-def _create(path: Path, data: bytes) -> None:
-    """Write a new file that only this user can read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
 
 
 def _to_json(program: Suspended) -> bytes:

@@ -35,6 +35,11 @@ def error_result(message: str | dict[str, Any]) -> WireResult:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
+def time_limit_result(limit_s: float | None) -> WireResult:
+    """Return the result of a call that has taken the maximum time of this server."""
+    return error_result(f"The call was cancelled after {limit_s:g} s, the limit of this server; request less")
+
+
 def with_notes(result: WireResult, notes: Sequence[str]) -> WireResult:
     """Return `result` with each note as a separate text block.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from toolmason_runtime.audit import events
 from toolmason_runtime.calls.arguments import ArgumentValidator
 from toolmason_runtime.calls.binding import Binding, exclusive_import
 from toolmason_runtime.calls.call import Context, InputRequired, Method, ServerInfo, ToolCall
+from toolmason_runtime.calls.dispatcher import WatchedTasks
 from toolmason_runtime.calls.outcome import note_error
 from toolmason_runtime.calls.secrets import mask
 from toolmason_runtime.discovery import Style, style_for
@@ -45,6 +46,7 @@ from toolmason_runtime.shared.values.wording import call_json, call_text, deprec
 from toolmason_runtime.wire.end_line import with_end_line
 from toolmason_runtime.wire.json_boundary import refused_arguments
 from toolmason_runtime.wire.paging import page_of
+from toolmason_runtime.wire.requests import TASK_METHODS, declares_tasks
 from toolmason_runtime.wire.resource_updates import ResourceUpdates
 from toolmason_runtime.wire.results import ResultWriter, WireResult, encodable
 
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.code_mode.engine import Programs
     from toolmason_runtime.code_mode.suspended import SuspendedPrograms
     from toolmason_runtime.kinds import KindState
+    from toolmason_runtime.tasks.engine import Tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +206,40 @@ class Dispatcher:
         """
         token = enter_client(context.client_name)
         try:
+            if method in TASK_METHODS:
+                return await self.tasks.answer(method, params, context)
+            # The synchronous phase of stdio, which runs no handler, has no capabilities.
+            if method == "tools/call" and declares_tasks(getattr(context, "capabilities", {})) and context.is_modern:
+                return await self.tasks.call(params, context, at_once=self._needs_task(params))
             return await self._answer(method, params, context)
         finally:
             leave_client(token)
+
+    async def watch_tasks(self, identities: Collection[str], context: Context) -> WatchedTasks:
+        """See `DispatcherProtocol.watch_tasks`."""
+        return await self.tasks.watch(identities, context)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """The calls that continue after their requests; imported at the first call of a client that supports them."""
+        from toolmason_runtime.tasks.engine import Tasks, tasks_of
+        from toolmason_runtime.transports.bearer_token import state_directory
+
+        async def run(params: Mapping[str, Any], context: Context) -> WireResult:
+            token = enter_client(context.client_name)
+            try:
+                return await self._answer("tools/call", params, context)
+            finally:
+                leave_client(token)
+
+        directory = tasks_of(state_directory(), self.server["name"])
+        return Tasks(run, directory, shared=self._chunks.shared, key=self.state_key)
+
+    def _needs_task(self, params: Mapping[str, Any]) -> bool:
+        """Return whether a call must become a task before it starts."""
+        name = params.get("name")
+        tool = self._catalogue["tools"].get(self._aliases.get(self._bare_name(name), name)) if name else None
+        return tool is not None and tool.get("task") == "required"
 
     async def _answer(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         if method not in self.methods:
@@ -300,6 +334,8 @@ class Dispatcher:
 
     async def aclose(self) -> None:
         """Close the lifespan and the connections to APIs, end all upstreams and free all long texts."""
+        if "tasks" in self.__dict__:
+            await self.tasks.aclose()
         if "_programs" in self.__dict__:
             await self._programs.aclose()
         await self._lifespan.aclose()
@@ -384,6 +420,10 @@ class Dispatcher:
         self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context, *, as_json: bool
     ) -> WireResult:
         notes: Sequence[str] = ()
+        if entry.get("task") == "required" and not getattr(context, "may_be_task", False):
+            if self.before_handler is not None:
+                self.before_handler()  # the synchronous phase of stdio does not know the client's capabilities
+            raise _task_needed(context)
         if "scopes" in entry or "claims" in entry:
             arguments, notes = _authorized(entry, arguments, context)
         tool = self._tools.get(name) or self._load_tool(name, entry)
@@ -457,6 +497,17 @@ def _without_repetition(result: WireResult) -> WireResult:
     if client is None or not client.repeats_structure:
         return result
     return {key: value for key, value in result.items() if key != "structuredContent"}
+
+
+def _task_needed(context: Context) -> Exception:
+    """Return the error for a tool that runs only as a task, for a client without tasks."""
+    from toolmason_runtime.calls.request_context import missing_tasks
+    from toolmason_runtime.wire.requests import TASKS
+
+    if not context.is_modern:
+        reason = f"This tool takes long and needs a client of MCP 2026-07-28 with the extension {TASKS}"
+        return ToolError(reason, code="CAPABILITY_MISSING")
+    return missing_tasks("This tool")
 
 
 def _authorized(entry: ToolEntry, arguments: dict[str, Any], context: Context) -> tuple[dict[str, Any], Sequence[str]]:

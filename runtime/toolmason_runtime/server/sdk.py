@@ -22,6 +22,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp.types import methods
@@ -32,12 +33,12 @@ from toolmason_runtime.audit.http import mark_reached, origin
 from toolmason_runtime.calls.call import Level
 from toolmason_runtime.calls.principal import Principal
 from toolmason_runtime.calls.request_context import RequestContext, malformed_answer, refused_by_client
-from toolmason_runtime.discovery.results import error_result
+from toolmason_runtime.discovery.results import time_limit_result
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
-from toolmason_runtime.shared.errors import RESOURCE_NOT_FOUND, MethodError
+from toolmason_runtime.shared.errors import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.shared.server_info import server_info
-from toolmason_runtime.wire.requests import DEFAULT_LEVEL
+from toolmason_runtime.wire.requests import DEFAULT_LEVEL, TASK_METHODS, TASKS, request_shape
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="private")
 """The lists are constant for the process, but the names of tools, also in texts, depend on the client."""
@@ -100,8 +101,10 @@ def sdk_server(
     for method, params_type in METHODS.items():
         if method in dispatcher.methods:
             server.add_request_handler(method, params_type, forward)
-    if "resources/subscribe" in dispatcher.methods:
-        Subscribers(dispatcher, forward).serve(server)
+    for method in TASK_METHODS:
+        server.add_request_handler(method, types.RequestParams, partial(_answer_task, dispatcher))
+    server.extensions[TASKS] = {}
+    Subscribers(dispatcher, forward, lambda ctx: SdkContext(ctx, DEFAULT_LEVEL)).serve(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_hide_internal_errors)
     if dispatcher.server["instructions"]:
@@ -109,6 +112,24 @@ def sdk_server(
     security = RequestStateSecurity(keys=state_keys) if state_keys else RequestStateSecurity.ephemeral()
     server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
     return server
+
+
+async def _answer_task(
+    dispatcher: Dispatcher,
+    ctx: ServerRequestContext[None],
+    params: types.RequestParams,  # noqa: ARG001  raw is exact
+) -> dict[str, Any]:
+    """Answer a request about a task (2026-07-28)."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        raise MethodError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+    raw = ctx.params or {}
+    shape = request_shape(ctx.method, is_modern=True)
+    if shape is None or not shape(raw):
+        raise MethodError(types.INVALID_PARAMS, "Invalid request parameters", "")
+    name = ctx.request.headers.get(MCP_NAME_HEADER) if ctx.request is not None else None
+    if name is not None and decode_header_value(name) != raw["taskId"]:
+        raise MethodError(types.HEADER_MISMATCH, f"{MCP_NAME_HEADER} header does not match the parameter 'taskId'")
+    return await dispatcher.dispatch(ctx.method, raw, SdkContext(ctx, DEFAULT_LEVEL))
 
 
 async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> dict[str, Any]:
@@ -119,7 +140,7 @@ async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> 
     except TimeoutError:
         if not timeout.expired():
             raise
-        return error_result(f"The call was cancelled after {timeout_s:g} s, the limit of this server; request less")
+        return time_limit_result(timeout_s)
 
 
 class _Server(Server[None]):
@@ -130,6 +151,9 @@ class _Server(Server[None]):
         for part in (capabilities.tools, capabilities.prompts, capabilities.resources):
             if part:
                 part.list_changed = False
+        if capabilities.resources:
+            # Streams are served for tasks as well.
+            capabilities.resources.subscribe = "resources/subscribe" in self._request_handlers
         return capabilities
 
 

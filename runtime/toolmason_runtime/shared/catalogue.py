@@ -199,6 +199,8 @@ class ToolEntry(TypedDict):
     """Name of its kind, for one that an installed distribution adds; absent for other tools."""
     group: NotRequired[str]
     """Name of what a tool with `kind` shares with others; absent without."""
+    task: NotRequired[str]
+    """`required` if it runs only as a task; absent if any call that takes long becomes one."""
     aliases: NotRequired[list[str]]
     deprecated: NotRequired[DeprecationEntry]
     enabled: NotRequired[bool]

@@ -151,6 +151,8 @@ class TerminalContext:
     is_modern = False
     has_progress_token = True
     is_local = True
+    may_be_task = True
+    """Tools that need a task run as well: a terminal has no timeout."""
     principal: Principal | None = None
     answered: Collection[str] = ()
 

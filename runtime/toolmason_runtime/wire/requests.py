@@ -33,6 +33,9 @@ CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
 LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+TASKS: Final = "io.modelcontextprotocol/tasks"
+"""Identifier of the extension: https://modelcontextprotocol.io/seps/2663-tasks-extension"""
+TASK_METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")
 DEFAULT_LEVEL: Final[Level] = "info"
 """Minimum log level sent to a client of 2025-11-25 that has not set one."""
 
@@ -100,6 +103,7 @@ _FILTER: Final = members(
     {
         **dict.fromkeys(("promptsListChanged", "resourcesListChanged", "toolsListChanged"), flag),
         "resourceSubscriptions": list_of(text),
+        "taskIds": list_of(text),
     },
 )
 _MODERN: Final[Mapping[str, Shape]] = {
@@ -112,6 +116,8 @@ _MODERN: Final[Mapping[str, Shape]] = {
     "resources/read": members({**_META, **_URI}, _ROUNDS),
     "completion/complete": members({**_META, **_COMPLETION}, _COMPLETION_CONTEXT),
     "subscriptions/listen": members({**_META, "notifications": _FILTER}),
+    **dict.fromkeys(("tasks/get", "tasks/cancel"), members({**_META, "taskId": text})),
+    "tasks/update": members({**_META, "taskId": text, "inputResponses": map_of(object_)}),
 }
 
 
@@ -127,6 +133,11 @@ def meta_of(params: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return `_meta`; empty if it is missing or malformed."""
     meta = (params or {}).get("_meta")
     return meta if isinstance(meta, dict) else {}
+
+
+def declares_tasks(capabilities: Mapping[str, Any]) -> bool:
+    """Return whether a client declares the extension for tasks."""
+    return TASKS in (capabilities.get("extensions") or {})
 
 
 def progress_token(params: Mapping[str, Any] | None) -> str | int | None:

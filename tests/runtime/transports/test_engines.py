@@ -16,9 +16,16 @@ from stdio_peer import PATIENCE_S, SAMPLE, talking
 from toolmason_runtime.server.flags import ENGINES, LEAN
 from toolmason_runtime.transports.stdio.output import MAX_BYTES_WITH_NOTICES, Output
 
-META = {
+META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+}
+WITH_TASKS: dict[str, Any] = {
+    **META,
+    "io.modelcontextprotocol/clientCapabilities": {
+        "elicitation": {},
+        "extensions": {"io.modelcontextprotocol/tasks": {}},
+    },
 }
 CLIENT = {"name": "probe", "version": "0"}
 HANDSHAKE = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
@@ -47,13 +54,37 @@ COMMON: list[Probe] = [
     ("resources/subscribe", {"uri": "a:b"}),
     ("resources/templates/list", {}),
     ("completion/complete", {"ref": {}}),
-    ("subscriptions/listen", {"notifications": {}}),
+    ("subscriptions/listen", {"notifications": {"resourceSubscriptions": 5}}),
+    ("subscriptions/listen", {"notifications": {"taskIds": ["task_a"]}}),
     ("tasks/list", {}),
+    ("tasks/result", {"taskId": "task_a"}),
+    ("tasks/get", {}),
+    ("tasks/get", {"taskId": "task_a"}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": {}}),
+    ("tasks/cancel", {"taskId": "task_a"}),
     ("nobody/knows", {}),
     ("ping", {}),
     ("logging/setLevel", {"level": "loud"}),
     ("logging/setLevel", {"level": "debug"}),
     ("server/discover", {}),
+]
+OF_TASKS: list[Probe] = [
+    *(("tasks/get", {"taskId": identity}) for identity in (5, None, "", "../../key", f"task_{'0' * 32}", "é")),
+    ("tasks/get", {"task_id": "task_a"}),
+    ("tasks/cancel", {"taskId": ["task_a"]}),
+    ("tasks/cancel", {"taskId": f"task_{'0' * 32}"}),
+    ("tasks/update", {"taskId": "task_a"}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": []}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": 5}}),
+    ("tasks/update", {"taskId": "task_a", "inputResponses": {"a": {}}}),
+    ("tasks/list", {}),
+    ("tasks/result", {"taskId": "task_a"}),
+    ("subscriptions/listen", {"notifications": {"taskIds": "task_a"}}),
+    ("subscriptions/listen", {"notifications": {"taskIds": [5]}}),
+    ("tools/call", {"name": "shout", "arguments": {"text": "a"}}),
+    ("tools/call", {"name": "shout", "arguments": {"text": "a"}, "task": {"ttl": 5}}),
+    ("tools/call", {"name": "nobody"}),
+    ("tools/call", {"name": "ask", "arguments": {}}),
 ]
 SESSIONS: dict[str, list[Probe]] = {
     "handshake": [
@@ -79,6 +110,7 @@ SESSIONS: dict[str, list[Probe]] = {
         INITIALIZE,
         ("initialize", {}),
     ],
+    "tasks": [(method, {**params, "_meta": WITH_TASKS}) for method, params in OF_TASKS],
     "before the handshake": [
         ("ping", {}),
         ("tools/list", {}),

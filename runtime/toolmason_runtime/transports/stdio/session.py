@@ -20,6 +20,8 @@ from toolmason_runtime.wire.requests import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION,
     SERVER_INFO,
+    TASK_METHODS,
+    TASKS,
     meta_of,
     request_shape,
 )
@@ -92,8 +94,8 @@ class Session:
 
     @cached_property
     def _served(self) -> frozenset[str]:
-        streams = {"subscriptions/listen"} if self._has_subscriptions else set()
-        return frozenset({"initialize", "ping", "logging/setLevel", "server/discover"} | set(self._methods) | streams)
+        own = {"initialize", "ping", "logging/setLevel", "server/discover", "subscriptions/listen", *TASK_METHODS}
+        return frozenset(own | set(self._methods))
 
     @property
     def _has_subscriptions(self) -> bool:
@@ -105,7 +107,8 @@ class Session:
             case "initialize":
                 return self._initialize(params)
             case "server/discover":
-                about = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": self._capabilities}
+                capabilities = {**self._capabilities, "extensions": {TASKS: {}}}
+                about = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": capabilities}
                 return self.complete(method, about | self._instructions(params))
             case "logging/setLevel":
                 self.level = params["level"]

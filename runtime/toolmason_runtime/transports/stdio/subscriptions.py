@@ -43,22 +43,31 @@ class Subscriptions:
         self._uris.add(uri)
 
     async def listen(self, call: Call, context: LeanContext) -> dict[str, Any]:
-        """Open a stream for the resources that a client can subscribe to; it ends only when it is cancelled.
+        """Open a stream for the resources and tasks that a client can subscribe to; it ends when it is cancelled.
 
-        The acknowledgement lists only the resources whose updates are sent.
+        The acknowledgement lists only the resources and tasks whose updates are sent.
 
         Raises:
-            MethodError: there are too many resources.
+            MethodError: there are too many, or the client does not declare the extension for tasks.
         """
-        uris = dict.fromkeys(call.params["notifications"].get("resourceSubscriptions") or ())
-        if len(uris) > MAX_SUBSCRIPTIONS:
+        wanted = call.params["notifications"]
+        uris = dict.fromkeys(wanted.get("resourceSubscriptions") or ())
+        identities = wanted.get("taskIds") or ()
+        if len(uris) + len(identities) > MAX_SUBSCRIPTIONS:
             raise too_many_subscriptions()
+        tasks = await self._dispatcher.watch_tasks(identities, context) if identities else None
         served = [uri for uri in uris if await self._is_served(uri, context)]
         self._streams[call] = frozenset(served)
         try:
-            accepted = {"resourceSubscriptions": served} if served else {}
+            accepted = {
+                **({"resourceSubscriptions": served} if served else {}),
+                **({"taskIds": tasks.known} if tasks is not None and tasks.known else {}),
+            }
             acknowledged = {"notifications": accepted, **_of_stream(call)}
             self._requests.notify("notifications/subscriptions/acknowledged", acknowledged)
+            if tasks is not None:
+                async for state in tasks.changes:
+                    self._requests.notify("notifications/tasks", {**state, **_of_stream(call)})
             await asyncio.Event().wait()
         finally:
             del self._streams[call]

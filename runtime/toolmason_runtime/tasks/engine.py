@@ -1,0 +1,485 @@
+"""Run the calls of a server as tasks, and answer `tasks/get`, `tasks/update` and `tasks/cancel`.
+
+A process that runs tasks has a heartbeat in the store. So another process can answer for them, pass on a
+cancellation, and report a task as lost if its process is dead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from toolmason_runtime.calls.call import Context
+from toolmason_runtime.calls.dispatcher import WatchedTasks
+from toolmason_runtime.calls.principal import identity_of
+from toolmason_runtime.calls.request_context import missing_tasks
+from toolmason_runtime.calls.sealing import Seal
+from toolmason_runtime.discovery.results import error_result, time_limit_result
+from toolmason_runtime.shared.errors import INTERNAL_ERROR, INVALID_PARAMS, MethodError, ToolError
+from toolmason_runtime.tasks import limits
+from toolmason_runtime.tasks.context import TaskContext
+from toolmason_runtime.tasks.record import INTERRUPTED, Record, decode, encode, new_record
+from toolmason_runtime.tasks.store import FileStore, Heartbeats, MemoryStore, RedisStore, Store
+from toolmason_runtime.wire.answers import is_answer_to
+from toolmason_runtime.wire.requests import declares_tasks
+
+if TYPE_CHECKING:
+    from toolmason_runtime.chunks.store import Shared
+
+Result = dict[str, Any]
+Run = Callable[[Mapping[str, Any], Context], Awaitable[Result]]
+"""Answers a `tools/call`: its parameters and context to its result."""
+_ID: Final = re.compile(r"task_[0-9a-f]{32}")
+_ATTEMPTS: Final = 10
+"""Attempts to change a task that other processes change as well."""
+_log = logging.getLogger(__name__)
+
+
+class _Reason(Enum):
+    """Why the work of a task was ended."""
+
+    CLIENT = auto()
+    """The client has cancelled it."""
+    CALL_LIMIT = auto()
+    """It took longer than a call may take."""
+    EXPIRED = auto()
+    """The task has expired."""
+    SHUTDOWN = auto()
+    """The server ends."""
+
+
+@dataclass(eq=False, slots=True)
+class _Running:
+    """A task that this process runs."""
+
+    record: Record
+    client: str
+    """Whose limit it counts for."""
+    context: TaskContext
+    work: asyncio.Task[Result]
+    started: float = field(default_factory=time.monotonic)
+    reason: _Reason | None = None
+    """Why it was ended."""
+
+    def end(self, reason: _Reason) -> None:
+        """Cancel the work, once: a second cancellation would interrupt its cleanup."""
+        if self.reason is None:
+            self.reason = reason
+            self.work.cancel()
+
+    @property
+    def is_over_time(self) -> bool:
+        """Whether it has taken the maximum time of a call."""
+        limit_s = self.context.call_timeout_s
+        return limit_s is not None and time.monotonic() - self.started >= limit_s
+
+
+class Tasks:
+    """The tasks of one server.
+
+    Args:
+        run: answers a `tools/call`.
+        directory: the directory of the tasks in files, which is created.
+        shared: the store that replaces it; None keeps files.
+        key: the key of all processes of the server; empty for that of the directory.
+        start_s: seconds after which a call becomes a task.
+        store: the store itself, for tests.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        directory: Path,
+        *,
+        shared: Shared | None = None,
+        key: str = "",
+        start_s: float = limits.START_S,
+        store: Store | None = None,
+    ) -> None:
+        self._run = run
+        self._start_s = start_s
+        self._seal = Seal(directory, "tasks", key=key)
+        self._use(store or (RedisStore(shared) if shared else FileStore(directory)))
+        self._process = secrets.token_hex(16)
+        self._running: dict[str, _Running] = {}
+        self._resuming: set[str] = set()
+        """Tasks whose answers are stored, and whose work starts in a moment."""
+        self._supervising: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Condition()
+        self._is_closing = False
+
+    async def call(self, params: Mapping[str, Any], context: Context, *, at_once: bool) -> Result:
+        """Answer a `tools/call` of a client that declares the extension: with its result, or with a task.
+
+        Args:
+            params: those of the request.
+            context: that of the request.
+            at_once: whether the call becomes a task before it starts.
+
+        Raises:
+            MethodError: the request is invalid, or has to become a task and cannot.
+        """
+        client = _client_of(context)
+        if not self._has_room(client):
+            if at_once:
+                raise MethodError(INTERNAL_ERROR, "too many tasks are running; call again after one has ended")
+            return await self._run(params, context)
+        record = new_record(
+            params,
+            owner=_owner_of(context),
+            capabilities=context.capabilities,
+            client_name=context.client_name,
+            process=self._process,
+        )
+        answers = getattr(context, "responses_so_far", lambda: "{}")()
+        running = self._start(record, client, context, answers, params, is_task=at_once)
+        try:
+            if not at_once:
+                await asyncio.wait([running.work], timeout=self._start_s)
+                if running.work.done():
+                    return running.work.result()
+            return await self._to_task(running)
+        except asyncio.CancelledError:
+            running.work.cancel()
+            await asyncio.wait([running.work])
+            raise
+
+    async def answer(self, method: str, params: Mapping[str, Any], context: Context) -> Result:
+        """Answer a request about a task.
+
+        Raises:
+            MethodError: the client does not declare the extension, has no such task, or the request is invalid.
+        """
+        require_tasks(context)
+        record = await self._stored(params["taskId"], context)
+        if method == "tasks/get":
+            return record.wire()
+        if method == "tasks/update":
+            await self._update(record, params["inputResponses"], context)
+        else:
+            await self._cancel(record)
+        return {"resultType": "complete"}
+
+    async def watch(self, identities: Iterable[str], context: Context) -> WatchedTasks:
+        """See `DispatcherProtocol.watch_tasks`."""
+        require_tasks(context)
+        known: list[str] = []
+        for identity in dict.fromkeys(identities):
+            with suppress(MethodError):
+                await self._stored(identity, context)
+                known.append(identity)
+        return WatchedTasks(known, self._changes(known, context))
+
+    async def aclose(self) -> None:
+        """End all running tasks; those who ask for them later learn that they are lost."""
+        self._is_closing = True
+        for running in self._running.values():
+            running.end(_Reason.SHUTDOWN)
+        if self._supervising:
+            await asyncio.wait(self._supervising)
+
+    def _has_room(self, client: str) -> bool:
+        own = sum(running.client == client for running in self._running.values())
+        return own < limits.OWNER_TASKS and len(self._running) < limits.PROCESS_TASKS and not self._is_closing
+
+    def _start(
+        self,
+        record: Record,
+        client: str,
+        context: Context,
+        answers: str,
+        params: Mapping[str, Any],
+        *,
+        is_task: bool,
+    ) -> _Running:
+        def on_progress(message: str) -> None:
+            record.message = message[: limits.MESSAGE_CHARS]
+
+        own = TaskContext(
+            context,
+            capabilities=record.capabilities,
+            client_name=record.client_name,
+            answers=answers,
+            on_progress=on_progress,
+        )
+        if is_task:
+            own.detach()
+
+        async def work() -> Result:
+            return await self._run(params, own)
+
+        return _Running(record, client, own, asyncio.create_task(work()))
+
+    async def _to_task(self, running: _Running) -> Result:
+        """Store a running call as a task, and return it; without a store, wait for the result in the request."""
+        try:
+            await self._create(running.record)
+        except (OSError, ToolError) as error:
+            _log.warning("a call does not become a task, because it cannot be stored: %s", error)
+            return await running.work
+        running.context.detach()
+        created = running.record.created_wire()
+        self._supervise(running)
+        return created
+
+    async def _create(self, record: Record) -> None:
+        data = self._sealed(record)
+        if len(data) > limits.RECORD_BYTES:
+            raise OSError(f"its arguments have {len(data):,} bytes")
+        try:
+            await self._heartbeats.beat(self._process)
+            await self._store.put(record.id, data, record.expires)
+        except OSError as error:
+            if not isinstance(self._store, FileStore):
+                raise
+            _log.warning("tasks are only in memory: %s", error.strerror or type(error).__name__)
+            self._use(MemoryStore())
+            await self._create(record)
+
+    def _use(self, store: Store) -> None:
+        self._store = store
+        self._heartbeats = Heartbeats(store)
+
+    def _supervise(self, running: _Running) -> None:
+        self._running[running.record.id] = running
+        supervising = asyncio.create_task(self._watch_over(running))
+        self._supervising.add(supervising)
+        supervising.add_done_callback(self._supervising.discard)
+
+    async def _watch_over(self, running: _Running) -> None:
+        """Run a task to its end: store its messages, look for a cancellation, and store its outcome."""
+        identity = running.record.id
+        message = running.record.message
+        try:
+            while not (await asyncio.wait([running.work], timeout=limits.BEAT_S))[0]:
+                if running.is_over_time:
+                    running.end(_Reason.CALL_LIMIT)
+                with suppress(OSError, ToolError):
+                    await self._heartbeats.beat(self._process)
+                    stored = await self._read(identity)
+                    if stored is None:
+                        running.end(_Reason.EXPIRED)
+                    elif stored[0].is_cancelling:
+                        running.end(_Reason.CLIENT)
+                    elif message != running.record.message:
+                        message = running.record.message
+                        stored[0].report(message)
+                        await self._replace(*stored)
+            await self._store_outcome(running)
+        except Exception:  # noqa: BLE001  the client learns that the task is lost
+            _log.exception("the outcome of a task is lost")
+        finally:
+            self._running.pop(identity, None)
+
+    async def _store_outcome(self, running: _Running) -> None:
+        for attempt in range(_ATTEMPTS):
+            try:
+                stored = await self._read(running.record.id)
+                if stored is None or stored[0].is_terminal:
+                    return
+                self._conclude(stored[0], running)
+                if await self._replace(*stored):
+                    return
+            except (OSError, ToolError) as error:
+                _log.warning("the outcome of a task cannot be stored yet: %s", error)
+                if self._is_closing:
+                    return
+                await asyncio.sleep(min(attempt, 5))
+
+    def _conclude(self, record: Record, running: _Running) -> None:
+        """Change a record by the outcome of its work."""
+        work = running.work
+        if work.cancelled():
+            match running.reason:
+                case _Reason.CLIENT:
+                    record.cancel()
+                case _Reason.CALL_LIMIT:
+                    record.complete(time_limit_result(running.context.call_timeout_s))
+                case _Reason.SHUTDOWN:
+                    record.fail(INTERNAL_ERROR, "The server was stopped before the task had ended: repeat the call")
+                case _:
+                    record.fail(INTERNAL_ERROR, "The work was cancelled inside the server")
+            return
+        error = work.exception()
+        if isinstance(error, MethodError):
+            record.fail(error.code, error.message, error.data)
+        elif error is not None:
+            _log.error("the call of a task failed", exc_info=error)
+            record.fail(INTERNAL_ERROR, "Internal server error")
+        elif work.result().get("resultType") == "input_required":
+            record.ask(work.result()["inputRequests"])
+            self._check_size(record)
+        else:
+            record.complete(work.result())
+            self._check_size(record)
+
+    def _check_size(self, record: Record) -> None:
+        if (size := len(encode(record))) > limits.RECORD_BYTES:
+            limit = limits.RECORD_BYTES
+            text = f"The result has {size:,} bytes, more than the {limit:,} of a task: request less"
+            record.complete(error_result(text))
+
+    async def _update(self, record: Record, responses: Mapping[str, Any], context: Context) -> None:
+        for _ in range(_ATTEMPTS):
+            known = {key: value for key, value in responses.items() if key in record.requests}
+            for key, value in known.items():
+                if not is_answer_to(record.requests[key]["method"], value):
+                    reason = f"inputResponses.{key} is not an answer to {record.requests[key]['method']}"
+                    raise MethodError(INVALID_PARAMS, reason)
+            if not known:
+                return  # answered before, or never asked (SEP-2663)
+            seen = await self._read(record.id)
+            if seen is None:
+                raise unknown_task()
+            stored, data = seen
+            if not known.keys() <= stored.requests.keys():
+                record = stored
+                continue
+            stored.answer(known, self._process)
+            if await self._store_answers(stored, data, context):
+                return
+            record = stored
+        raise MethodError(INTERNAL_ERROR, "The task changes too often: send the answer again")
+
+    async def _store_answers(self, record: Record, seen: bytes, context: Context) -> bool:
+        """Store the answers of a client; continue the work after the last one. Return whether nobody was faster."""
+        if record.status != "working":
+            return await self._replace(record, seen)
+        self._resuming.add(record.id)
+        try:
+            await self._heartbeats.beat(self._process)
+            is_stored = await self._replace(record, seen)
+            if is_stored:
+                self._resume(record, context)
+        finally:
+            self._resuming.discard(record.id)
+        return is_stored
+
+    def _resume(self, record: Record, context: Context) -> None:
+        answers = json.dumps(record.answers)
+        running = self._start(record, _client_of(context), context, answers, record.params, is_task=True)
+        self._supervise(running)
+
+    async def _cancel(self, record: Record) -> None:
+        if (running := self._running.get(record.id)) is not None:
+            running.end(_Reason.CLIENT)
+            return
+        for _ in range(_ATTEMPTS):
+            stored = await self._read(record.id)
+            if stored is None or stored[0].is_terminal:
+                return
+            if stored[0].status == "working" and await self._heartbeats.is_alive(stored[0].process):
+                stored[0].is_cancelling = True
+            else:
+                stored[0].cancel()
+            if await self._replace(*stored):
+                return
+
+    async def _stored(self, identity: Any, context: Context) -> Record:
+        """Return a task of the client.
+
+        Raises:
+            MethodError: it has none with this identity.
+        """
+        try:
+            stored = await self._read(identity)
+            if stored is None or stored[0].owner != _owner_of(context):
+                raise unknown_task()
+            record, data = stored
+            if record.status == "working" and not await self._is_running(record):
+                record.fail(INTERNAL_ERROR, INTERRUPTED)
+                if not await self._replace(record, data):
+                    again = await self._read(identity)
+                    record = again[0] if again else record
+        except ToolError as error:
+            raise MethodError(INTERNAL_ERROR, error.message) from None
+        return record
+
+    async def _is_running(self, record: Record) -> bool:
+        if record.process == self._process:
+            return record.id in self._running or record.id in self._resuming
+        return await self._heartbeats.is_alive(record.process)
+
+    async def _changes(self, identities: list[str], context: Context) -> AsyncIterator[Result]:
+        seen: dict[str, Result] = {identity: {} for identity in identities}
+        while seen:
+            for identity, before in list(seen.items()):
+                try:
+                    record = await self._stored(identity, context)
+                except MethodError:
+                    del seen[identity]
+                    continue
+                state = {**record.wire(), "pollIntervalMs": 0}
+                if state != before:
+                    seen[identity] = state
+                    yield _notified(record)
+                if record.is_terminal:
+                    del seen[identity]
+            async with self._changed:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), limits.BEAT_S)
+
+    async def _read(self, identity: str) -> tuple[Record, bytes] | None:
+        """Return a record, and its sealed form; None if there is none, or it was changed by others."""
+        data = await self._store.get(identity) if _ID.fullmatch(identity) else None
+        body = self._seal.open(identity, data) if data else None
+        if data is None or body is None:
+            return None
+        try:
+            record = decode(body)
+        except ValueError:
+            return None
+        return (record, data) if record.expires > time.time() else None
+
+    async def _replace(self, record: Record, seen: bytes) -> bool:
+        is_replaced = await self._store.replace(record.id, seen, self._sealed(record), record.expires)
+        if is_replaced:
+            async with self._changed:
+                self._changed.notify_all()
+        return is_replaced
+
+    def _sealed(self, record: Record) -> bytes:
+        return self._seal.close(record.id, encode(record))
+
+
+def require_tasks(context: Context) -> None:
+    """Raise MethodError if the client does not declare the extension in this request."""
+    if not declares_tasks(context.capabilities):
+        raise missing_tasks("This request")
+
+
+def unknown_task() -> MethodError:
+    """Return the error for a task that is not stored, or belongs to another client."""
+    reason = "Task not found: it has expired, its id is wrong, or it belongs to another client. Repeat its tools/call"
+    return MethodError(INVALID_PARAMS, reason)
+
+
+def tasks_of(directory: Path, server: str) -> Path:
+    """Return the directory of the tasks of a server."""
+    return directory / "toolmason" / "tasks" / "".join(c if c.isalnum() or c in "-_" else "_" for c in server)
+
+
+def _owner_of(context: Context) -> str:
+    """Return who may use a task: a client over stdio, or the owner of an access token over HTTP."""
+    return f"{'stdio' if context.is_local else 'http'}\0{identity_of(context.principal)}"
+
+
+def _client_of(context: Context) -> str:
+    """Return whose limit a call counts for: the owner of the access token, or else the address."""
+    origin: Mapping[str, Any] = getattr(context, "origin", {})
+    return identity_of(context.principal) or str(origin.get("address") or "")
+
+
+def _notified(record: Record) -> Result:
+    """Return the parameters of `notifications/tasks`."""
+    return {name: value for name, value in record.wire().items() if name != "resultType"}
