@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -74,6 +75,20 @@ def test_every_scenario_passes(revision: str, url: str, tmp_path: Path) -> None:
     ran = {path.name for path in tmp_path.iterdir()}
     missing = [name for name in required(revision) if not any(each.startswith(f"server-{name}-") for each in ran)]
     assert not missing
+
+
+@pytest.mark.parametrize("name", ["enumeration", "manifest", "directory"])
+def test_every_scenario_of_skills_passes(name: str, url: str, tmp_path: Path) -> None:
+    options = ["--url", url, "--scenario", f"sep-2640-skills-{name}", "--force", "--spec-version", "2026-07-28"]
+    run = conformance("server", *options, "--output-dir", str(tmp_path), cwd=tmp_path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    (report,) = tmp_path.glob("*/checks.json")
+    checks = json.loads(report.read_text(encoding="utf-8"))
+    assert {check["status"] for check in checks} <= {"SUCCESS", "WARNING"}, checks
+    # Skills are listed by `skills/list` only, so that the list of resources stays short.
+    warned = {check["id"] for check in checks if check["status"] == "WARNING"}
+    assert warned <= {"sep-2640-skillmd-metadata-name", "sep-2640-skillmd-metadata-description"}
 
 
 def required(revision: str) -> list[str]:

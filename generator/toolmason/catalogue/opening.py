@@ -69,7 +69,7 @@ def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
     dispatcher = Dispatcher(
         _without_environment(catalogue), selection=selection, load_index=dict, commands=ProgramSettings()
     )
-    lists = [method for method in dispatcher.methods if method.endswith("/list")]
+    lists = [method for method in dispatcher.methods if method.endswith("/list") and method != "skills/list"]
     server = {name: value for name, value in catalogue["server"].items() if name in _SERVER}
     return {
         "server": server,

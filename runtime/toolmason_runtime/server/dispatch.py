@@ -231,7 +231,7 @@ class Dispatcher:
     def methods(self) -> Mapping[str, Method]:
         """The methods that this server answers; those of prompts and resources only if it has any."""
         methods: dict[str, Method] = {"tools/list": self._list_tools, "tools/call": self._call_tool}
-        if {"prompts", "resources"} & self._catalogue.keys():
+        if {"prompts", "resources", "skills"} & self._catalogue.keys():
             from toolmason_runtime.server.surfaces import surface_methods
 
             methods |= surface_methods(

@@ -23,17 +23,28 @@ def surface_methods(
 
     `placeholders` returns the names of tools in texts for the client of a request.
     """
-    resources = Resources(catalogue, new_call, placeholders)
+    skills = None
+    if "skills" in catalogue:
+        from toolmason_runtime.server.skills import Skills, served_skills
+
+        skills = Skills(catalogue, served_skills(catalogue, selection))
+    resources = Resources(catalogue, new_call, placeholders, skills)
     prompts = Prompts(catalogue, served_prompts(catalogue, selection), new_call, resources, placeholders)
     entries: list[SurfaceEntry] = [*prompts.entries.values(), *catalogue.get("resources", {}).values()]
     methods: dict[str, Method] = {}
     if prompts.entries:
         methods |= {"prompts/list": prompts.list, "prompts/get": prompts.get}
-    if "resources" in catalogue:
+    if "resources" in catalogue or skills is not None:
         methods |= {
             "resources/list": resources.list,
             "resources/templates/list": resources.list_templates,
             "resources/read": resources.read,
+        }
+    if skills is not None:
+        methods |= {
+            "skills/list": skills.list,
+            "skills/get": skills.get,
+            "resources/directory/read": skills.read_directory,
         }
     if any(entry.get("subscribe") for entry in catalogue.get("resources", {}).values()):
         methods |= dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), resources.check_subscription)

@@ -282,6 +282,8 @@ class Catalogue(TypedDict):
     """By name, slash commands last; absent without any."""
     resources: NotRequired[dict[str, ResourceEntry]]
     """By name; absent without any."""
+    skills: NotRequired[dict[str, list[str]]]
+    """The name of each workflow's skill -> the tools that it names; absent without any."""
 
 
 def has_programs(catalogue: Catalogue) -> bool:

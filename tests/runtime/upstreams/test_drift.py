@@ -35,7 +35,7 @@ PAY = {
     "inputSchema": {"type": "object", "properties": {"item": {"enum": ["a", "b"]}}, "additionalProperties": False},
 }
 ADD = {"name": "add", "description": "Add an item", "inputSchema": SCHEMA}
-PINS = {tool["name"]: pin_of(tool) for tool in (PAY, ADD)}
+PINS = {str(tool["name"]): pin_of(tool) for tool in (PAY, ADD)}
 UPSTREAM = Upstream(name="shop", command=("x",), pins=PINS)
 LOOK_ALIKES = {
     "PAY": "pay",

@@ -20,6 +20,7 @@ from toolmason_runtime.wire.requests import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION,
     SERVER_INFO,
+    declared_extensions,
     meta_of,
     request_shape,
 )
@@ -37,11 +38,12 @@ if TYPE_CHECKING:
 UNSUPPORTED_VERSION: Final = -32022
 _OF_CLIENT: Final = {"ttlMs": 3_600_000, "cacheScope": "private"}
 """Lists are constant for the process, but the names of tools, also in texts, depend on the client."""
+_OF_FILES: Final = {"ttlMs": 0, "cacheScope": "private"}
 CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
     **dict.fromkeys(
         ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"), _OF_CLIENT
     ),
-    "resources/read": {"ttlMs": 0, "cacheScope": "private"},
+    **dict.fromkeys(("resources/read", "skills/list", "skills/get", "resources/directory/read"), _OF_FILES),
 }
 
 
@@ -176,6 +178,8 @@ class Session:
             capabilities["resources"]["subscribe"] = self._has_subscriptions
         if "completion/complete" in self._methods:
             capabilities["completions"] = {}
+        if self.is_modern and (extensions := declared_extensions(self._methods)):
+            capabilities["extensions"] = extensions
         return capabilities
 
 
