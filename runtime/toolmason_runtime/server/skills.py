@@ -91,7 +91,8 @@ class Skills:
 
     async def read(self, uri: Any) -> tuple[str, bytes] | None:
         """Return the type and the content of a file; None if no skill contains it."""
-        return await _in_thread(lambda: self._read(uri))
+        found: tuple[str, bytes] | None = await _in_thread(lambda: self._read(uri))
+        return found
 
     def _read(self, uri: Any) -> tuple[str, bytes] | None:
         for skill in self._skills():

@@ -18,7 +18,6 @@ from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.skills import MAX_FILES, Skills, parse_front_matter, served_skills
 from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.errors import MethodError
-from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.selection import Selection
 
 REPOSITORY = Path(__file__).parents[3]
@@ -56,7 +55,7 @@ def ask(method: Any, **params: Any) -> dict[str, Any]:
 
 
 def read(uri: Any) -> dict[str, Any]:
-    resources = Resources(catalogue({}), cast("Any", None), Placeholders, served())
+    resources = Resources(catalogue({}), cast("Any", None), cast("Any", None), served())
     return ask(resources.read, uri=uri)
 
 
