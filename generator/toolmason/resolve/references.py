@@ -31,10 +31,12 @@ from toolmason.resolve.handlers import HandlerIndex
 from toolmason.resolve.stubs import (
     MISSING_FUNCTION,
     Stub,
+    action_stub,
     completion_stub,
     guard_stub,
     lifespan_stub,
     middleware_stub,
+    page_stub,
     routes_stub,
     startup_check_stub,
     subcommand_stub,
@@ -233,6 +235,8 @@ def check_references(context: ResolveContext) -> None:
         for step in workflow.steps:
             if step.tool:
                 _check_tool_name(context, "TM305", "tool", step.tool, (*step.at, "tool"))
+    for name, app in tables.apps.items():
+        _check_tool_name(context, "TM305", "tool", name, app.at)
 
 
 def _check_confirm(context: ResolveContext, table: ToolTable) -> None:
@@ -319,6 +323,10 @@ def check_handlers(context: ResolveContext, tools: Sequence[Tool], index: Handle
     for subcommand in server.subcommands.values():
         stub = subcommand_stub(context.handler(subcommand.handler), subcommand.summary)
         _check_function(context, index, stub, (*subcommand.at, "handler"))
+    for name, app in context.tables.apps.items():
+        _check_function(context, index, page_stub(context.handler(app.page), name), (*app.at, "page"))
+        if app.action:
+            _check_function(context, index, action_stub(context.handler(app.action), name), (*app.at, "action"))
     for tool in tools:
         if handler := tool.implementation.handler:
             stub = tool_stub(tool, handler, server.package)

@@ -17,6 +17,7 @@ from toolmason_runtime.wire.paging import page_of
 from toolmason_runtime.wire.requests import SKILL_SCHEME
 
 if TYPE_CHECKING:
+    from toolmason_runtime.server.apps import Apps
     from toolmason_runtime.server.skills import Skills
 
 
@@ -29,7 +30,9 @@ class Resources:
         new_call: NewCall,
         placeholders: Callable[[], Placeholders],
         skills: Skills | None = None,
+        apps: Apps | None = None,
     ) -> None:
+        self._apps = apps
         self._skills = skills
         self._placeholders = placeholders
         self._server = catalogue["server"]
@@ -55,6 +58,8 @@ class Resources:
             MethodError: the resource is unknown, a variable is invalid, or its handler failed.
         """
         uri = params.get("uri")
+        if self._apps is not None and self._apps.has_pages(context) and (page := await self._apps.read(uri)):
+            return page
         if self._skills is not None and str(uri).startswith(SKILL_SCHEME) and (file := await self._skills.read(uri)):
             mime_type, content = file
             return {"contents": [resource_contents(str(uri), mime_type, _as_text(content, mime_type))]}
