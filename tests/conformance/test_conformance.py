@@ -91,6 +91,21 @@ def test_every_scenario_of_skills_passes(name: str, url: str, tmp_path: Path) ->
     assert warned <= {"sep-2640-skillmd-metadata-name", "sep-2640-skillmd-metadata-description"}
 
 
+def test_the_inspector_verifies_every_skill_of_workbench() -> None:
+    script = NODE_MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+    options = ["--cli", "--method", "skills/list", "--verify", "--protocol-era", "modern"]
+    run = subprocess.run(
+        [NODE_MODULES / ".bin" / "node", script, *options, "--", sys.executable, "-m", "workbench_server"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "Verified 7 skills and 7 files: no conformance errors." in run.stdout + run.stderr
+
+
 def required(revision: str) -> list[str]:
     """The scenarios that the revision requires of a server."""
     listed = conformance("list", "--server", "--requirements", revision)

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 def check_upstreams(project: Project, layout: Layout, approve: tuple[str, ...] = ()) -> ExitCode:
     """Start the upstreams of a project and compare their tools with the manifest; approve changes of named tools."""
     diagnostics = Diagnostics()
+    outcome = ""
     with progress() as show:
         manifest = read(project, diagnostics=diagnostics, progress=show)
         if manifest is not None:
             _check_names(manifest, approve)
             check = DriftCheck(manifest, project.root, diagnostics, approve)
             check.run(show)
-    print_findings(diagnostics, layout)
+            outcome = "Only hashes of approved tools are written." if check.approved else ""
+    print_findings(diagnostics, layout, outcome=outcome)
     if manifest is None:
         return ExitCode.FINDINGS
     _print_unasked(manifest, is_text=layout == "text")

@@ -144,12 +144,8 @@ def test_data_reaches_the_page_of_its_own_call_only() -> None:
         return {"content": [], "_meta": {"a": 1}, "shown": show_page(data) if data else None}
 
     async def both() -> list[Any]:
-        return await asyncio.gather(
-            asyncio.create_task(cast("Any", apps().run(tool({"day": 1})))),
-            asyncio.create_task(cast("Any", apps().run(tool({"day": 2})))),
-            asyncio.create_task(tool({"day": 3})),
-            asyncio.create_task(cast("Any", apps().run(tool({})))),
-        )
+        calls = [apps().run(tool({"day": 1})), apps().run(tool({"day": 2})), tool({"day": 3}), apps().run(tool({}))]
+        return [*await asyncio.gather(*calls)]
 
     results = asyncio.run(both())
 
