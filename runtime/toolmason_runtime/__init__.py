@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.calls.call import ToolCall as ToolCall
     from toolmason_runtime.calls.completion import Completion as Completion
     from toolmason_runtime.calls.functions import ImportedFunction as ImportedFunction
+    from toolmason_runtime.calls.page import show_page as show_page
     from toolmason_runtime.calls.principal import Principal as Principal
     from toolmason_runtime.calls.text_store import KeptText as KeptText
     from toolmason_runtime.chunks.cutting import truncated as truncated
@@ -58,6 +59,7 @@ EXPORTS = {
     "toolmason_runtime.shared.answer_size": ("BLOCK_OVERHEAD", "fitting_length", "size_of", "text_budget"),
     "toolmason_runtime.calls.call": ("ServerInfo", "ToolCall"),
     "toolmason_runtime.calls.completion": ("Completion",),
+    "toolmason_runtime.calls.page": ("show_page",),
     "toolmason_runtime.wire.content": (
         *("Audio", "Content", "Image", "Message", "PromptContent", "Reply", "Resource", "ResourceContent"),
         *("ResourceLink", "Text"),

@@ -103,6 +103,35 @@ def test_every_scenario_of_tasks_passes(scenario: str, url: str, tmp_path: Path)
     assert set(outcomes.values()) == passed, outcomes
 
 
+@pytest.mark.parametrize("name", ["enumeration", "manifest", "directory"])
+def test_every_scenario_of_skills_passes(name: str, url: str, tmp_path: Path) -> None:
+    options = ["--url", url, "--scenario", f"sep-2640-skills-{name}", "--force", "--spec-version", "2026-07-28"]
+    run = conformance("server", *options, "--output-dir", str(tmp_path), cwd=tmp_path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    (report,) = tmp_path.glob("*/checks.json")
+    checks = json.loads(report.read_text(encoding="utf-8"))
+    assert {check["status"] for check in checks} <= {"SUCCESS", "WARNING"}, checks
+    # Skills are listed by `skills/list` only, so that the list of resources stays short.
+    warned = {check["id"] for check in checks if check["status"] == "WARNING"}
+    assert warned <= {"sep-2640-skillmd-metadata-name", "sep-2640-skillmd-metadata-description"}
+
+
+def test_the_inspector_verifies_every_skill_of_workbench() -> None:
+    script = NODE_MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+    options = ["--cli", "--method", "skills/list", "--verify", "--protocol-era", "modern"]
+    run = subprocess.run(
+        [NODE_MODULES / ".bin" / "node", script, *options, "--", sys.executable, "-m", "workbench_server"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "Verified 7 skills and 7 files: no conformance errors." in run.stdout + run.stderr
+
+
 def required(revision: str) -> list[str]:
     """The scenarios that the revision requires of a server."""
     listed = conformance("list", "--server", "--requirements", revision)

@@ -69,8 +69,10 @@ def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
     dispatcher = Dispatcher(
         _without_environment(catalogue), selection=selection, load_index=dict, commands=ProgramSettings()
     )
-    lists = [method for method in dispatcher.methods if method.endswith("/list")]
-    server = {name: value for name, value in catalogue["server"].items() if name in _SERVER}
+    lists = [method for method in dispatcher.methods if method.endswith("/list") and method != "skills/list"]
+    server: dict[str, Any] = {name: value for name, value in catalogue["server"].items() if name in _SERVER}
+    if "apps" in catalogue:
+        server["apps"] = True
     return {
         "server": server,
         "methods": list(dispatcher.methods),

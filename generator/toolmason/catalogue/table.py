@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from toolmason_runtime.shared.catalogue import (
+    AppEntry,
     Catalogue,
     CategoryEntry,
     ClaimEntry,
@@ -23,7 +24,7 @@ from toolmason.catalogue.prompts import prompt_entry, resource_entry, wire_icons
 from toolmason.clients import prompt_syntax, tool_timeouts
 from toolmason.model.implementation import Hints
 from toolmason.model.json_schema import listed_result, property_schema, unique_paths, without_texts
-from toolmason.model.server import Category, Server
+from toolmason.model.server import App, Category, Server, Workflow
 from toolmason.model.tool import ClaimParam, Example, Tool
 
 
@@ -47,7 +48,23 @@ def catalogue(server: Server) -> Catalogue:
         table["prompts"] = {prompt.name: prompt_entry(prompt) for prompt in server.prompts}
     if server.resources:
         table["resources"] = {resource.name: resource_entry(resource) for resource in server.resources}
+    if server.workflows:
+        table["skills"] = {workflow.name: _tools_of(workflow) for workflow in server.workflows}
+    if server.apps:
+        table["apps"] = {app.tool: _app(app) for app in server.apps}
     return table
+
+
+def _app(app: App) -> AppEntry:
+    page = f"{app.page.module}:{app.page.function}"
+    if app.action is None:
+        return {"page": page}
+    return {"page": page, "action": f"{app.action.module}:{app.action.function}"}
+
+
+def _tools_of(workflow: Workflow) -> list[str]:
+    """Return the tools that a workflow names, each once."""
+    return [*dict.fromkeys(step.table.tool for step in workflow.steps if step.table.tool)]
 
 
 def _kind_entry(table: Catalogue, kind: str) -> KindEntry:

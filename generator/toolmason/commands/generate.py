@@ -88,23 +88,38 @@ def generate(  # noqa: PLR0917 - click passes options by name
     help="Compare the tools of [upstreams] with the manifest instead. Starts their programs, unlike a "
     "plain `check`. Exit with 4 if anything differs, with 1 if a server does not answer.",
 )
+@click.option(
+    "--approve",
+    multiple=True,
+    metavar="TOOL",
+    help="With --upstreams: accept the changes of TOOL, whose new `upstream_hash` is written into the manifest. "
+    "Repeatable.",
+)
 @_only_option
 @time_limit_option
 @format_option
 @manifest_option
 def check(  # noqa: PLR0917 - click passes options by name
-    show_diff: bool, upstreams: bool, only: str | None, time_limit: float, layout: Layout, manifest: Path | None
+    show_diff: bool,
+    upstreams: bool,
+    approve: tuple[str, ...],
+    only: str | None,
+    time_limit: float,
+    layout: Layout,
+    manifest: Path | None,
 ) -> None:
     """Compare generated/ with the manifest.
 
-    Like `generate --check`: write nothing, exit with 3 if anything differs.
+    Like `generate --check`: write nothing except with --approve, exit with 3 if anything differs.
     """
     if upstreams:
         if show_diff or only:
             raise click.UsageError("--upstreams cannot be combined with --diff or --only")
         from toolmason.commands.upstream_check import check_upstreams
 
-        exit_with(check_upstreams(find_current_project(manifest), layout))
+        exit_with(check_upstreams(find_current_project(manifest), layout, approve))
+    if approve:
+        raise click.UsageError("--approve needs --upstreams")
     from toolmason.commands.pipeline_run import Run
 
     run = Run(find_current_project(manifest), layout, only, show_diff=show_diff, time_limit_s=time_limit)

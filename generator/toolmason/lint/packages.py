@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Final, Literal
 
-from toolmason_runtime.shared.specs.pins import HASH_LENGTH
+from toolmason_runtime.shared.specs.pins import HASH_LENGTH, REVIEW_COMMAND, hash_in
 from toolmason_runtime.shared.specs.upstream import Upstream
 
 from toolmason.kinds.upstream.implementation import upstream_of
@@ -166,10 +166,10 @@ def check_tool_hashes(server: Server) -> Iterator[Finding]:
     for tool in server.tools:
         if (found := upstream_of(tool)) is None:
             continue
-        if len(pin := found.tool.upstream.pins.get(found.tool.original, "")) < HASH_LENGTH:
+        if len(pin := hash_in(found.tool.upstream.pins.get(found.tool.original, ""))) < HASH_LENGTH:
             problem = f"has only {len(pin)} digits in its `upstream_hash`" if pin else "has no `upstream_hash`"
             message = f"`{tool.name}` {problem}, so a change of the upstream's tool may not be noticed"
-            hint = "`toolmason import server` prints the hash; set it after comparing the tool"
+            hint = f"compare the tool, then run `{REVIEW_COMMAND} --approve {tool.name}`"
             yield about_tool(tool, "TM532", message, hint, *(["upstream_hash"] if pin else []), value=bool(pin))
 
 

@@ -42,7 +42,7 @@ def references(table: Table) -> Iterator[Reference]:
         at = (*table.at, key_of(field))
         if NAMES in field.metadata:
             yield from _declared(table, at, value, *field.metadata[NAMES])
-        else:
+        if not isinstance(value, str):
             yield from _below(value)
     if isinstance(table, ExtensibleTable):
         for extension in table.extensions.values():
@@ -63,6 +63,10 @@ def _below(value: Any) -> Iterator[Reference]:
 def _declared(table: Table, at: KeyPath, value: Any, names: str, detail: str) -> Iterator[Reference]:
     if names == "param":
         yield from _params(at, value, detail)
+        return
+    if isinstance(value, Mapping):
+        for name in value:
+            yield Reference((*at, name), name, "tool", "key", detail)
         return
     is_param = names == "sibling" and isinstance(table, DeprecatedTable) and "params" in at[:-1]
     texts = {at: value} if isinstance(value, str) else {(*at, index): text for index, text in enumerate(value or ())}

@@ -738,6 +738,16 @@ class WorkflowTable(PartialTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AppTable(PartialTable):
+    """`[apps.TOOL]`: an HTML page that clients with MCP Apps show beside the results of a tool."""
+
+    page: str = key(FUNCTION)
+    """`module:function` under `[server].handlers` that returns the HTML. The page has no network, so all is inline."""
+    action: str = key(FUNCTION, default="")
+    """`module:function` that answers the requests of the page, which clients hide from models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileTable(Table):
     """`[[files]]`: more files to generate, from a template of the project."""
 
@@ -784,5 +794,7 @@ class ManifestTables(ExtensibleTable):
     """Slash commands."""
     workflows: Mapping[str, WorkflowTable] = key(default={})
     """Procedures over several tools."""
+    apps: Mapping[str, AppTable] = key(tool_name(), default={})
+    """Pages beside the results of tools, by the names of the tools."""
     files: tuple[FileTable, ...] = ()
     """More files to generate."""

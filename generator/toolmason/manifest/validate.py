@@ -150,7 +150,7 @@ def _has_handlers(server: TableContext) -> bool:
     tool_tables = tools.values() if isinstance(tools, dict) else ()
     has_function = any(key in server.data for key in (*_FUNCTION_KEYS, "subcommands"))
     is_handled = any(isinstance(tool, dict) and "handler" in tool for tool in tool_tables)
-    sections = (server.document.data.get(section) for section in ("prompts", "resources"))
+    sections = (server.document.data.get(section) for section in ("prompts", "resources", "apps"))
     tables = [table for section in sections if isinstance(section, dict) for table in section.values()]
     return has_function or is_handled or any(_uses_package(table) for table in tables)
 
@@ -165,7 +165,7 @@ def _uses_package(table: Any) -> bool:
         *(arguments.values() if isinstance(arguments, dict) else ()),
     ]
     has_part = any(isinstance(part, dict) and ("image" in part or "complete" in part) for part in parts)
-    return has_part or "handler" in table or "file" in table
+    return has_part or any(key in table for key in ("handler", "file", "page"))
 
 
 def _check_packages(context: TableContext) -> None:

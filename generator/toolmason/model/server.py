@@ -233,6 +233,15 @@ class Workflow(FromTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """The page that clients show beside the results of a tool."""
+
+    tool: str
+    page: Handler
+    action: Handler | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileRow:
     """A row of the plan: files to render with one template. `path` may contain fields such as `{tool.name}`."""
 
@@ -293,6 +302,7 @@ class Server(FromTable):
     """The sub-packages with the handlers of prompts and of resources."""
     commands: tuple[SlashCommand, ...]
     workflows: tuple[Workflow, ...]
+    apps: tuple[App, ...]
     skill_description: str
     """When a model should load the skill of this server; 1,024 characters at most (Agent Skills)."""
     files: tuple[FileRow, ...] = ()

@@ -32,10 +32,12 @@ from toolmason.resolve.handlers import HandlerIndex
 from toolmason.resolve.stubs import (
     MISSING_FUNCTION,
     Stub,
+    action_stub,
     completion_stub,
     guard_stub,
     lifespan_stub,
     middleware_stub,
+    page_stub,
     routes_stub,
     startup_check_stub,
     subcommand_stub,
@@ -310,6 +312,10 @@ def check_handlers(context: ResolveContext, tools: Sequence[Tool], index: Handle
     for subcommand in server.subcommands.values():
         stub = subcommand_stub(context.handler(subcommand.handler), subcommand.summary)
         _check_function(context, index, stub, (*subcommand.at, "handler"))
+    for name, app in context.tables.apps.items():
+        _check_function(context, index, page_stub(context.handler(app.page), name), (*app.at, "page"))
+        if app.action:
+            _check_function(context, index, action_stub(context.handler(app.action), name), (*app.at, "action"))
     for tool in tools:
         if handler := tool.implementation.handler:
             stub = tool_stub(tool, handler, server.package)

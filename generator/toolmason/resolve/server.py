@@ -18,6 +18,7 @@ from toolmason.model.identifiers import identifier
 from toolmason.model.implementation import Group, Handler
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
+    App,
     Category,
     FileRow,
     Option,
@@ -78,6 +79,7 @@ def resolve_server(
         surface_modules=_surface_modules(prompts, resources),
         commands=commands,
         workflows=_workflows(context),
+        apps=_apps(context),
         skill_description=_skill_description(context),
         files=_files(context),
     )
@@ -206,6 +208,17 @@ def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
             allow=allowed(table.allow),
         )
         for name, table in context.tables.commands.items()
+    )
+
+
+def _apps(context: ResolveContext) -> tuple[App, ...]:
+    return tuple(
+        App(
+            tool=name,
+            page=context.handler(table.page),
+            action=context.handler(table.action) if table.action else None,
+        )
+        for name, table in context.tables.apps.items()
     )
 
 

@@ -188,6 +188,24 @@ def middleware_stub(handler: Handler) -> Stub:
     )
 
 
+def page_stub(handler: Handler, tool: str) -> Stub:
+    """Return a page that shows nothing."""
+    about = f"Return the HTML that clients show beside the results of `{tool}`."
+    body = ('return "<!doctype html><title>Page</title>"',)
+    return Stub(handler=handler, imports={}, parameters="", result="str", about=about, is_async=False, body=body)
+
+
+def action_stub(handler: Handler, tool: str) -> Stub:
+    """Return the function for the requests of a page."""
+    return Stub(
+        handler=handler,
+        imports={"typing": frozenset({"Any"}), _RUNTIME: frozenset({"ToolCall"})},
+        parameters="arguments: dict[str, Any], call: ToolCall",
+        result="dict[str, Any]",
+        about=f"Answer a request of the page of `{tool}`.",
+    )
+
+
 def subcommand_stub(handler: Handler, summary: str) -> Stub:
     """Return the function of a subcommand."""
     return Stub(

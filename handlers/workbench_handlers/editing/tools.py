@@ -21,6 +21,7 @@ from workbench_handlers.editing.reviews.settle import commit_edited, proposed_di
 from workbench_handlers.editing.reviews.state_files import check_state
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.state import EditingState
+from workbench_handlers.editing.surfaces.client_page import show_review
 from workbench_handlers.editing.surfaces.shown import Shown
 from workbench_handlers.editing.text.request import Edit, EditRequest, parse_request
 from workbench_handlers.state import roots_for
@@ -52,10 +53,11 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
         return review, False, Shown() if store.is_decided(review) else _shown(store, review, roots)
 
     review, was_delivered, shown = await asyncio.to_thread(find)
-    if not store.is_decided(review):
+    in_client = not store.is_decided(review) and show_review(review)
+    if not in_client and not store.is_decided(review):
         await state.surfaces.open(call, review, shown)
         await state.surfaces.wait(call, review, call.max_wait_s)
-    result = await _deliver(state, review, is_repeated=was_delivered)
+    result = await _deliver(state, review, is_repeated=was_delivered, in_client=in_client)
     if result.user_action == "PENDING":
         call.person_needed(result.message)
     return result
@@ -168,9 +170,11 @@ async def _reviews(call: ToolCall) -> tuple[EditingState, tuple[Root, ...]]:
     return state, roots
 
 
-async def _deliver(state: EditingState, review: Review, *, is_repeated: bool = False) -> ReviewResult:
+async def _deliver(
+    state: EditingState, review: Review, *, is_repeated: bool = False, in_client: bool = False
+) -> ReviewResult:
     """Return the result of a review; if it is final, record that a call has returned it."""
-    is_open = state.surfaces.is_open(review)
+    is_open = in_client or state.surfaces.is_open(review)
     result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open, is_repeated=is_repeated)
     # After the wait: a call that was cancelled meanwhile delivers nothing.
     if result.user_action != "PENDING":

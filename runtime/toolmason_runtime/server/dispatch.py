@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.code_mode.engine import Programs
     from toolmason_runtime.code_mode.suspended import SuspendedPrograms
     from toolmason_runtime.kinds import KindState
+    from toolmason_runtime.server.apps import Apps
     from toolmason_runtime.tasks.engine import Tasks
 
 
@@ -265,19 +266,43 @@ class Dispatcher:
     def methods(self) -> Mapping[str, Method]:
         """The methods that this server answers; those of prompts and resources only if it has any."""
         methods: dict[str, Method] = {"tools/list": self._list_tools, "tools/call": self._call_tool}
-        if {"prompts", "resources"} & self._catalogue.keys():
+        if {"prompts", "resources", "skills", "apps"} & self._catalogue.keys():
             from toolmason_runtime.server.surfaces import surface_methods
 
             methods |= surface_methods(
-                self._catalogue, self._selection, self._new_call, lambda: self._style.placeholders
+                self._catalogue, self._selection, self._new_call, lambda: self._style.placeholders, self._apps
             )
         return methods
 
-    async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
-        return page_of("tools", self._style.listed(), params.get("cursor"), self.server["page_size"])
+    @cached_property
+    def _apps(self) -> Apps | None:
+        """The pages of tools; None without any."""
+        if "apps" not in self._catalogue:
+            return None
+        from toolmason_runtime.server.apps import Apps
+
+        return Apps(self._catalogue, self._new_call)
+
+    async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        tools = self._style.listed()
+        if self._apps is not None and self._apps.has_pages(context):
+            tools = self._apps.with_pages(tools, self._wire_tool)
+        return page_of("tools", tools, params.get("cursor"), self.server["page_size"])
+
+    def _wire_tool(self, name: str) -> WireTool | None:
+        """Return a served tool as the client of this request sees it; None if it is not served."""
+        style, entry = self._style, self._style.index.get(name)
+        if entry is None:
+            return None
+        filled = style.placeholders.fill_entry(entry) if entry.get("placeholders") else entry
+        client = current_client()
+        names = ShownNames() if client is None or client.prefixes else self._shown_names
+        return filled["tool"] | {"name": names.shown(name)}
 
     async def _call_tool(self, params: Mapping[str, Any], context: Context) -> WireResult:
         name, arguments = _call_params(params)
+        if self._apps is not None and self._apps.is_action(name, context):
+            return await self._apps.act(name, arguments, context)
         name = self._bare_name(name)
         problems = refused_arguments(params)
         return await (self._reject(name, problems) if problems else self._call(name, arguments, context))
@@ -349,6 +374,8 @@ class Dispatcher:
         if self._style.is_meta_tool(name):
             events.note(via=name, kind="meta")
             return _without_repetition(await _as_result(name, self._style.call(name, arguments, run)))
+        if self._apps is not None and self._apps.has_page(name, context) and self._style.index.get(name):
+            return await self._apps.run(run(name, arguments))
         resolved = self._resolve_direct_name(name)
         if resolved != name:
             events.note(alias=name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.calls.call import Context
 from toolmason_runtime.server.package_data import read_package_file
@@ -14,12 +14,26 @@ from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.values.uri_template import match_uri
 from toolmason_runtime.wire.content import resource_contents
 from toolmason_runtime.wire.paging import page_of
+from toolmason_runtime.wire.requests import SKILL_SCHEME
+
+if TYPE_CHECKING:
+    from toolmason_runtime.server.apps import Apps
+    from toolmason_runtime.server.skills import Skills
 
 
 class Resources:
     """The resources and resource templates of one server."""
 
-    def __init__(self, catalogue: Catalogue, new_call: NewCall, placeholders: Callable[[], Placeholders]) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        new_call: NewCall,
+        placeholders: Callable[[], Placeholders],
+        skills: Skills | None = None,
+        apps: Apps | None = None,
+    ) -> None:
+        self._apps = apps
+        self._skills = skills
         self._placeholders = placeholders
         self._server = catalogue["server"]
         self.handlers = SurfaceHandlers("resource", self._server["package"], new_call)
@@ -44,6 +58,11 @@ class Resources:
             MethodError: the resource is unknown, a variable is invalid, or its handler failed.
         """
         uri = params.get("uri")
+        if self._apps is not None and self._apps.has_pages(context) and (page := await self._apps.read(uri)):
+            return page
+        if self._skills is not None and str(uri).startswith(SKILL_SCHEME) and (file := await self._skills.read(uri)):
+            mime_type, content = file
+            return {"contents": [resource_contents(str(uri), mime_type, _as_text(content, mime_type))]}
         entry, variables = self.find(uri)
         wire = entry["resource"]
         data: str | bytes | None

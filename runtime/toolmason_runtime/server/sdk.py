@@ -38,7 +38,7 @@ from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
 from toolmason_runtime.shared.errors import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.shared.server_info import server_info
-from toolmason_runtime.wire.requests import DEFAULT_LEVEL, TASK_METHODS, TASKS, request_shape
+from toolmason_runtime.wire.requests import DEFAULT_LEVEL, TASK_METHODS, declared_extensions, request_shape
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="private")
 """The lists are constant for the process, but the names of tools, also in texts, depend on the client."""
@@ -55,8 +55,14 @@ METHODS: Final[Mapping[str, type[BaseModel]]] = {
     "resources/templates/list": types.PaginatedRequestParams,
     "resources/read": types.ReadResourceRequestParams,
     "completion/complete": types.CompleteRequestParams,
+    "skills/list": types.PaginatedRequestParams,
+    "skills/get": types.ReadResourceRequestParams,
+    "resources/directory/read": types.ReadResourceRequestParams,
 }
 """The methods that a dispatcher may answer, with the parameters as the SDK checks them."""
+_OF_SKILLS: Final = frozenset({"skills/list", "skills/get", "resources/directory/read"})
+"""The methods to whose results the SDK adds no cache hints."""
+_SKILLS_CACHE: Final = {"ttlMs": 0, "cacheScope": "private"}
 
 _log = logging.getLogger(__name__)
 
@@ -74,6 +80,7 @@ def sdk_server(
     """
     levels = _Levels()
     server = _Server(
+        declared_extensions(dispatcher.methods),
         **dict(types.Implementation.model_validate(server_info(dispatcher.server))),
         instructions=dispatcher.instructions("") or None,
         cache_hints={**dict.fromkeys(LISTS, LIST_CACHE_HINT), "resources/read": CacheHint()},
@@ -92,7 +99,8 @@ def sdk_server(
             raise
         if result.get("resultType") == "input_required":
             return result | {"requestState": request.responses_so_far()}
-        return {"resultType": "complete", **result} if request.is_modern else result
+        hint = _SKILLS_CACHE if ctx.method in _OF_SKILLS else {}
+        return {"resultType": "complete", **hint, **result} if request.is_modern else result
 
     async def set_level(ctx: ServerRequestContext[None], params: types.SetLevelRequestParams) -> types.EmptyResult:
         levels.set(ctx, params.level)
@@ -103,7 +111,6 @@ def sdk_server(
             server.add_request_handler(method, params_type, forward)
     for method in TASK_METHODS:
         server.add_request_handler(method, types.RequestParams, partial(_answer_task, dispatcher))
-    server.extensions[TASKS] = {}
     Subscribers(dispatcher, forward, lambda ctx: SdkContext(ctx, DEFAULT_LEVEL)).serve(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_hide_internal_errors)
@@ -146,8 +153,14 @@ async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> 
 class _Server(Server[None]):
     """A server whose lists never change; the SDK assumes that they do as soon as clients can subscribe to resources."""
 
+    def __init__(self, extensions: dict[str, Any], **options: Any) -> None:
+        super().__init__(**options)
+        self._declared = extensions
+
     def get_capabilities(self, *args: Any, **kwargs: Any) -> types.ServerCapabilities:
         capabilities = super().get_capabilities(*args, **kwargs)
+        if self._declared:
+            capabilities.extensions = self._declared
         for part in (capabilities.tools, capabilities.prompts, capabilities.resources):
             if part:
                 part.list_changed = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.calls.call import Context, Method
 from toolmason_runtime.calls.completion import Completion, matching, wire_completion
@@ -15,25 +15,43 @@ from toolmason_runtime.shared.errors import INVALID_PARAMS, MethodError
 from toolmason_runtime.shared.placeholders import Placeholders
 from toolmason_runtime.shared.selection import Selection
 
+if TYPE_CHECKING:
+    from toolmason_runtime.server.apps import Apps
+
 
 def surface_methods(
-    catalogue: Catalogue, selection: Selection, new_call: NewCall, placeholders: Callable[[], Placeholders]
+    catalogue: Catalogue,
+    selection: Selection,
+    new_call: NewCall,
+    placeholders: Callable[[], Placeholders],
+    apps: Apps | None = None,
 ) -> dict[str, Method]:
     """Return the methods for the prompts and resources of a server, without those that it does not need.
 
     `placeholders` returns the names of tools in texts for the client of a request.
     """
-    resources = Resources(catalogue, new_call, placeholders)
+    skills = None
+    if "skills" in catalogue:
+        from toolmason_runtime.server.skills import Skills, served_skills
+
+        skills = Skills(catalogue, served_skills(catalogue, selection))
+    resources = Resources(catalogue, new_call, placeholders, skills, apps)
     prompts = Prompts(catalogue, served_prompts(catalogue, selection), new_call, resources, placeholders)
     entries: list[SurfaceEntry] = [*prompts.entries.values(), *catalogue.get("resources", {}).values()]
     methods: dict[str, Method] = {}
     if prompts.entries:
         methods |= {"prompts/list": prompts.list, "prompts/get": prompts.get}
-    if "resources" in catalogue:
+    if "resources" in catalogue or skills is not None or apps is not None:
         methods |= {
             "resources/list": resources.list,
             "resources/templates/list": resources.list_templates,
             "resources/read": resources.read,
+        }
+    if skills is not None:
+        methods |= {
+            "skills/list": skills.list,
+            "skills/get": skills.get,
+            "resources/directory/read": skills.read_directory,
         }
     if any(entry.get("subscribe") for entry in catalogue.get("resources", {}).values()):
         methods |= dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), resources.check_subscription)

@@ -265,6 +265,15 @@ class ResourceEntry(SurfaceEntry):
     """Whether clients can subscribe; absent means false."""
 
 
+class AppEntry(TypedDict):
+    """The page of a tool."""
+
+    page: str
+    """`module:function` that returns the HTML."""
+    action: NotRequired[str]
+    """`module:function` for the requests of the page."""
+
+
 class Catalogue(TypedDict):
     """Everything a server serves. Tools are in the order of their categories, then of the manifest."""
 
@@ -284,6 +293,10 @@ class Catalogue(TypedDict):
     """By name, slash commands last; absent without any."""
     resources: NotRequired[dict[str, ResourceEntry]]
     """By name; absent without any."""
+    skills: NotRequired[dict[str, list[str]]]
+    """The name of each workflow's skill -> the tools that it names; absent without any."""
+    apps: NotRequired[dict[str, AppEntry]]
+    """The pages of tools, by the names of the tools; absent without any."""
 
 
 def has_programs(catalogue: Catalogue) -> bool:

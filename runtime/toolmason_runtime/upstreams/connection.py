@@ -31,7 +31,7 @@ from toolmason_runtime.shared.answer_size import text_budget
 from toolmason_runtime.shared.budget import MESSAGE
 from toolmason_runtime.shared.client_profiles import TOOLMASON
 from toolmason_runtime.shared.errors import MethodError, ToolError
-from toolmason_runtime.shared.specs.pins import Listing, compare
+from toolmason_runtime.shared.specs.pins import REVIEW_COMMAND, Listing, compare
 from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.upstreams.confinement import Confinement, home_directory
 from toolmason_runtime.upstreams.limits import LimitedTransport
@@ -47,6 +47,10 @@ _HTTP_TIMEOUTS_S: Final = (30.0, None, 30.0, 30.0)
 """Seconds to connect, read, write and wait for a connection; each call has its own limit."""
 MAX_LISTING_AGE_S: Final = 300.0
 """Seconds after which the tools are listed again before a call: not every upstream reports changes."""
+RELIST_S: Final = 1.0
+"""Seconds between a reported change and the listing of the tools; all reports in this time cause one listing."""
+_MAX_LOGGED: Final = 100
+"""Differences that the log gets of one connection: an upstream may report ever new ones."""
 _MAX_PAGES: Final = 50
 _MAX_TOOLS: Final = 10_000
 
@@ -95,6 +99,9 @@ class Connection:
         )
         self._listing = Listing()
         self._listed_at = -math.inf
+        self._has_changed = asyncio.Event()
+        self._logged: set[str] = set()
+        """The differences in the log: an upstream may alternate between several lists."""
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._task = asyncio.create_task(self._live(self._callbacks(call)), context=Context())
@@ -165,15 +172,36 @@ class Connection:
     async def _list(self, client: Client) -> Listing:
         """List the tools and log their differences from the manifest. The SDK keeps their output schemas."""
         self._listed_at = asyncio.get_running_loop().time()
-        listing = await list_tools(client, self.upstream)
-        if listing.problems != self._listing.problems:
-            for problem in listing.problems:
+        try:
+            listing = await list_tools(client, self.upstream)
+        except BaseException:
+            self._listed_at = -math.inf  # no call runs on an old list
+            raise
+        new = [problem for problem in listing.problems if problem not in self._logged]
+        if new and len(self._logged) < _MAX_LOGGED:
+            self._logged |= {*new}
+            for problem in new:
                 _log.warning("upstream %s: %s", self.upstream.name, problem)
-            if (running := self._running_call()) is not None and listing.problems:
-                text = "; ".join(listing.problems)
+            _log.warning("upstream %s: compare its tools with `%s`", self.upstream.name, REVIEW_COMMAND)
+            if (running := self._running_call()) is not None:
+                text = "; ".join(new)
                 running.log("warning", f"the tools of the MCP server differ from its import: {text}", "upstreams")
         self._listing = listing
         return listing
+
+    async def _relist(self, client: Client) -> None:
+        """List the tools again after a reported change, even if no call follows. A flood of reports causes one list."""
+        while True:
+            await self._has_changed.wait()
+            await asyncio.sleep(RELIST_S)
+            self._has_changed.clear()
+            if self._listed_at > -math.inf:  # a call has listed them in the meantime
+                continue
+            try:
+                async with asyncio.timeout(START_S):
+                    await self._list(client)
+            except Exception as error:  # noqa: BLE001  the next call lists them again, and reports the error
+                _log.warning("upstream %s: its tools could not be listed: %s", self.upstream.name, error_text(error))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -181,8 +209,9 @@ class Connection:
         return self._listing.problems
 
     def _note_change(self) -> None:
-        """List the tools again before the next call: the upstream has reported a change."""
+        """List the tools again soon, and before the next call: the upstream has reported a change."""
         self._listed_at = -math.inf
+        self._has_changed.set()
 
     async def _live(self, callbacks: dict[str, Any]) -> None:
         try:
@@ -195,8 +224,12 @@ class Connection:
                 await self._list(client)
                 start.reschedule(None)
                 self._ready.set_result(client)
-                await self._wait_for_end()
-                self.is_over = True
+                relisting = asyncio.create_task(self._relist(client))
+                try:
+                    await self._wait_for_end()
+                finally:
+                    self.is_over = True
+                    relisting.cancel()
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  it goes to the waiting calls, or to the log
             self.is_over = True
             if not self._ready.done():

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolmason_runtime.calls.call import ToolCall
 from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.specs.pins import REVIEW_COMMAND
 from toolmason_runtime.shared.specs.upstream import Upstream, UpstreamTool
 from toolmason_runtime.upstreams.connection import Connection
 from toolmason_runtime.upstreams.running_call import KEY_PREFIX, RunningCall
@@ -40,7 +41,8 @@ class Upstreams:
     def warnings(self) -> tuple[str, ...]:
         """The differences of the tools of the running upstreams from the manifest, as sentences."""
         return tuple(
-            f"Upstream `{name}`: {problem}."
+            f"Upstream `{name}`: {problem}. Compare its tools with `{REVIEW_COMMAND}`, which names the command that "
+            "approves a changed tool."
             for name, connection in self._connections.items()
             for problem in connection.problems
         )

@@ -29,7 +29,7 @@ from toolmason_runtime.calls.call import InputRequired, ToolCall
 from toolmason_runtime.programs.search_path import project_directories
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.specs.upstream import Upstream, UpstreamTool
-from toolmason_runtime.upstreams.changed_tools import approve_change
+from toolmason_runtime.upstreams.changed_tools import approve_change, missing_error
 from toolmason_runtime.upstreams.connection import Connection, Send, current, error_text, first_error
 from toolmason_runtime.upstreams.foreign_text import label
 from toolmason_runtime.upstreams.log_budget import LogBudget
@@ -262,7 +262,7 @@ class RunningCall:
                 await self._explain(connection, first_error(error))
                 raise
             if result.is_error and not await connection.has_tool(self.tool.original):
-                raise self._missing_error()
+                raise missing_error(self.tool)
             return result
         message = f"The call took more than {limit_s:g} seconds and was cancelled: ask for less"
         raise ToolError(message, code="UPSTREAM_TIMEOUT")
@@ -276,18 +276,10 @@ class RunningCall:
             raise UpstreamEndedError from error
         with suppress(MCPError):
             if isinstance(error, MCPError) and not await connection.has_tool(self.tool.original):
-                raise self._missing_error() from error
+                raise missing_error(self.tool) from error
         message = f"The MCP server '{self.tool.upstream.name}' failed: {error_text(error)}. "
         message += "Check the arguments, or tell the user."
         raise ToolError(message, code="UPSTREAM_ERROR") from error
-
-    def _missing_error(self) -> ToolError:
-        name = self.tool.upstream.name
-        message = (
-            f"The MCP server '{name}' no longer has the tool '{self.tool.original}'. Do not retry; tell the user, "
-        )
-        message += "who can update the manifest: `toolmason check --upstreams` shows the changes."
-        return ToolError(message, code="UPSTREAM_TOOL_MISSING")
 
     def _ended_error(self, connection: Connection, *, was_repeated: bool) -> ToolError:
         times = "twice " if was_repeated else ""

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from toolmason_runtime.shared.look_alikes import PLAIN_LETTERS
 from toolmason_runtime.shared.visible_text import escape_invisible
 
 _PARTS_OF_WORDS: Final = """
@@ -76,32 +77,6 @@ secretariat|palabra clave|palabras clave|tokenizer|tokenize
 
 _UNSPACED: Final = "password|passphrase|passwort|kennwort|motdepasse|contraseña|palavrapasse|apikey|privatekey"
 """Words that count also with spaces between any of their letters."""
-
-_LOOK_ALIKES: Final = {
-    "a": "\u0430\u03b1\u13aa\ua4ee4@",
-    "b": "\u0432\u03b2\ua4d0\u13f48",
-    "c": "\u0441\u03f2\ua4da\u13df",
-    "d": "\u0501\ua4d3\u13a0",
-    "e": "\u0435\u03b5\u13ac\ua4f03\u20ac",
-    "h": "\u043d\u0570\u13bb\ua4e7",
-    "i": "\u0456\u0457\u03b9\u04cf\u13a5\ua4f2l1",
-    "j": "\u0458",
-    "k": "\u043a\u03ba\u13e6\ua4d7",
-    "m": "\u043c\ua4df\u13b7",
-    "n": "\u03b7\u0578\u043f\ua4e0",
-    "o": "\u043e\u03bf\u0585\ua4f30",
-    "p": "\u0440\u03c1\u13e2\ua4d1",
-    "r": "\u0433\u13a1\u13d2\ua4e3",
-    "s": "\u0455\u03c3\u03c2\u13da\ua4e25$",
-    "t": "\u0442\u03c4\u13a2\ua4d47",
-    "u": "\u057d\u03c5",
-    "v": "\u03bd\u0475",
-    "w": "\u051d\u03c9\u13b3\ua4ea",
-    "x": "\u0445\u03c7",
-    "y": "\u0443\u03b3",
-}
-"""Letter -> letters, digits and signs that look like it, in lower case."""
-_TABLE: Final = {ord(alike): letter for letter, alikes in _LOOK_ALIKES.items() for alike in alikes}
 
 _WARNING: Final = re.compile(
     r"\b(?:do not|don't|never) (?:give|enter|share|send|provide|type|include|tell)\b([^.:;!?)\n]{0,200})", re.IGNORECASE
@@ -169,7 +144,7 @@ def _words(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     plain = "".join(map(_plain_letter, unicodedata.normalize("NFKD", folded)))
     plain = _SIGN_IN_WORD.sub("i", _NUMBER_AT_END.sub("", plain))
-    return " ".join(_WORD.findall(_SCRIPT_CHANGE.sub(" ", plain.translate(_TABLE))))
+    return " ".join(_WORD.findall(_SCRIPT_CHANGE.sub(" ", plain.translate(PLAIN_LETTERS))))
 
 
 @cache

@@ -18,7 +18,7 @@ from toolmason_runtime.wire.shapes import (
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any, Final, Literal
 
     from toolmason_runtime.wire.shapes import Shape
@@ -78,9 +78,11 @@ _OLD: Final[Mapping[str, Shape]] = {
     "ping": members({}, _OLD_META),
     "logging/setLevel": members({"level": _LEVEL}, _OLD_META),
     **dict.fromkeys(
-        ("tools/list", "prompts/list", "resources/list", "resources/templates/list"),
+        ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "skills/list"),
         members({}, {**_OLD_META, **_CURSOR}),
     ),
+    "skills/get": members(_URI, _OLD_META),
+    "resources/directory/read": members(_URI, {**_OLD_META, **_CURSOR}),
     "tools/call": members(_NAME, {**_OLD_META, **_TASK, "arguments": object_}),
     "prompts/get": members(_NAME, {**_OLD_META, "arguments": map_of(text)}),
     **dict.fromkeys(("resources/read", "resources/subscribe", "resources/unsubscribe"), members(_URI, _OLD_META)),
@@ -109,8 +111,11 @@ _FILTER: Final = members(
 _MODERN: Final[Mapping[str, Shape]] = {
     "server/discover": members(_META),
     **dict.fromkeys(
-        ("tools/list", "prompts/list", "resources/list", "resources/templates/list"), members(_META, _CURSOR)
+        ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "skills/list"),
+        members(_META, _CURSOR),
     ),
+    "skills/get": members({**_META, **_URI}),
+    "resources/directory/read": members({**_META, **_URI}, _CURSOR),
     "tools/call": members({**_META, **_NAME}, {**_ROUNDS, "arguments": object_}),
     "prompts/get": members({**_META, **_NAME}, {**_ROUNDS, "arguments": map_of(text)}),
     "resources/read": members({**_META, **_URI}, _ROUNDS),
@@ -119,6 +124,21 @@ _MODERN: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("tasks/get", "tasks/cancel"), members({**_META, "taskId": text})),
     "tasks/update": members({**_META, "taskId": text, "inputResponses": map_of(object_)}),
 }
+
+
+SKILLS: Final = "io.modelcontextprotocol/skills"
+"""The extension for skills as resources (SEP-2640)."""
+SKILL_SCHEME: Final = "skill://"
+EXTENSIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
+    "skills/list": {SKILLS: {"directoryRead": True}},
+    "tools/call": {TASKS: {}},
+}
+"""The extensions that a server declares if it answers a method."""
+
+
+def declared_extensions(methods: Collection[str]) -> dict[str, Any]:
+    """Return the extensions that a server declares, by the methods that it answers."""
+    return {name: dict(value) for method, own in EXTENSIONS.items() if method in methods for name, value in own.items()}
 
 
 def request_shape(method: str, *, is_modern: bool) -> Shape | None:

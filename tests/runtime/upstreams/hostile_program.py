@@ -12,9 +12,13 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
+
+lists = 0
+"""The answered requests for the list of tools."""
 
 
 def attack(name: str, arguments: dict[str, Any]) -> str:
@@ -169,6 +173,7 @@ ATTACKS = {
 
 
 def answer(message: dict[str, Any], state: Path) -> Any:
+    global lists  # noqa: PLW0603
     params = message.get("params") or {}
     data = json.loads(state.read_text(encoding="utf-8")) if state.exists() else {}
     match message["method"]:
@@ -179,6 +184,9 @@ def answer(message: dict[str, Any], state: Path) -> Any:
                 "serverInfo": {"name": "hostile", "version": "1"},
             }
         case "tools/list":
+            lists += 1
+            if data.get("refuse"):
+                return None
             tools = data.get("tools") or [{"name": name, "inputSchema": {"type": "object"}} for name in ATTACKS]
             if data.get("endless"):
                 cursor = int(params.get("cursor") or 0) + 1
@@ -189,6 +197,8 @@ def answer(message: dict[str, Any], state: Path) -> Any:
                 return {"tools": tools[index : index + 1], **more}
             return {"tools": tools}
         case "tools/call":
+            if data.get("flood"):
+                threading.Thread(target=flood, args=(data["flood"],), daemon=True).start()
             if data.get("notify"):
                 send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
             try:
@@ -197,10 +207,22 @@ def answer(message: dict[str, Any], state: Path) -> Any:
                 text, failed = "denied: MemoryError", True
             except Exception as error:  # noqa: BLE001  it is the result
                 text, failed = f"denied: {type(error).__name__}: {error}", True
-            return {"content": [{"type": "text", "text": text}], "structuredContent": {}, "isError": failed}
+            return {
+                "content": [{"type": "text", "text": text}],
+                "structuredContent": {"lists": lists},
+                "isError": failed,
+            }
         case "ping":
             return {}
     return None
+
+
+def flood(seconds: float) -> None:
+    """Report changes, 1,000 a second."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        time.sleep(0.001)
 
 
 def send(message: dict[str, Any]) -> None:

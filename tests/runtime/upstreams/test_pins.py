@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -125,7 +126,7 @@ async def test_new_missing_and_duplicate_tools_are_logged(
         await client.call_tool("plain", {})
 
     assert len(person.questions) == 1
-    assert "tools changed since the import, so each call needs approval: plain" in caplog.text
+    assert "so each call needs approval: plain (listed several times with differences)" in caplog.text
     assert "tools no longer listed: home" in caplog.text
     assert r"tools new, and not served: spy\n\u001b[2J" in caplog.text
     assert "run" not in caplog.text.partition("new, and not served")[2].partition("\n")[0]
@@ -140,8 +141,10 @@ async def test_lists_of_many_pages_are_read_within_limits(
     async with talking() as client:
         result = await client.call_tool("plain", {})
 
-    assert text_of(result) == "done: fine"
-    assert ("the rest was not read" in caplog.text) == ("endless" in state)
+    is_endless = "endless" in state
+    assert result.is_error == is_endless  # it cannot be compared with its approved form
+    assert ("no longer lists the tool 'plain'" in text_of(result)) == is_endless
+    assert ("the rest was not read" in caplog.text) == is_endless
 
 
 @pytest.mark.parametrize(
@@ -195,3 +198,93 @@ def test_a_manifest_without_hashes_reports_no_difference() -> None:
 
 def test_the_audit_log_counts_a_call_of_a_changed_tool_as_refused() -> None:
     assert CHANGED in DENIALS
+
+
+async def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if condition():
+            return
+        await asyncio.sleep(0.05)
+    raise TimeoutError
+
+
+@pytest.mark.anyio
+async def test_a_reported_change_is_logged_without_a_further_call(
+    talking: Talk, desk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    change(desk, notify=True)
+    async with talking() as client:
+        change(desk, {**PLAIN, "description": "Now a different tool"}, HOME, flood=0.3)
+        assert not (await client.call_tool("pinned_home", {})).is_error
+        await wait_for(lambda: "each call needs approval: plain" in caplog.text)
+
+    assert caplog.text.count("each call needs approval: plain") == 1
+    assert "compare its tools with `toolmason check --upstreams`" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_a_flood_of_reports_causes_few_lists(talking: Talk, desk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    change(desk, flood=3)
+    async with talking() as client:
+        await client.call_tool("plain", {})
+        change(desk, {**PLAIN, "description": "Now a different tool"}, HOME)
+        await asyncio.sleep(3.5)
+        result = await client.call_tool("pinned_home", {})
+
+    assert not result.is_error
+    assert result.structured_content is not None
+    assert 2 <= result.structured_content["lists"] <= 6
+    assert caplog.text.count("each call needs approval: plain") == 1
+
+
+@pytest.mark.anyio
+async def test_no_call_runs_while_the_upstream_refuses_to_list_its_tools(talking: Talk, desk: Path) -> None:
+    change(desk, notify=True)
+    async with talking() as client:
+        assert not (await client.call_tool("plain", {})).is_error
+        change(desk, refuse=True)
+        refused = [await client.call_tool("plain", {}) for _ in range(2)]
+        change(desk)
+        assert not (await client.call_tool("plain", {})).is_error
+
+    assert [result.is_error for result in refused] == [True, True]
+
+
+@pytest.mark.anyio
+async def test_a_tool_that_comes_back_needs_its_approved_form(talking: Talk, desk: Path) -> None:
+    change(desk, HOME, notify=True)
+    person = Person("decline")
+    async with talking(elicitation_callback=person) as client:
+        gone = await client.call_tool("plain", {})
+        await client.call_tool("pinned_home", {})
+        change(desk, {**PLAIN, "title": "Delete"}, HOME, notify=True)
+        other = await client.call_tool("plain", {})
+        change(desk, notify=True)
+        await client.call_tool("pinned_home", {})
+        back = await client.call_tool("plain", {})
+
+    assert (gone.is_error, other.is_error, back.is_error) == (True, True, False)
+    assert len(person.questions) == 1
+
+
+@pytest.mark.anyio
+async def test_pages_that_differ_at_each_listing_are_compared_each_time(talking: Talk, desk: Path) -> None:
+    change(desk, pages=True, notify=True)
+    person = Person()
+    async with talking(elicitation_callback=person) as client:
+        await client.call_tool("plain", {})
+        change(desk, HOME, {"name": "spy", "inputSchema": SCHEMA}, {**PLAIN, "title": "x"}, pages=True, notify=True)
+        await client.call_tool("plain", {})
+
+    assert len(person.questions) == 1
+
+
+@pytest.mark.anyio
+async def test_a_model_cannot_call_a_tool_whose_name_looks_like_an_approved_one(talking: Talk, desk: Path) -> None:
+    change(desk, PLAIN, HOME, {**PLAIN, "name": "pl\u0430in"}, notify=True)
+    async with talking() as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        result = await client.call_tool("plain", {})
+
+    assert "pl\u0430in" not in listed
+    assert text_of(result) == "done: fine"

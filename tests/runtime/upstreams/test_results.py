@@ -126,7 +126,7 @@ async def test_parallel_first_calls_share_one_upstream_that_keeps_its_state(talk
 UNUSABLE: Any = {
     "call_missing": r"'missing'.*could not be started: the program \"no-such-program.*Tell the user",
     "call_broken": r"'broken'.*ended during its start with exit code 1; its last line on stderr: cannot find the desk",
-    "gone": r"'modern' no longer has the tool 'no_longer_there'\. Do not retry.*toolmason check --upstreams",
+    "gone": r"'modern' no longer lists the tool 'no_longer_there'\. Do not retry.*toolmason check --upstreams",
     "work_briefly": r"took more than 0\.3 seconds and was cancelled: ask for less",
     "ask_modern": r"'modern' failed: Elicitation not supported",
 }

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from toolmason_runtime.shared.specs.pins import fingerprint, is_pinned
+from toolmason_runtime.shared.look_alikes import skeleton
+from toolmason_runtime.shared.specs.pins import (
+    REVIEW_COMMAND,
+    TWICE,
+    UNKNOWN_PARTS,
+    changed_parts,
+    fingerprint,
+    is_escalation,
+    is_pinned,
+    pin_of,
+)
 from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.shared.toml.problems import quoted
@@ -16,9 +27,11 @@ from toolmason_runtime.toolkit import home_directory
 
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.terminal import Progress
-from toolmason.importers.names import one_line
+from toolmason.importers.design.texts import clean_text
+from toolmason.importers.names import cut, one_line
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.server.address import Address, ask_server
+from toolmason.importers.server.approval import Approval
 from toolmason.importers.server.hints import accepted_hints, declared_annotations
 from toolmason.importers.server.schemas import as_2020_12, without_texts
 from toolmason.importers.server.tools import is_task_only
@@ -36,6 +49,8 @@ TEXT_CHANGED: Final = "TM614"
 ADDED: Final = "TM615"
 CODES: Final = (UNREACHABLE, GONE, ARGUMENTS_CHANGED, TEXT_CHANGED, ADDED)
 """Codes of all findings. All but the first report a difference."""
+MAX_SHOWN_LENGTH: Final = 300
+"""Maximum characters of a description in a hint."""
 TIMEOUT_S: Final = 60.0
 """Seconds for an upstream to start and answer."""
 
@@ -53,6 +68,10 @@ class DriftCheck:
     manifest: LoadedManifest
     root: Path
     diagnostics: Diagnostics
+    approve: Collection[str] = ()
+    """The names of tools whose changes are approved instead of reported."""
+    approved: list[Approval] = field(default_factory=list)
+    """The tools of `approve` that have changed, and all others of the manifest that call the same tools."""
 
     def run(self, progress: Progress) -> None:
         """Start or ask each upstream, and report its differences from the manifest."""
@@ -73,8 +92,16 @@ class DriftCheck:
                 message = one_line(" ".join([first, *stderr[-1:]]))
                 self._report(UNREACHABLE, message, at, hint="correct its address, or start it")
                 continue
-            current = {tool["name"]: tool for tool in described.tools}
+            current: dict[str, Mapping[str, Any]] = {}
+            twice: set[str] = set()
+            for found_tool in described.tools:
+                known = current.setdefault(found_tool["name"], found_tool)
+                if fingerprint(known) != fingerprint(found_tool):
+                    twice.add(found_tool["name"])
             for tool in tools[name]:
+                if (original := _original(tool)) in twice:
+                    self._report_twice(tool, original)
+                    continue
                 self._compare(tool, current)
             self._report_added(name, current, tools[name])
 
@@ -89,19 +116,49 @@ class DriftCheck:
             return
         schema = read_raw_schema(table["input_schema"], self.root)
         pattern = shlex.quote(one_line(original))
-        new = fingerprint(current)
+        recorded = table.get("upstream_hash", "")
+        is_changed = bool(recorded) and not is_pinned(recorded, fingerprint(current))
+        parts = changed_parts(recorded, current) if is_changed else ()
+        if self._is_approved(tool) and (pin := pin_of(current)) and pin != recorded:
+            self.approved.append(Approval(tool, pin, parts))
+            parts = ()
         hint = f"`toolmason import server --include {pattern}` prints the new table; copy `input_schema` and "
         hint += "`upstream_hash` from it"
         if change := schema_change(schema, as_2020_12(current["inputSchema"])):
             self._report(
                 ARGUMENTS_CHANGED, f"the arguments of {quoted(original)} changed: {change}", tool.at, hint=hint
             )
-        elif table.get("hints_source") == "upstream" and table["hints"] != accepted_hints(current):
+            parts = tuple(part for part in parts if part != "arguments" and parts != UNKNOWN_PARTS)
+        if table.get("hints_source") == "upstream" and table["hints"] != accepted_hints(current):
             self._report_other_hints(tool, current)
-        elif (recorded := table.get("upstream_hash")) and not is_pinned(recorded, new):
-            message = f"a text, a hint or the result of {quoted(original)} changed after the import"
-            hint = f'compare them, then set `upstream_hash = "{new}"`'
-            self._report(TEXT_CHANGED, message, (*tool.at, "upstream_hash"), hint=hint, is_warning=True)
+            parts = tuple(part for part in parts if not part.startswith("hints") and parts != UNKNOWN_PARTS)
+        if parts:
+            self._report_changed(tool, current, parts)
+
+    def _is_approved(self, tool: Tool) -> bool:
+        """Return whether `approve` names the tool, or another one that calls the same tool of the upstream."""
+        target = upstream_of(tool)
+        return any(
+            found.name in self.approve and _original(found) == _original(tool)
+            for found in self.manifest.server.tools
+            if target and (other := upstream_of(found)) and other.tool.upstream.name == target.tool.upstream.name
+        )
+
+    def _report_changed(self, tool: Tool, current: Mapping[str, Any], parts: Sequence[str]) -> None:
+        """Report the parts of a tool that differ from its pin, with its present description."""
+        message = f"{quoted(_original(tool))} changed after the import: {', '.join(parts)}"
+        review = "review it"
+        if "description" in parts or parts == UNKNOWN_PARTS:
+            text = cut(one_line(clean_text(str(current.get("description") or ""))), MAX_SHOWN_LENGTH)
+            review = f'review its description, "{text}"' if text else "review it; it has no description"
+        hint = f"{review}; approve it with `{REVIEW_COMMAND} --approve {tool.name}`"
+        at = (*tool.at, "upstream_hash")
+        self._report(TEXT_CHANGED, message, at, hint=hint, is_warning=not is_escalation(parts))
+
+    def _report_twice(self, tool: Tool, original: str) -> None:
+        message = f"{quoted(original)} is {', '.join(TWICE)}, so nobody can know which one a call reaches"
+        hint = "report it to the author of the server; the tool cannot be approved"
+        self._report(TEXT_CHANGED, message, tool.at, hint=hint)
 
     def _report_other_hints(self, tool: Tool, current: Mapping[str, Any]) -> None:
         """Report hints that were accepted with `--trust-hints`, but that the upstream does not declare."""
@@ -118,7 +175,11 @@ class DriftCheck:
             if original not in known and not is_task_only(tool):
                 hint = "add it to [tools], or to `unused_tools` of the upstream"
                 message = f"the upstream has a further tool, {quoted(original)}"
-                self._report(ADDED, message, ("upstreams", name), hint=hint, is_warning=True)
+                if alike := next((name for name in known if skeleton(name) == skeleton(original)), ""):
+                    message += (
+                        f", whose name looks like {quoted(alike)}; in ASCII: {quoted(json.dumps(original)[1:-1])}"
+                    )
+                self._report(ADDED, message, ("upstreams", name), hint=hint, is_warning=not alike)
 
     def _address(self, upstream: Upstream) -> Address:
         return Address(

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from toolmason_runtime.shared.placeholders import escape_texts
-from toolmason_runtime.shared.specs.pins import fingerprint
+from toolmason_runtime.shared.specs.pins import pin_of
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.problems import quoted
 
@@ -103,7 +103,7 @@ class ToolTables:
         table["upstream"] = self._upstream
         if name != original:
             table["upstream_tool"] = original
-        table |= {"upstream_hash": fingerprint(tool), **self._hints(tool, name)}
+        table |= {"upstream_hash": pin_of(tool), **self._hints(tool, name)}
         table |= self._arguments(tool, f"{table['summary']} {table.get('description', '')}")
         self._record_losses(tool)
         self.tables[name] = table

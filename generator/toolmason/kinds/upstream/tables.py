@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from toolmason_runtime.shared.specs.pins import PIN_PATTERN
 from toolmason_runtime.shared.toml.tables import JsonValue, PartialTable, Table, key, matching, not_empty
 
 from toolmason.manifest.rules import SUMMARY
@@ -87,9 +88,9 @@ class UpstreamKeys(Table):
     upstream_tool: str = ""
     """Name of the tool in that server. Default: the tool's own name."""
     upstream_hash: str = key(
-        matching(r"[0-9a-f]{16}|[0-9a-f]{64}", "the 64 digits that `import server` writes"), default=""
+        matching(PIN_PATTERN, "the text that `import server` and `check --upstreams` write"), default=""
     )
-    """Hash of the tool's texts, hints and schemas at its import: `check --upstreams` reports changes."""
+    """Hash of the approved texts, hints and schemas of the tool: `check --upstreams` reports and approves changes."""
     hints_source: Literal["author", "upstream"] = "author"
     """Origin of `hints`: `upstream` if `import server --trust-hints` copied them from the server's annotations."""
     arguments: Mapping[str, UpstreamArgumentTable] = key(default={})

@@ -21,7 +21,7 @@ from toolmason_runtime.wire.requests import (
     PROTOCOL_VERSION,
     SERVER_INFO,
     TASK_METHODS,
-    TASKS,
+    declared_extensions,
     meta_of,
     request_shape,
 )
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 UNSUPPORTED_VERSION: Final = -32022
 _OF_CLIENT: Final = {"ttlMs": 3_600_000, "cacheScope": "private"}
 """Lists are constant for the process, but the names of tools, also in texts, depend on the client."""
+_OF_FILES: Final = {"ttlMs": 0, "cacheScope": "private"}
 CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
     **dict.fromkeys(
         ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"), _OF_CLIENT
     ),
-    "resources/read": {"ttlMs": 0, "cacheScope": "private"},
+    **dict.fromkeys(("resources/read", "skills/list", "skills/get", "resources/directory/read"), _OF_FILES),
 }
 
 
@@ -107,8 +108,7 @@ class Session:
             case "initialize":
                 return self._initialize(params)
             case "server/discover":
-                capabilities = {**self._capabilities, "extensions": {TASKS: {}}}
-                about = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": capabilities}
+                about = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": self._capabilities}
                 return self.complete(method, about | self._instructions(params))
             case "logging/setLevel":
                 self.level = params["level"]
@@ -179,6 +179,8 @@ class Session:
             capabilities["resources"]["subscribe"] = self._has_subscriptions
         if "completion/complete" in self._methods:
             capabilities["completions"] = {}
+        if self.is_modern and (extensions := declared_extensions(self._methods)):
+            capabilities["extensions"] = extensions
         return capabilities
 
 

@@ -121,7 +121,11 @@ class SyncPhase:
             return encode_error(identity, MethodError(INTERNAL_ERROR, "Internal server error"))
 
     def _dispatched(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if method not in _METHODS or "requestState" in params:
+        if (
+            method not in _METHODS
+            or "requestState" in params
+            or self._session.client_capabilities(params).get("extensions")
+        ):
             raise NeedsLoopError
         client = KnownClient(self._session.client_name(params))
         work = self._dispatcher.dispatch(method, params, client)  # type: ignore[arg-type]  # no handler runs

@@ -17,19 +17,17 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
+from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.surfaces.pages.access import AccessMiddleware
 from workbench_handlers.editing.surfaces.pages.address import ReviewPages
-from workbench_handlers.editing.surfaces.pages.form_text import edited_bytes, form_text
-from workbench_handlers.editing.surfaces.pages.render import FileSides, list_page, name_of, review_page
+from workbench_handlers.editing.surfaces.pages.decisions import RequestError, decision_of
+from workbench_handlers.editing.surfaces.pages.render import file_sides, list_page, name_of, review_page
 from workbench_handlers.editing.surfaces.person_text import awaits_decision, decide, status_text
 from workbench_handlers.editing.text.diff import reveal
-from workbench_handlers.editing.text.selection import count_parts, select_parts
 
 SURFACE: Final = "page"
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 """Maximum bytes of a request: JSON needs up to six bytes for a character of the largest file."""
-MAX_COMMENT_CHARS: Final = 20_000
 
 _STATIC: Final = {"review.css": "text/css", "review.js": "text/javascript"}
 
@@ -59,10 +57,6 @@ def page_server(store: ReviewStore, pages: ReviewPages) -> uvicorn.Server:
     return _PageServer(config)
 
 
-class _RequestError(ValueError):
-    """A decision that these pages would not send, or that cannot be carried out. The text is for the person."""
-
-
 class _App:
     """The pages of a store."""
 
@@ -83,15 +77,11 @@ class _App:
     def _review(self, request: Request) -> Response:
         review = self._find(request.path_params["id"])
         try:
-            sides = [self._sides(review, index) for index in range(len(review.files))]
+            sides = [file_sides(self._store, review, index) for index in range(len(review.files))]
         except FileNotFoundError:
             raise HTTPException(404, "This review was removed.") from None
         state = self._state_of(review)
         return HTMLResponse(review_page(review, sides, state, self._pages))
-
-    def _sides(self, review: Review, index: int) -> FileSides:
-        proposed, codec = self._store.proposed(review, index), review.files[index].encoding
-        return FileSides(self._store.original(review, index), proposed, form_text(proposed, codec), codec)
 
     def _state(self, request: Request) -> Response:
         """Return the pending reviews, and the state of the review that a page shows."""
@@ -102,66 +92,16 @@ class _App:
         try:
             sent = await _body(request)
             return JSONResponse(await anyio.to_thread.run_sync(self._carry_out, request.path_params["id"], sent))
-        except _RequestError as error:
+        except RequestError as error:
             return JSONResponse({"error": str(error)}, 400)
 
     def _carry_out(self, review_id: str, sent: dict[str, Any]) -> dict[str, Any]:
         review = self._find(review_id)
         try:
-            text = decide(self._store, review, self._decision(review, sent))
+            text = decide(self._store, review, decision_of(self._store, review, sent, SURFACE))
         except ToolError as error:
-            raise _RequestError(reveal(error.message)) from None
+            raise RequestError(reveal(error.message)) from None
         return {**self._state_of(review), "text": text}
-
-    def _decision(self, review: Review, sent: dict[str, Any]) -> Decision:
-        match sent:
-            case {"action": "approve", "chosen": list(chosen)}:
-                return Decision("approve", SURFACE, texts=self._selected(review, chosen))
-            case {"action": "edit", "texts": dict(texts)}:
-                return Decision("edit", SURFACE, texts=self._edited(review, texts))
-            case {"action": "approve" | "reject" as action}:
-                return Decision(action, SURFACE)
-            case {"action": "comment", "comment": str(comment)} if comment.strip():
-                if len(comment) > MAX_COMMENT_CHARS:
-                    raise _RequestError(f"The comment has over {MAX_COMMENT_CHARS:,} characters.")
-                return Decision("comment", SURFACE, comment=_encodable(comment))
-            case {"action": "edit", "text": str(text)}:
-                proposed = self._store.proposed(review)
-                before = form_text(proposed, review.encoding)
-                if before is None:
-                    raise _RequestError("A form would change this text; edit it in the terminal.")
-                if text == before:
-                    raise _RequestError("The text was not changed. Approve it instead.")
-                return Decision("edit", SURFACE, edited=edited_bytes(proposed, _encodable(text), review.encoding))
-        raise _RequestError("This is not a decision: send an action with its text or comment.")
-
-    def _selected(self, review: Review, chosen: list[Any]) -> dict[int, bytes | None]:
-        """Return the texts of the files with the chosen changes: a list of numbers for each file."""
-        if len(chosen) != len(review.files):
-            raise _RequestError("The chosen changes do not fit the files.")
-        texts = {}
-        for index, numbers in enumerate(chosen):
-            old, new = self._store.original(review, index), self._store.proposed(review, index)
-            codec = review.files[index].encoding
-            every = range(count_parts(old, new, codec))
-            if not isinstance(numbers, list) or not all(type(number) is int and number in every for number in numbers):
-                raise _RequestError("The chosen changes do not fit the files.")
-            texts[index] = select_parts(old, new, set(numbers), codec)
-        if not any(chosen):
-            raise _RequestError("No change is chosen. Reject the proposal instead.")
-        return texts
-
-    def _edited(self, review: Review, sent: dict[str, Any]) -> dict[int, bytes | None]:
-        """Return the texts that were edited in the forms of several files."""
-        texts: dict[int, bytes | None] = {}
-        for index, file in enumerate(review.files):
-            text, proposed = sent.get(str(index)), self._store.proposed(review, index)
-            before = form_text(proposed, file.encoding)
-            if isinstance(text, str) and before is not None and text != before:
-                texts[index] = edited_bytes(proposed, _encodable(text), file.encoding)
-        if not texts:
-            raise _RequestError("The text was not changed. Approve it instead.")
-        return texts
 
     def _find(self, review_id: str) -> Review:
         review = self._store.get(review_id)
@@ -186,27 +126,19 @@ class _App:
 async def _body(request: Request) -> dict[str, Any]:
     """Return the JSON object of a request."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise _RequestError("A decision is sent as JSON.")
+        raise RequestError("A decision is sent as JSON.")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY_BYTES:
-            raise _RequestError("The text is too large.")
+            raise RequestError("The text is too large.")
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError):
         sent = None
     if not isinstance(sent, dict):
-        raise _RequestError("A decision is sent as a JSON object.")
+        raise RequestError("A decision is sent as a JSON object.")
     return sent
-
-
-def _encodable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise _RequestError("The text contains an unpaired surrogate, which no file can contain: remove it.") from None
-    return text
 
 
 def _static(request: Request) -> Response:

@@ -11,8 +11,9 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any, Final
 
-from workbench_handlers.editing.reviews.store import Review
+from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.surfaces.pages.address import ReviewPages
+from workbench_handlers.editing.surfaces.pages.form_text import form_text
 from workbench_handlers.editing.surfaces.person_text import age_text, facts
 from workbench_handlers.editing.text.diff import DiffRow, diff_rows, reveal
 from workbench_handlers.editing.text.selection import count_parts
@@ -64,6 +65,16 @@ class FileSides:
     codec: str = ""
 
 
+def file_sides(store: ReviewStore, review: Review, index: int) -> FileSides:
+    """Return a file of a review.
+
+    Raises:
+        FileNotFoundError: the review was removed.
+    """
+    proposed, codec = store.proposed(review, index), review.files[index].encoding
+    return FileSides(store.original(review, index), proposed, form_text(proposed, codec), codec)
+
+
 def name_of(review: Review) -> str:
     """Return the name of a review in a list: its first file, and how many follow."""
     more = f" and {len(review.more)} more" if review.more else ""
@@ -79,6 +90,14 @@ def review_page(review: Review, files: Sequence[FileSides], state: dict[str, Any
         state: `open`, `text` and `pending` at this moment.
         pages: the address of the pages.
     """
+    title, body = review_body(review, files, state, base=pages.path())
+    return _document(title, body, pages)
+
+
+def review_body(
+    review: Review, files: Sequence[FileSides], state: dict[str, Any], *, base: str = ""
+) -> tuple[str, str]:
+    """Return the title and the content of the page of one review. Without a `base`, it has no link to other reviews."""
     name = _shown(PurePath(review.path).name)
     title = f"{len(review.files)} files" if review.more else name
     rows = "".join(f"<dt>{label}</dt><dd>{escape(value)}</dd>" for label, value in facts(review))
@@ -98,10 +117,10 @@ def review_page(review: Review, files: Sequence[FileSides], state: dict[str, Any
     )
     body = f"""
 <header>
-<a href="{pages.path()}">Pending reviews: <span id="pending">{len(state["pending"])}</span></a>
+<a{f' href="{base}"' if base else ""}>Pending reviews: <span id="pending">{len(state["pending"])}</span></a>
 {_button("?", "Help", ' aria-haspopup="dialog"')}
 </header>
-<main data-base="{pages.path()}" data-id="{review.id}" data-open="{"yes" if state["open"] else "no"}">
+<main data-base="{base}" data-id="{review.id}" data-open="{"yes" if state["open"] else "no"}">
 <h1>{title}</h1>
 <dl>{rows}</dl>
 <div class="outcome"><p id="status" role="status" aria-live="polite" tabindex="-1">{status}</p>
@@ -128,7 +147,7 @@ def review_page(review: Review, files: Sequence[FileSides], state: dict[str, Any
 <dl>{_keys()}</dl>
 <p>{_button("Escape", "Close")}</p>
 </dialog>"""
-    return _document(title, body, pages)
+    return title, body
 
 
 def _file_section(review: Review, index: int, file: FileSides, count: int) -> str:

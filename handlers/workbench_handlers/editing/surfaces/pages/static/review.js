@@ -90,6 +90,7 @@ async function decide(decision) {
 }
 
 async function post(decision) {
+  if (window.reviewClient) return window.reviewClient.send(decision);
   try {
     const response = await fetch(location.pathname, {
       method: "POST",
@@ -141,6 +142,13 @@ function update(state) {
 }
 
 async function poll() {
+  if (window.reviewClient) {
+    const state = await window.reviewClient.send(null);
+    if (state.error) say(state.error, true);
+    else update(state);
+    if (isOpen()) setTimeout(poll, window.reviewClient.pollMs);
+    return;
+  }
   try {
     const response = await fetch(`${base}state${id ? `?id=${id}` : ""}`);
     if (element("status").textContent === UNREACHABLE) say("");
