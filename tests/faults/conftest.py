@@ -10,9 +10,9 @@ from typing import Final
 
 import pytest
 
-HERE: Final = Path(__file__).parent
-for directory in (HERE, HERE.parent / "workbench" / "editing", HERE.parent / "runtime"):
-    sys.path.insert(0, str(directory / "support"))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "runtime" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "workbench" / "editing" / "support"))
 
 from edit_server import Person, Place
 from redis_server import redis_servers

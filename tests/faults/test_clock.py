@@ -87,19 +87,19 @@ class TimeTraveller(Person):
         super().__init__()
         self.jump = jump
 
-    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  as the client calls it
         self.jump()
         return answer("approve")
 
 
 @pytest.mark.parametrize(
-    ("offset", "outcome"), [("-1d", "COMMITTED"), ("-3650d", "COMMITTED"), ("+12h", "COMMITTED"), ("+25h", "EXPIRED")]
+    "jump", [("-1d", "COMMITTED"), ("-3650d", "COMMITTED"), ("+12h", "COMMITTED"), ("+25h", "EXPIRED")], ids=" ".join
 )
 def test_a_review_expires_by_the_time_of_day(
-    offset: str, outcome: str, place: Place, clock: Callable[[str], None], fake_time: dict[str, str],
-    report: Callable[[str], None],
+    jump: tuple[str, str], place: Place, clock: Callable[[str], None], fake_time: dict[str, str], report: Any
 ) -> None:
     """A review outlives the server, so its 24 hours are of the time of day. An expired one writes nothing."""
+    offset, outcome = jump
     place.write("a.txt", b"old\n")
     person = TimeTraveller(lambda: clock(offset))
     with place.server(LEGACY, person=person, env=fake_time) as client:

@@ -41,7 +41,7 @@ class FaultyReview(Person):
         super().__init__()
         self.attach = attach
 
-    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  as the client calls it
         self.attach()
         return answer("approve")
 
@@ -154,7 +154,11 @@ def test_a_kill_before_any_system_call_of_an_edit_loses_nothing(
 
 
 ERRORS: Final = [
-    *((call, error) for call in ("fsync", "rename,renameat,renameat2", "link", "mkdir,mkdirat") for error in ("EIO", "ENOSPC")),
+    *(
+        (call, error)
+        for call in ("fsync", "rename,renameat,renameat2", "link", "mkdir,mkdirat")
+        for error in ("EIO", "ENOSPC")
+    ),
     ("openat", "EMFILE"),
     ("openat", "EACCES"),
     ("unlink,unlinkat", "EROFS"),
@@ -164,10 +168,11 @@ ERRORS: Final = [
 
 
 @pytest.mark.parametrize("phase", ["propose", "write"])
-@pytest.mark.parametrize(("calls", "error"), ERRORS)
+@pytest.mark.parametrize("fault", ERRORS, ids=" ".join)
 def test_a_failing_system_call_of_an_edit_loses_nothing(
-    calls: str, error: str, phase: str, place: Place, steps: Any, report: Any
+    fault: tuple[str, str], phase: str, place: Place, steps: Any, report: Any
 ) -> None:
+    calls, error = fault
     failures = 0
     for number in filter(steps, range(1, 2 * MAX_STEPS)):
         restore(place)

@@ -37,7 +37,9 @@ def commit_long_files(project: Path) -> list[str]:
         (project / f"{number}.txt").write_text(text, encoding="utf-8")
         for arguments in (("add", "."), (*IDENTITY, "commit", "-qm", f"commit {number}")):
             subprocess.run(["git", *arguments], cwd=project, check=True)
-        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, check=True, capture_output=True, encoding="utf-8")
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=project, check=True, capture_output=True, encoding="utf-8"
+        )
         hashes.append(done.stdout.strip())
     return hashes
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import httpx2
-from calls import DECLINED, Call, Message
+from mixed_calls import DECLINED, Call, Message
 
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
@@ -46,7 +46,7 @@ class StdioPeer:
         """Return the answer; None if the call was cancelled before it came."""
         number = self._request(call.method, call.params)
         if call.kind == "cancel":
-            await asyncio.sleep(random.random() * MAX_CANCEL_S)  # noqa: S311
+            await asyncio.sleep(random.random() * MAX_CANCEL_S)
             if not self._waiting[number].done():
                 self._cancelled.add(number)
                 self._waiting.pop(number).cancel()
@@ -118,7 +118,7 @@ class HttpPeer:
         """Return the answer; None if the call was cancelled before it came."""
         if call.kind == "cancel":
             task = asyncio.create_task(self._request(call.method, call.params))
-            done, _ = await asyncio.wait([task], timeout=random.random() * MAX_CANCEL_S)  # noqa: S311
+            done, _ = await asyncio.wait([task], timeout=random.random() * MAX_CANCEL_S)
             if not done:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
@@ -140,7 +140,11 @@ class HttpPeer:
     async def _request(self, method: str, params: Message) -> Message:
         number, headers = next(self._ids), self._headers
         if self.is_modern:
-            about = {"protocolVersion": MODERN, "clientCapabilities": {"elicitation": {"form": {}}}, "clientInfo": ABOUT}
+            about = {
+                "protocolVersion": MODERN,
+                "clientCapabilities": {"elicitation": {"form": {}}},
+                "clientInfo": ABOUT,
+            }
             params = {**params, "_meta": {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}}
             headers = {**headers, "Mcp-Method": method, **({"Mcp-Name": params["name"]} if "name" in params else {})}
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}

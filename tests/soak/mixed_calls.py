@@ -51,7 +51,9 @@ class Project:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.lines = [[f"file {file} line {line} value {file * line % 97}\n" for line in range(LINES)] for file in range(FILES)]
+        self.lines = [
+            [f"file {file} line {line} value {file * line % 97}\n" for line in range(LINES)] for file in range(FILES)
+        ]
 
     def write(self) -> None:
         for name in ("files", "data", APPROVED, DECLINED, AUTOMATIC):
@@ -63,7 +65,11 @@ class Project:
             table = "".join(f'[[items]]\nname = "{item["name"]}"\n' for item in items)
             (self.directory / "data" / f"d{number}.toml").write_text(table, encoding="utf-8")
         identity = ("-c", "user.name=Soak", "-c", "user.email=soak@example.com", "-c", "commit.gpgsign=false")
-        for arguments in (("init", "-q"), ("add", "files", "data"), (*identity, "commit", "-q", "-m", "the only commit")):
+        for arguments in (
+            ("init", "-q"),
+            ("add", "files", "data"),
+            (*identity, "commit", "-q", "-m", "the only commit"),
+        ):
             subprocess.run(["git", *arguments], cwd=self.directory, check=True, capture_output=True)
 
 
@@ -108,7 +114,9 @@ class Caller:
         name = f"f{self.random.randrange(FILES)}.txt"
         arguments = {"path": ".", "pattern": f"files/{name}"}
         expected = {"paths": [f"files/{name}"]}
-        return self._tool("find", "search_files", arguments, lambda answer: answer["result"]["structuredContent"] == expected)
+        return self._tool(
+            "find", "search_files", arguments, lambda answer: answer["result"]["structuredContent"] == expected
+        )
 
     def _grep(self) -> Call:
         file, line = self.random.randrange(FILES), self.random.randrange(LINES)
@@ -125,7 +133,9 @@ class Caller:
 
     def _program(self) -> Call:
         if self.random.random() < 0.5:
-            return self._tool("program", "git_log", {"max_count": 1}, lambda answer: "the only commit" in text_of(answer))
+            return self._tool(
+                "program", "git_log", {"max_count": 1}, lambda answer: "the only commit" in text_of(answer)
+            )
         path = f"files/f{self.random.randrange(FILES)}.txt"
         arguments = {"lines": True, "paths": [path]}
         expected = f"{LINES} {self.project.directory / path}"
@@ -146,7 +156,9 @@ class Caller:
     def _workflow(self) -> Call:
         needle = f"needle {self.number}-{self.random.randrange(10**6)}"
         params = {"name": "workbench-find", "arguments": {"arguments": needle}}
-        return Call("workflow", "prompts/get", params, lambda answer: needle in json.dumps(answer["result"]["messages"]))
+        return Call(
+            "workflow", "prompts/get", params, lambda answer: needle in json.dumps(answer["result"]["messages"])
+        )
 
     def _edit(self) -> Call:
         """Append to the client's file, or write it anew; the file on the disk is compared."""
@@ -185,7 +197,12 @@ class Caller:
                 ("query_json", {"file_path": missing, "jq_expression": "."}, missing),
             )
         )
-        return self._tool("invalid", tool, arguments, lambda answer: expected in json.dumps(answer) and "root:" not in json.dumps(answer))
+        return self._tool(
+            "invalid",
+            tool,
+            arguments,
+            lambda answer: expected in json.dumps(answer) and "root:" not in json.dumps(answer),
+        )
 
     def _cancel(self) -> Call:
         """Search everything; the client cancels the call. An answer that was sent before is checked."""
