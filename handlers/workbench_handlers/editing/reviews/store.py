@@ -506,7 +506,7 @@ class ReviewStore:
 
     def _names(self) -> list[str]:
         with suppress(FileNotFoundError), state_errors(self.directory):
-            return [path.name for path in self.directory.iterdir()]
+            return os.listdir(self.directory)  # noqa: PTH208  thousands of names, with each proposal
         return []
 
     def _load(self, review_id: str, name: str) -> dict[str, Any] | None:
@@ -529,15 +529,15 @@ class ReviewStore:
         names = self._names()
         known = self._read_new(names)
         for name in names:
-            path = self.directory / name
             if name.startswith("tmp-"):
+                path = self.directory / name
                 with suppress(OSError):
                     if path.stat().st_mtime < old:
                         shutil.rmtree(path)
             elif name in known and known[name][-1] < old:
                 removed = self.directory / f"tmp-{token_hex(10)}"
                 with suppress(OSError):  # another process was first
-                    path.rename(removed)
+                    (self.directory / name).rename(removed)
                     shutil.rmtree(removed)
 
 
