@@ -199,7 +199,7 @@ def soak(session: nox.Session) -> None:
 def faults(session: nox.Session) -> None:
     """Kill servers at each step, fill disks, stop databases, let the clock jump; `-- --short` takes some steps.
 
-    Needs Linux, and for some rows root, strace, faketime, redis-server and PostgreSQL; the summary lists rows not run.
+    Needs Linux, and for some rows root, strace, redis-server and PostgreSQL; the summary lists rows not run.
     """
     session.install(EVERYTHING, *_group("tests"))
     session.run("pytest", *PARALLEL, "tests/faults", *session.posargs)

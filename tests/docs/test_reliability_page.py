@@ -11,7 +11,9 @@ from pages import quoted, read
 
 PAGE: Final = read("docs/reliability.md")
 SECTIONS: Final = ("Under load", "Kills and failures of the disk", "Other failures", "Builds and versions")
-ROWS: Final = [(section, *row) for section in SECTIONS for row in PAGE.section(section).rows("promise", "test", "figure")]
+ROWS: Final = [
+    (section, *row) for section in SECTIONS for row in PAGE.section(section).rows("promise", "test", "figure")
+]
 
 
 @pytest.mark.parametrize(("promise", "tests"), [row[1:3] for row in ROWS], ids=[row[1][:50] for row in ROWS])
@@ -27,7 +29,9 @@ def test_each_promise_names_existing_tests(promise: str, tests: str) -> None:  #
 
 def test_every_section_has_promises_with_figures() -> None:
     assert all(sum(row[0] == section for row in ROWS) >= 3 for section in SECTIONS)
-    assert all(re.search(r"\d|none", row[3]) for row in ROWS), [row for row in ROWS if not re.search(r"\d|none", row[3])]
+    assert all(re.search(r"\d|none", row[3]) for row in ROWS), [
+        row for row in ROWS if not re.search(r"\d|none", row[3])
+    ]
 
 
 def test_the_page_lists_what_is_not_promised() -> None:

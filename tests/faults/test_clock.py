@@ -15,33 +15,33 @@ from edit_server import PROPOSE, Person, Place, answer
 from http_peer import RawClient, serving
 from oracle import LEGACY
 
-JUMPS: Final = ("+12h", "-1d", "+1d", "+3650d", "-1d", "+0")
-"""Offsets from the true time, one after the other."""
+pytestmark = pytest.mark.real_start(reason="an interpreter reads its clock module at its start")
+HOUR: Final = 3_600
+DAY: Final = 24 * HOUR
+JUMPS: Final = (12 * HOUR, -DAY, DAY, 3_650 * DAY, -DAY, 0)
+"""Seconds from the true time, one after the other."""
+SUPPORT: Final = Path(__file__).parent / "support" / "clock"
 
 
 @pytest.fixture
-def clock(tmp_path: Path) -> Callable[[str], None]:
-    """Set the offset of the time of day in the processes that start with `fake_time`."""
+def clock(tmp_path: Path) -> Callable[[int], None]:
+    """Set the offset of the time of day in the processes that start with `shifted`."""
     path = tmp_path / "offset"
-    path.write_text("+0\n", encoding="utf-8")
-    return lambda offset: (path.with_suffix(".new").write_text(f"{offset}\n"), path.with_suffix(".new").replace(path))  # type: ignore[func-returns-value]
+    new = tmp_path / "offset.new"
+
+    def jump(seconds: int) -> None:
+        new.write_text(str(seconds), encoding="utf-8")
+        new.replace(path)
+
+    jump(0)
+    return jump
 
 
 @pytest.fixture
-def fake_time(tmp_path: Path) -> dict[str, str]:
-    """Variables of a process whose clock is that of `clock`; its monotonic clock stays true."""
-    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-    if not found:
-        pytest.skip("not run: needs faketime")
-    return {
-        "LD_PRELOAD": str(found[0]),
-        "FAKETIME_TIMESTAMP_FILE": str(tmp_path / "offset"),
-        "FAKETIME_NO_CACHE": "1",
-        # Otherwise the wait for the lock of the interpreter lasts as long as the jump.
-        "FAKETIME_FORCE_MONOTONIC_FIX": "0",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        "DONT_FAKE_MONOTONIC": "1",
-    }
+def shifted(tmp_path: Path) -> dict[str, str]:
+    """Variables of a process whose time of day is that of `clock`; its monotonic clock stays true."""
+    path = os.pathsep.join([str(SUPPORT), *sys.path])
+    return {"PYTHONPATH": path, "CLOCK_OFFSET": str(tmp_path / "offset")}
 
 
 def calls(place: Place) -> list[tuple[str, dict[str, Any]]]:
@@ -56,12 +56,12 @@ def calls(place: Place) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_calls_succeed_and_the_audit_log_stays_intact(
-    place: Place, user: Person, clock: Callable[[str], None], fake_time: dict[str, str], report: Callable[[str], None]
+    place: Place, user: Person, clock: Callable[[int], None], shifted: dict[str, str], report: Callable[[str], None]
 ) -> None:
     log = place.state / "audit.log"
     place.state.mkdir(mode=0o700)
     count = 0
-    with place.server(LEGACY, "--audit", str(log), person=user, env=fake_time) as client:
+    with place.server(LEGACY, "--audit", str(log), person=user, env=shifted) as client:
         for offset in JUMPS:
             clock(offset)
             for tool, arguments in calls(place):
@@ -93,16 +93,16 @@ class TimeTraveller(Person):
 
 
 @pytest.mark.parametrize(
-    "jump", [("-1d", "COMMITTED"), ("-3650d", "COMMITTED"), ("+12h", "COMMITTED"), ("+25h", "EXPIRED")], ids=" ".join
+    "jump", [(-DAY, "COMMITTED"), (-3_650 * DAY, "COMMITTED"), (12 * HOUR, "COMMITTED"), (25 * HOUR, "EXPIRED")]
 )
 def test_a_review_expires_by_the_time_of_day(
-    jump: tuple[str, str], place: Place, clock: Callable[[str], None], fake_time: dict[str, str], report: Any
+    jump: tuple[int, str], place: Place, clock: Callable[[int], None], shifted: dict[str, str], report: Any
 ) -> None:
     """A review outlives the server, so its 24 hours are of the time of day. An expired one writes nothing."""
     offset, outcome = jump
     place.write("a.txt", b"old\n")
     person = TimeTraveller(lambda: clock(offset))
-    with place.server(LEGACY, person=person, env=fake_time) as client:
+    with place.server(LEGACY, person=person, env=shifted) as client:
         result = client.call(PROPOSE, path="a.txt", match_text="OVERWRITE_FILE", new_string="new\n")
 
     assert result["user_action"] == outcome
@@ -111,9 +111,9 @@ def test_a_review_expires_by_the_time_of_day(
 
 
 def test_a_session_over_http_survives_jumps(
-    place: Place, clock: Callable[[str], None], fake_time: dict[str, str], report: Callable[[str], None]
+    place: Place, clock: Callable[[int], None], shifted: dict[str, str], report: Callable[[str], None]
 ) -> None:
-    env = {**fake_time, "WORKBENCH_STATE": str(place.state)}
+    env = {**shifted, "WORKBENCH_STATE": str(place.state)}
     flags = ("--classic", "--all", "--http", "--port", "0", "--log-level", "critical", "--root", str(place.project))
     with serving(*flags, command=("-m", "workbench_server"), env=env) as (_, address), ExitStack() as stack:
         client = RawClient(address, LEGACY, stack)
@@ -126,12 +126,12 @@ def test_a_session_over_http_survives_jumps(
     report(f"one session, {len(JUMPS)} jumps")
 
 
-def test_the_clock_of_these_tests_jumps(clock: Callable[[str], None], fake_time: dict[str, str]) -> None:
+def test_the_clock_of_these_tests_jumps(clock: Callable[[int], None], shifted: dict[str, str]) -> None:
     times = []
-    for offset in ("+0", "+1d"):
+    for offset in (0, DAY):
         clock(offset)
         command = [sys.executable, "-c", "import time; print(time.time(), time.monotonic())"]
-        done = subprocess.run(command, env={**os.environ, **fake_time}, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, env={**os.environ, **shifted}, capture_output=True, text=True, check=True)
         times.append([float(word) for word in done.stdout.split()])
 
     assert 86_000 < times[1][0] - times[0][0] < 87_000
