@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Final
 
@@ -69,8 +69,8 @@ def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> object:
-    result: pytest.TestReport = yield
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    result = yield
     if result.skipped and isinstance(result.longrepr, tuple):
         item.config.stash[NOT_RUN][item.nodeid] = result.longrepr[2].removeprefix("Skipped: ")
     return result

@@ -379,7 +379,12 @@ def test_a_proposal_does_not_read_the_other_reviews_again(store: ReviewStore, mo
     store.with_keys("ann", {"7"})
     read: list[str] = []
     get = store.get
-    monkeypatch.setattr(store, "get", lambda review_id: (read.append(review_id), get(review_id))[1])
+
+    def counted(review_id: str) -> Review | None:
+        read.append(review_id)
+        return get(review_id)
+
+    monkeypatch.setattr(store, "get", counted)
 
     new = store.create(located, mode="single", caller="ann", key="7", original=b"o", proposed=b"p")
     found = store.with_keys("ann", {"7"})
