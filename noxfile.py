@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 import nox
@@ -22,7 +23,7 @@ PARALLEL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
 """One worker more than cores: many tests wait for a process."""
 OTHER_SESSIONS = tuple(
     f"--ignore=tests/{name}"
-    for name in ("checkout", "wheel", "converters", "frameworks", "llama_cpp", "local_model", "npm", "site")
+    for name in ("checkout", "faults", "wheel", "converters", "frameworks", "llama_cpp", "local_model", "npm", "site")
 )
 """Tests of other sessions, which need the package registries, the built wheel, other libraries or the site."""
 GOLDEN = "tests/test_golden.py"
@@ -32,6 +33,13 @@ TOOLS = ("--require-hashes", "--only-binary=:all:", "-r", "requirements/tools.tx
 """Exact programs of builds and audits, by hash."""
 EPOCH = {"SOURCE_DATE_EPOCH": "1580601600"}
 """The time in archives, 2020-02-02: the default of hatchling, so that any build gives the same bytes."""
+SERVER_EXTRAS = {"stdio": ("apis", "cli", "code", "jq", "sql", "workbench"), "http": ("http", "workbench")}
+"""Extras of a server for each transport. Over stdio it needs no `mcp`, which needs newer versions of other packages."""
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PYTHONS_TESTS = (GOLDEN, "tests/transcripts", "tests/runtime/boot", "tests/runtime/calls", "tests/runtime/wire")
+"""Generated files, and the parts of a server that depend most on its interpreter. Others: `-- tests/runtime`."""
+LOWEST_TESTS = ("tests/transcripts", "tests/runtime", "tests/generator/importers", "tests/workbench/editing")
+"""Tests of each dependency. Others compare versions that the group `tests` has exactly."""
 RELEASE_FILES = ROOT / "build" / "release"
 """Files of a release that are not for the index: SBOM, locks with the wheel, hashes."""
 MIN_RECALL = "0.74"
@@ -175,6 +183,63 @@ def fuzz(session: nox.Session) -> None:
     if session.posargs != ["ci"]:
         session.install(*_group("fuzz"))
     session.run("python", "tests/fuzz/run.py", *session.posargs)
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Make 52,000 calls over stdio and by 200 HTTP clients; check each answer, and what the server holds. Linux.
+
+    `-- --short` makes 2,000 calls in a minute.
+    """
+    session.install(EVERYTHING, *_group("tests"))
+    session.run("python", "tests/soak/soak.py", *session.posargs)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Kill servers at each step, fill disks, stop databases, let the clock jump; `-- --short` takes some steps.
+
+    Needs Linux, and for some rows root, strace, redis-server and PostgreSQL; the summary lists rows not run.
+    """
+    session.install(EVERYTHING, *_group("tests"))
+    session.run("pytest", *PARALLEL, "tests/faults", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def pythons(session: nox.Session) -> None:
+    """Run tests with each version of Python that is found; the others are listed as missing."""
+    _install_for_tests(session)
+    session.run("pytest", *PARALLEL, *(session.posargs or PYTHONS_TESTS))
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Run tests with the lowest version of each dependency, and a server with the lowest of its own extras alone.
+
+    The servers have lower versions than the tests, since other extras need newer ones. `-- servers` runs no tests,
+    `-- tests/runtime` runs others.
+    """
+    session.install("uv", "-e.", *_group("tests"))
+    directory = Path(session.create_tmp()).resolve()
+
+    def compile_lowest(name: str, extras: Iterable[str]) -> str:
+        """Return a file of the lowest direct requirements of some extras."""
+        file = str(directory / f"{name}.txt")
+        options = ("--resolution=lowest-direct", f"--python={session.bin}/python", f"--output-file={file}")
+        session.run("uv", "pip", "compile", "--quiet", *options, "pyproject.toml", *map("--extra={}".format, extras))
+        return file
+
+    for transport, extras in SERVER_EXTRAS.items():
+        environment = str(directory / transport)
+        install = ("uv", "pip", "install", "--quiet", "--python", environment)
+        session.run("uv", "venv", "--quiet", "--clear", f"--python={session.bin}/python", environment)
+        session.run(*install, "-r", compile_lowest(transport, extras))
+        session.run(*install, "--no-deps", "-e.")
+        python = str(Path(environment, "bin", "python"))
+        session.run("python", "tests/soak/soak.py", "--short", "--only", transport, "--python", python)
+    if session.posargs != ["servers"]:
+        session.install("-r", compile_lowest("all", PYPROJECT["project"]["optional-dependencies"]))
+        session.run("pytest", *PARALLEL, *(session.posargs or LOWEST_TESTS))
 
 
 @nox.session

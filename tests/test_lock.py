@@ -89,7 +89,7 @@ def needed(lock: str, inside: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
 @pytest.mark.parametrize("lock", WANTED)
 def test_lock_contains_all_requirements(lock: str, python: str, platform: str) -> None:
     inside = environment(python, platform)
@@ -100,7 +100,7 @@ def test_lock_contains_all_requirements(lock: str, python: str, platform: str) -
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
 @pytest.mark.parametrize("lock", WANTED)
 def test_lock_satisfies_its_requirements(lock: str, python: str, platform: str) -> None:
     inside = environment(python, platform)
@@ -126,7 +126,12 @@ def test_servers_the_toolkit_and_the_action_have_the_same_versions() -> None:
 
 def test_lock_covers_the_pythons_of_the_project() -> None:
     assert SpecifierSet(PROJECT["project"]["requires-python"]).contains("3.11")
-    assert [each[-4:] for each in PROJECT["project"]["classifiers"] if ":: 3." in each] == ["3.11", "3.12", "3.13"]
+    assert [each[-4:] for each in PROJECT["project"]["classifiers"] if ":: 3." in each] == [
+        "3.11",
+        "3.12",
+        "3.13",
+        "3.14",
+    ]
 
 
 @pytest.mark.parametrize("lock", WANTED)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 import pytest
-from pages import ROOT, Text, quoted, read
+from named_tests import missing
+from pages import Text, quoted, read
 
 PAGE: Final = read("docs/threat-model.md")
 ATTACKERS: Final = (
@@ -16,25 +14,6 @@ ATTACKERS: Final = (
     *("Another local user", "The supply chain"),
 )
 ROWS: Final = [(attacker, *row) for attacker in ATTACKERS for row in PAGE.section(attacker).rows("cannot", "test")]
-
-
-@cache
-def names_in(path: Path) -> frozenset[str]:
-    """Return the names of the test functions of a module, without importing it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    return frozenset(node.name for node in functions if node.name.startswith("test_"))
-
-
-def missing(tests: list[str]) -> list[str]:
-    """Return the tests that no module has."""
-    result = []
-    for test in tests:
-        path, _, name = test.partition("::")
-        file = ROOT / path
-        if not (path.startswith("tests/") and file.is_file() and name in names_in(file)):
-            result.append(test)
-    return result
 
 
 @pytest.mark.parametrize(("attacker", "cannot", "tests"), ROWS, ids=[f"{row[0]}: {row[1][:50]}" for row in ROWS])

@@ -74,6 +74,19 @@ async def test_an_upstream_that_is_killed_during_a_call_leaves_no_process(
     await until(lambda: not any(map(is_running, processes)))
 
 
+async def test_a_stopped_upstream_is_ended_with_the_server(
+    talking: Talk, desk: Path, until: Until, is_running: IsRunning
+) -> None:
+    """A process that SIGSTOP has stopped takes no request to end."""
+    async with talking() as client, anyio.create_task_group() as tasks:
+        tasks.start_soon(client.call_tool, "wait_modern", {})
+        await until(lambda: len(numbers(desk / "waiting")) == 1)
+        os.kill(numbers(desk / "waiting")[0], signal.SIGSTOP)
+        tasks.cancel_scope.cancel()
+
+    await until(lambda: not any(map(is_running, numbers(desk / "pids"))))
+
+
 async def test_an_error_with_the_code_of_a_closed_connection_does_not_end_the_upstream(
     talking: Talk, desk: Path
 ) -> None:

@@ -369,3 +369,28 @@ def test_the_editor_file_has_the_name_of_the_original_and_keeps_saved_text(store
     path.write_bytes(b"saved by a person")
 
     assert store.editor_file(review).read_bytes() == b"saved by a person"
+
+
+def test_a_proposal_does_not_read_the_other_reviews_again(store: ReviewStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent makes hundreds of edits a day, and reviews stay a week: the time of an edit must not grow with them."""
+    located = Located(Root(Path("/project"), "a test"), ("a",), "a")
+    for number in range(20):
+        store.create(located, mode="single", caller="ann", key=str(number), original=b"o", proposed=b"p")
+    store.with_keys("ann", {"7"})
+    read: list[str] = []
+    get = store.get
+
+    def counted(review_id: str) -> Review | None:
+        read.append(review_id)
+        return get(review_id)
+
+    monkeypatch.setattr(store, "get", counted)
+
+    new = store.create(located, mode="single", caller="ann", key="7", original=b"o", proposed=b"p")
+    found = store.with_keys("ann", {"7"})
+    others = store.with_keys("bob", {"7"})
+
+    assert [review.key for review in found] == ["7", "7"]
+    assert new in found
+    assert others == []
+    assert len(read) <= 6

@@ -99,7 +99,7 @@ def find_or_create_all(
     # Two equal calls at once become one review.
     with store.lock_all(located.path for located in files):
         disk = _Disk()
-        earlier = _earlier(store, proposer, {key, other_key})
+        earlier = store.with_keys(proposer.caller, {key, other_key})
         void = [review for review in earlier if _is_pending(store, review) and not disk.is_base_of(review)]
         for review in earlier:
             if _answers(store, review, disk, key=key) or (not again and _is_repeated(store, review, disk)):
@@ -231,12 +231,6 @@ def auto_approve(store: ReviewStore, review: Review, globs: tuple[str, ...], set
 def is_repeated(store: ReviewStore, review: Review) -> bool:
     """Return whether a call has returned the result of a review, and its change was written."""
     return store.is_delivered(review) and store.status(review) in _WRITTEN
-
-
-def _earlier(store: ReviewStore, proposer: Proposer, keys: set[str]) -> list[Review]:
-    """Return the reviews of the same change by the same client, the newest first."""
-    found = [review for review in store.all() if review.caller == proposer.caller and review.key in keys]
-    return sorted(found, key=lambda review: review.created_at, reverse=True)
 
 
 def _answers(store: ReviewStore, review: Review, disk: _Disk, *, key: str) -> bool:

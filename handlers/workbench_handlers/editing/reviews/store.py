@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -185,6 +185,8 @@ class ReviewStore:
         self.directory = directory
         self.ttl_s = ttl_s
         self.now = now
+        self._known: dict[str, tuple[str, str, float]] = {}
+        """Client, key and expiry of reviews by id. A proposal would need a second to read hundreds of them."""
 
     def check_apart(self, *changed: Located) -> None:
         """Refuse a change of the reviews, or of a directory that contains them: it could forge a decision.
@@ -453,12 +455,30 @@ class ReviewStore:
     def pending(self) -> list[Review]:
         """Return the reviews that wait for a decision, in order of creation."""
         now = self.now()
-        waiting = [review for review in self.all() if now < review.expires_at and not self.is_decided(review)]
+        undecided = (name for name in self._names() if not (self.directory / name / "decision.json").exists())
+        waiting = [review for name in undecided if (review := self.get(name)) and now < review.expires_at]
         return sorted(waiting, key=lambda review: (review.created_at, review.id))
 
     def recent(self, limit: int = 50) -> list[Review]:
         """Return the last reviews, newest first."""
         return sorted(self.all(), key=lambda review: (review.created_at, review.id), reverse=True)[:limit]
+
+    def with_keys(self, caller: str, keys: Collection[str]) -> list[Review]:
+        """Return the reviews of a client with one of these keys, newest first."""
+        known = self._read_new(self._names())
+        found = [review_id for review_id, (own, key, _) in known.items() if own == caller and key in keys]
+        reviews = [review for review_id in found if (review := self.get(review_id))]
+        return sorted(reviews, key=lambda review: review.created_at, reverse=True)
+
+    def _read_new(self, names: Collection[str]) -> dict[str, tuple[str, str, float]]:
+        """Return client, key and expiry of the reviews in `names`, of which each is read once: it never changes."""
+        earlier = self._known  # another thread may replace it
+        known = {name: earlier[name] for name in names if name in earlier}
+        for name in names:
+            if name not in known and (review := self.get(name)):
+                known[name] = (review.caller, review.key, review.expires_at)
+        self._known = known
+        return known
 
     def all(self) -> Iterator[Review]:
         """Yield all reviews, in any order."""
@@ -486,7 +506,7 @@ class ReviewStore:
 
     def _names(self) -> list[str]:
         with suppress(FileNotFoundError), state_errors(self.directory):
-            return [path.name for path in self.directory.iterdir()]
+            return os.listdir(self.directory)  # noqa: PTH208  thousands of names, with each proposal
         return []
 
     def _load(self, review_id: str, name: str) -> dict[str, Any] | None:
@@ -506,16 +526,18 @@ class ReviewStore:
     def _sweep(self) -> None:
         """Remove reviews that expired long ago, and incomplete ones that a killed process left."""
         old = self.now() - KEEP_S
-        for name in self._names():
-            path = self.directory / name
+        names = self._names()
+        known = self._read_new(names)
+        for name in names:
             if name.startswith("tmp-"):
+                path = self.directory / name
                 with suppress(OSError):
                     if path.stat().st_mtime < old:
                         shutil.rmtree(path)
-            elif (review := self.get(name)) and review.expires_at < old:
+            elif name in known and known[name][-1] < old:
                 removed = self.directory / f"tmp-{token_hex(10)}"
                 with suppress(OSError):  # another process was first
-                    path.rename(removed)
+                    (self.directory / name).rename(removed)
                     shutil.rmtree(removed)
 
 
