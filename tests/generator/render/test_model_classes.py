@@ -225,8 +225,8 @@ def random_types(random: Random, count: int) -> list[DeclaredType]:
 
 
 def random_field(random: Random, name: str, known: list[ClassName]) -> Property:
-    plain = [PrimitiveType(kind) for kind in VALUES]  # type: ignore[arg-type]  # keys are kinds
-    ref: TypeRef = random.choice([NamedType(random.choice(known)), *plain])
+    plain: list[TypeRef] = [PrimitiveType(kind) for kind in VALUES]  # type: ignore[arg-type]  # keys are kinds
+    ref = random.choice([*plain, NamedType(random.choice(known))])
     limits: dict[str, Any] = {}
     if isinstance(ref, PrimitiveType):
         limits = random.choice(CONSTRAINTS[ref.kind])
