@@ -27,7 +27,9 @@ STEP: Final = 7919
 """Tools between two whose use case is searched; a prime, so that all kinds of tools occur."""
 GENERATED: Final = "generate, nothing there"
 EDITED: Final = "generate, description of one tool edited"
+EDITED_SCHEMA: Final = "generate, parameter of one tool edited"
 UNCHANGED: Final = "check, nothing changed"
+LINTED: Final = "lint"
 STARTED: Final = "start and list, default style"
 LISTED: Final = "start and list all pages, classic"
 FIRST_SEARCH: Final = "first search of a server"
@@ -77,7 +79,9 @@ def measure_scale(workspace: Workspace, sizes: Sequence[int], rounds: int) -> Sc
     for size, project in projects.items():
         commands[GENERATED, size] = partial(_generate, workspace, project)
         commands[EDITED, size] = partial(_generate_edited, workspace, project, count(1))
+        commands[EDITED_SCHEMA, size] = partial(_generate_narrowed, workspace, project, count(1))
         commands[UNCHANGED, size] = partial(_run, workspace, project, "check")
+        commands[LINTED, size] = partial(_run, workspace, project, "lint")
     # In this order in each round: an edit and a check need the generated files.
     costs: dict[tuple[str, int], list[Cost]] = {key: [] for key in commands}
     for _ in range(min(rounds, COMMAND_ROUNDS)):
@@ -110,6 +114,11 @@ def _generate(workspace: Workspace, project: SyntheticProject) -> Cost:
 
 def _generate_edited(workspace: Workspace, project: SyntheticProject, numbers: Iterator[int]) -> Cost:
     project.write(edited=f" Edition {next(numbers)}.")
+    return _run(workspace, project, "generate")
+
+
+def _generate_narrowed(workspace: Workspace, project: SyntheticProject, numbers: Iterator[int]) -> Cost:
+    project.write(narrowed=next(numbers))
     return _run(workspace, project, "generate")
 
 

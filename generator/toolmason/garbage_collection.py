@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-MAX_NEW_OBJECTS: Final = 100_000
+MAX_NEW_OBJECTS: Final = 10_000_000
 """New objects between two collections. Python's default is 700 or 2,000."""
 
 

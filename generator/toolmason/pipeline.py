@@ -261,10 +261,7 @@ def _compiled_templates(store: ContentCache | None) -> CompiledTemplates | None:
 
 @contextmanager
 def _models(server: Server, store: ContentCache | None) -> Iterator[Mapping[str, str]]:
-    """Yield the models of each module by its key in `render`.
-
-    Those that the template cannot write are taken from `store`, or are generated and added there.
-    """
+    """Yield the models of each module by its key in `render`, from `store` if an earlier run has written them."""
     from toolmason.render.generated_models import cache_key
     from toolmason.render.model_process import MIN_TOOLS, start_models
     from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas, templated_models
@@ -272,10 +269,15 @@ def _models(server: Server, store: ContentCache | None) -> Iterator[Mapping[str,
     sources = {category.name: schemas(category, server.package) for category in server.modules if category.tools}
     if server.shared_types:
         sources[SHARED] = shared_schemas(server)
-    known = templated_models(sources, _compiled_templates(store))
-    keys = {name: f"models {cache_key(source)}" for name, source in sources.items() if name not in known}
+    keys = {name: f"models {cache_key(source)}" for name, source in sources.items()} if store else {}
     stored = {name: store.get(key) for name, key in keys.items()} if store else {}
-    known |= {name: json.loads(text) for name, text in stored.items() if text is not None}
+    known = {name: str(json.loads(text)) for name, text in stored.items() if text is not None}
+    unknown = {name: source for name, source in sources.items() if name not in known}
+    templated = templated_models(unknown, _compiled_templates(store)) if unknown else {}
+    known |= templated
+    if store:
+        for name, text in templated.items():
+            store[keys[name]] = json.dumps(text)
     missing = {name: source for name, source in sources.items() if name not in known}
     with start_models(missing, known, concurrent=len(server.tools) >= MIN_TOOLS) as models:
         yield models

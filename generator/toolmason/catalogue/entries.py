@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NotRequired, get_args, get_origin, get_type_hints
+from typing import Any, Final, NotRequired, get_args, get_origin, get_type_hints
 
 from toolmason_runtime.shared.toml.tables import Table
+
+_SCALARS: Final = frozenset({bool, float, int, str})
 
 
 def entry_of(declared: type, table: Table, **computed: Any) -> Any:
@@ -49,6 +51,8 @@ def _defaults(table: type[Table]) -> Mapping[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: arrays are lists."""
+    if type(value) in _SCALARS:  # Most are: this is the quickest test.
+        return value
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

@@ -41,7 +41,13 @@ class Facts:
     @cached_property
     def served_catalogue(self) -> Catalogue:
         """The catalogue of running servers, which fill the placeholders in its texts."""
-        return catalogue(self._server.unfilled) if self._server.unfilled else self.catalogue
+        unfilled = self._server.unfilled
+        if unfilled is None:
+            return self.catalogue
+        # Most tools have no placeholders, so both servers have the same object.
+        entries = self.catalogue["tools"]
+        same = {tool.name: entries[tool.name] for tool in unfilled.tools if self._is_own(tool)}
+        return catalogue(unfilled, same)
 
     @cached_property
     def search_index(self) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import (
     AppEntry,
@@ -27,14 +29,16 @@ from toolmason.model.json_schema import listed_result, property_schema, unique_p
 from toolmason.model.server import App, Category, Server, Workflow
 from toolmason.model.tool import ClaimParam, Example, Tool
 
+NO_ENTRIES: Final[Mapping[str, ToolEntry]] = MappingProxyType({})
 
-def catalogue(server: Server) -> Catalogue:
-    """Return the catalogue of `server`."""
+
+def catalogue(server: Server, known: Mapping[str, ToolEntry] = NO_ENTRIES) -> Catalogue:
+    """Return the catalogue of `server`. `known` are entries of its tools."""
     table: Catalogue = {
         "server": _server(server),
         "discovery": entry_of(DiscoveryEntry, server.discovery, pins=server.pins, prefix=server.prefix),
         "categories": {category.name: _category(category) for category in server.categories},
-        "tools": {tool.name: tool_entry(tool) for tool in server.tools},
+        "tools": {tool.name: known.get(tool.name) or tool_entry(tool) for tool in server.tools},
     }
     for kind, groups in server.groups.items():
         entries: Any = {group.name: group.entry for group in groups}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Container
+from functools import lru_cache
 from itertools import count
 from typing import Final
 
@@ -52,13 +53,16 @@ def unique(name: str, used: Container[str], key: Callable[[str], str] = str) -> 
     return next(candidate for candidate in numbered if key(candidate) not in used)
 
 
+@lru_cache(maxsize=4096)
 def is_reserved(name: str) -> bool:
     """Return whether generated code or a meta-tool reserves the name of a tool."""
+    # Cached: an importer asks several times for each name that an operation may get.
     return (
-        name in meta_tool_names(DiscoveryTable())
-        or class_name(name) in RESERVED_CONTRACT_NAMES
-        or constant_name(name) in RESERVED_CONSTANTS
+        name in _META_TOOLS or class_name(name) in RESERVED_CONTRACT_NAMES or constant_name(name) in RESERVED_CONSTANTS
     )
+
+
+_META_TOOLS: Final = frozenset(meta_tool_names(DiscoveryTable()))
 
 
 class ToolNames:

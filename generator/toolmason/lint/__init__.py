@@ -12,14 +12,13 @@ from typing import Final
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.positions import KeyPath
 
-from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.kinds.command.implementation import clis_of
 from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.lint.apis import check_metadata_addresses, check_plain_credentials
 from toolmason.lint.discoverability import MAX_RANK, rank_use_cases
-from toolmason.lint.finding import Finding, Rule, about_tool
+from toolmason.lint.finding import Finding, Rule, about_tool, catalogue_of
 from toolmason.lint.names import (
     check_listed_name_length,
     check_name_characters,
@@ -140,7 +139,7 @@ def _unused_allows(tables: Mapping[KeyPath, Mapping[str, str]], used: set[tuple[
 def check_use_cases(server: Server) -> Iterator[Finding]:
     """TM501: a search for a use case must rank its tool among the first three."""
     tools = {tool.name: tool for tool in server.tools}
-    for ranked in rank_use_cases(catalogue(server)):
+    for ranked in rank_use_cases(catalogue_of(server)):
         if ranked.is_found:
             continue
         tool = tools[ranked.tool]
@@ -176,7 +175,7 @@ def check_description_length(server: Server) -> Iterator[Finding]:
     openai, claude_code = providers().providers["openai"], clients()[CLAUDE_CODE]
     max_accepted, max_uncut = openai.max_description or sys.maxsize, claude_code.max_description or sys.maxsize
     for tool in server.tools:
-        length = len(wire_tool(tool)["description"])
+        length = len(tool.description)
         if length > max_accepted:
             is_cut = length > max_uncut
             limit = (

@@ -45,24 +45,24 @@ def rank_use_cases(catalogue: Catalogue, data: SearchData | None = None) -> tupl
         for group in data.get("same", ())
         for place in group["tools"]
     }
+    positions = {name: position for position, name in enumerate(names)}
     order = {name: place for place, name in enumerate(tools) if tools[name].get("enabled", True)}
     return tuple(
-        _rank_use_case(name, use_case, ranker, order, same.get(name, set()))
+        _rank_use_case(name, use_case, ranker, positions[name], order=order, same=same.get(name, set()))
         for name in order
         for use_case in tools[name]["use_cases"]
     )
 
 
 def _rank_use_case(
-    tool: str, use_case: str, ranker: WordRanker, order: Mapping[str, int], same: Collection[str]
+    tool: str, use_case: str, ranker: WordRanker, position: int, *, order: Mapping[str, int], same: Collection[str]
 ) -> UseCaseRank:
     """Rank `tool` among the enabled tools but `same`; `order` has their places in the manifest."""
-    scores = ranker.scores(use_case)
-    own = scores[ranker.tools.index(tool)]
-    # Most tools are found first: sorting all that are found takes most of the time of a large catalogue.
-    found = [place for place, score in enumerate(scores) if score and score >= own]
-    compared = (place for place in found if ranker.tools[place] in order and ranker.tools[place] not in same)
-    score_of = {ranker.tools[place]: scores[place] for place in compared}
+    (own,) = ranker.scores_of(use_case, [position])
+    # Most tools are found first, so few have that score. Scores of all take most of the time of a large catalogue.
+    found = ranker.at_least(use_case, own) if own else dict(enumerate(ranker.scores(use_case)))
+    scores = {ranker.tools[place]: score for place, score in found.items() if score}
+    score_of = {name: score for name, score in scores.items() if name in order and name not in same}
     hits = sorted(score_of, key=lambda name: (-score_of[name], order[name]))
     if tool not in score_of:
         return UseCaseRank(tool=tool, use_case=use_case, rank=None, ranked_higher=tuple(hits[:MAX_RANK]))

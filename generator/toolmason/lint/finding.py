@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.toml.positions import KeyPath
 
+from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Severity
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
@@ -47,3 +50,9 @@ def about_tool(
 
 
 Rule = Callable[[Server], Iterator[Finding]]
+
+
+@lru_cache(maxsize=1)
+def catalogue_of(server: Server) -> Catalogue:
+    """Return the catalogue of `server`, which several rules read and none changes."""
+    return catalogue(server)

@@ -12,10 +12,9 @@ from toolmason_runtime.shared.styles import CLASSIC
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.toolkit import style_for
 
-from toolmason.catalogue.table import catalogue
 from toolmason.clients import CLAUDE_CODE_PLUGIN, ToolNames
 from toolmason.diagnostics import Severity
-from toolmason.lint.finding import Finding, about_tool
+from toolmason.lint.finding import Finding, about_tool, catalogue_of
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import words
 from toolmason.model.server import Server
@@ -180,5 +179,5 @@ def check_listed_name_length(server: Server) -> Iterator[Finding]:
 def _list_tools(server: Server, *, all_tools: bool = False) -> list[Mapping[str, Any]]:
     """Return the tools of `tools/list`, meta-tools included."""
     # `dict` replaces the search index, which listing does not use.
-    style = style_for(catalogue(server), Selection(server.discovery.style, all_tools=all_tools), dict)
+    style = style_for(catalogue_of(server), Selection(server.discovery.style, all_tools=all_tools), dict)
     return list(style.listed())

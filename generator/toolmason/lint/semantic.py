@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolmason.catalogue.table import catalogue
-from toolmason.lint.finding import Finding
+from toolmason.lint.finding import Finding, catalogue_of
 from toolmason.model.server import Server
 from toolmason.semantic.freshness import differences
 from toolmason.semantic.postings_file import FILE_NAME, read_header
@@ -23,7 +22,7 @@ def check_postings(server: Server) -> Iterator[Finding]:
     if not server.postings:
         return
     tools = {tool.name: tool for tool in server.tools}
-    for name, state in differences(catalogue(server), read_header(server.postings)).items():
+    for name, state in differences(catalogue_of(server), read_header(server.postings)).items():
         yield Finding(
             code="TM527",
             tool=name if name in tools else "",

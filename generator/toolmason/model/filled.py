@@ -14,6 +14,7 @@ from toolmason.model.server import Server
 
 T = TypeVar("T")
 
+_SCALARS: Final = frozenset({bool, float, int, str})
 _TEXTS: Final = frozenset(
     {"call_hint", "description", "instructions", "notes", "prompt", "summary", "template", "text", "title"}
 )
@@ -66,6 +67,9 @@ def _fill(value: Any, placeholders: Placeholders, done: dict[int, Any]) -> Any:
     changes = {}
     for name in _names(type(value)):
         part = getattr(value, name)
+        # Most fields have nothing to fill, and looking at each of them costs more than the rest.
+        if not part or (type(part) in _SCALARS and not (name in _TEXTS and "{" in str(part))):
+            continue
         new = _filled_field(name, part, placeholders, done)
         if new is not part:
             changes[name] = new
@@ -80,13 +84,24 @@ def _names(owner: type) -> tuple[str, ...]:
 
 def _filled_field(name: str, value: Any, placeholders: Placeholders, done: dict[int, Any]) -> Any:
     if name in _SCHEMAS and isinstance(value, Mapping):
-        filled = placeholders.fill_schema(value)
-        return value if filled == value else filled
+        if id(value) not in done:
+            filled = placeholders.fill_schema(value) if _has_brace(value) else value
+            done[id(value)] = value if filled == value else filled
+        return done[id(value)]
     if name in _TEXTS and isinstance(value, str):
         return placeholders.fill(value)
     if name == "notes":
         return tuple(filter(None, map(placeholders.fill, value)))
     return _filled(value, placeholders, done)
+
+
+def _has_brace(value: Any) -> bool:
+    """Return whether a text in JSON may have a placeholder."""
+    if isinstance(value, str):
+        return "{" in value
+    if isinstance(value, dict):
+        return any(map(_has_brace, value.values()))
+    return isinstance(value, list) and any(map(_has_brace, value))
 
 
 def _is_same(one: Any, other: Any) -> bool:

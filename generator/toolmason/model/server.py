@@ -256,9 +256,12 @@ class FileRow:
     at: KeyPath = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Server(FromTable):
-    """One server. `source` is the manifest's path relative to the project, for headers."""
+    """One server. `source` is the manifest's path relative to the project, for headers.
+
+    Servers are compared by identity.
+    """
 
     source: str
     table: ServerTable

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import Final
 
 from toolmason_runtime.shared.toml.problems import quoted
 
@@ -13,6 +15,8 @@ PRIMITIVES = ("string", "integer", "number", "boolean", "object")
 MAX_DEPTH = 8
 """Maximum nesting of lists and maps. Providers reject schemas beyond about ten levels."""
 
+NO_NAMES: Final = frozenset[ClassName]()
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -20,6 +24,7 @@ class MalformedTypeError(ValueError):
     """The text is not a type expression. The message names the valid forms."""
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str) -> TypeRef:
     """Parse a type expression such as `map<Book[]>`. Names are not resolved.
 
@@ -60,10 +65,11 @@ def format_type(ref: TypeRef) -> str:
 
 def names(ref: TypeRef) -> frozenset[str]:
     """Return the `[types]` that `ref` refers to directly."""
-    match ref:
-        case NamedType(name):
-            return frozenset({name})
-        case ArrayType(inner) | MapType(inner):
-            return names(inner)
-        case PrimitiveType():
-            return frozenset()
+    # Not `match`: this is called more often than any other function of `resolve`.
+    if isinstance(ref, PrimitiveType):
+        return NO_NAMES
+    return (
+        frozenset({ref.name})
+        if isinstance(ref, NamedType)
+        else names(ref.item if isinstance(ref, ArrayType) else ref.value)
+    )

@@ -64,6 +64,8 @@ def make_environment(templates: Path | None = None, compiled: BytecodeCache | No
     environment = environment_class(
         loader=ChoiceLoader(loaders),
         bytecode_cache=compiled,
+        # A template is loaded once a run; asking for its time at each inclusion takes longer than the inclusion.
+        auto_reload=False,
         undefined=MissingVariable,
         trim_blocks=True,
         lstrip_blocks=True,

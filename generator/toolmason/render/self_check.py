@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
+from toolmason.render.plain_schemas import is_plain_schema
 from toolmason.store import Store
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _schema_faults(categories: Iterable[Category], valid: Store) -> Iterator[str
         for tool in category.tools:
             for kind, schema in (("arguments", tool.input_schema), ("result", tool.output_schema)):
                 try:
-                    if schema is not None:
+                    if schema is not None and not is_plain_schema(schema):
                         _check_nodes(schema, valid)
                 except ValueError as error:
                     yield f"schema of the {kind} of `{tool.name}`: {error}"
@@ -143,6 +144,8 @@ _OMITTED: Final = frozenset({"properties", "default", *_SCHEMA_KEYWORDS})
 
 
 def _check_schema(schema: dict[str, Any]) -> None:
+    if is_plain_schema(schema):
+        return
     from jsonschema import Draft202012Validator, SchemaError
     from jsonschema.validators import validator_for
 

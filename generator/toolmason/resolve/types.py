@@ -385,6 +385,8 @@ def report_large_types(
     Clients get no references. A `result` may contain itself: it is expanded as often as its schema expands it. So may a
     parameter: the fewer copies fit, the fewer are sent.
     """
+    if result is None and len(values) < MAX_NODES and not any(names(value.type) for value in values):
+        return False
     left = MAX_NODES
     repeats = MAX_RECURSION if result else 0
     pending = [(value.type, Counter[str]([result.name] if result else [])) for value in values]

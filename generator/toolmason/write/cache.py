@@ -22,6 +22,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from posixpath import dirname, join, normpath
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import toolmason_runtime
@@ -140,20 +141,42 @@ def toolkit_fingerprint() -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    kinds = _kind_packages()
-    whole = sha256(repr((sys.version, _library_versions(), kinds)).encode())
-    directories = [Path(package.__path__[0]) for package in (toolmason, toolmason_runtime, toolmason_templates)]
-    for place in (*directories, *_kind_places(kinds)):
-        # Some installers link each file to their own store.
-        for name, path in _files_under(place) if place.is_dir() else ((place.name, place),):
-            digest = _digest(path.read_bytes()) if path.exists() else "none"
-            whole.update(f"\0{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
+    state = _toolkit_at_start()
+    whole = sha256(repr(state.versions).encode())
+    for name, path, *_ in state.files:
+        digest = _digest(path.read_bytes()) if path.exists() else "none"
+        whole.update(f"\0{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
 def is_toolkit_unchanged() -> bool:
     """Return whether the toolkit has the files with which this process began; an update may replace them."""
-    return toolkit_fingerprint() == toolkit_fingerprint.__wrapped__()
+    return _toolkit_at_start() == _toolkit()
+
+
+class _Toolkit(NamedTuple):
+    """The versions of the libraries, and our files with inode, size and time, which change if one is replaced."""
+
+    versions: tuple[object, ...]
+    files: list[tuple[str, Path, int, int, int]]
+
+
+def _toolkit() -> _Toolkit:
+    kinds = _kind_packages()
+    directories = [Path(package.__path__[0]) for package in (toolmason, toolmason_runtime, toolmason_templates)]
+    files = []
+    for place in (*directories, *_kind_places(kinds)):
+        # Some installers link each file to their own store.
+        for name, path in _files_under(place) if place.is_dir() else ((place.name, place),):
+            inode = size = time = 0
+            with suppress(FileNotFoundError):
+                status = path.stat()
+                inode, size, time = status.st_ino, status.st_size, status.st_mtime_ns
+            files.append((name, path, inode, size, time))
+    return _Toolkit((sys.version, _library_versions(), kinds), files)
+
+
+_toolkit_at_start = cache(_toolkit)
 
 
 def input_keys() -> dict[str, list[str]]:

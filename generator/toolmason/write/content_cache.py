@@ -11,8 +11,10 @@ used there only if `TOOLMASON_CI_CACHE` is `1`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -32,13 +34,14 @@ class ContentCache:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stored = _load(path)
+        """The lines of the file, by their key."""
         self._used: dict[str, str] = {}
 
     def get(self, key: str, /) -> str | None:
         """Return the text of `key`; None if it is not stored."""
-        text = self._used.get(key) or self._stored.get(key)
-        if text is not None:
-            self._used[key] = text
+        text = self._used.get(key)
+        if text is None and (line := self._stored.get(key)) is not None:
+            text = self._used[key] = line.partition(b"\t")[2].decode("utf-8", "surrogatepass")
         return text
 
     def __setitem__(self, key: str, text: str, /) -> None:
@@ -52,20 +55,20 @@ class ContentCache:
         """
         if self._used.keys() <= self._stored.keys():
             return
-        lines = [f"{key}\t{text}" for key, text in self._used.items()]
+        lines = [self._stored.get(key) or _line(key, text) for key, text in self._used.items()]
         remaining = sum(map(len, lines))
-        for key, text in self._stored.items():
-            remaining -= 0 if key in self._used else len(key) + len(text)
+        total = remaining + len(lines)
+        for key, line in self._stored.items():
+            if key in self._used:
+                continue
+            remaining -= len(line)
             if remaining < 0:
                 break
-            if key not in self._used:
-                lines.append(f"{key}\t{text}")
+            lines.append(line)
+            total += len(line) + 1
         with suppress(OSError):
-            if not is_toolkit_unchanged():
-                return
-            body = "\n".join(lines).encode("utf-8", "surrogatepass")
-            if len(body) < MAX_BYTES:
-                write_cached(self._path, f"{_header(body)}\n".encode() + body)
+            if total < MAX_BYTES and is_toolkit_unchanged():
+                write_cached(self._path, _header(lines), *chain.from_iterable((b"\n", line) for line in lines))
                 remove_old(self._path.parent, "content-", "run-")
 
 
@@ -81,16 +84,27 @@ def content_cache_path(project: Project) -> Path | None:
     return project_path(project, "content") if is_permitted else None
 
 
-def _load(path: Path) -> dict[str, str]:
-    """Return the entries of a file; none if it is damaged or of another version of the toolkit."""
+def _load(path: Path) -> dict[str, bytes]:
+    """Return the lines of a file by their key; none if it is damaged or of another version of the toolkit.
+
+    The lines are decoded when they are used, because the file of 10,000 tools has 80 MB.
+    """
     with suppress(OSError, ValueError):
-        header, _, body = read_cached(path, max_bytes=MAX_BYTES).partition(b"\n")
-        if header.decode() == _header(body):
-            # Not `splitlines`: JSON escapes line feeds, but no other line ends.
-            lines = body.decode("utf-8", "surrogatepass").split("\n")
-            return {key: text for key, _, text in (line.partition("\t") for line in lines)}
+        # JSON escapes line feeds.
+        header, *lines = read_cached(path, max_bytes=MAX_BYTES).split(b"\n")
+        if header == _header(lines):
+            return {line.partition(b"\t")[0].decode("utf-8", "surrogatepass"): line for line in lines}
     return {}
 
 
-def _header(body: bytes) -> str:
-    return f"{toolkit_fingerprint()} {sha256(body).hexdigest()}"
+def _line(key: str, text: str) -> bytes:
+    return f"{key}\t{text}".encode("utf-8", "surrogatepass")
+
+
+def _header(lines: Iterable[bytes]) -> bytes:
+    """Return the first line of a file with `lines`."""
+    whole = sha256()
+    for line in lines:
+        whole.update(line)
+        whole.update(b"\n")
+    return f"{toolkit_fingerprint()} {whole.hexdigest()}".encode()

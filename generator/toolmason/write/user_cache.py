@@ -41,7 +41,7 @@ def read_cached(path: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
     return read_input(path, path.parent, max_bytes=max_bytes)
 
 
-def write_cached(path: Path, data: bytes) -> None:
+def write_cached(path: Path, *parts: bytes) -> None:
     """Write a file of the cache directory atomically; create the directory, private to this user, if necessary.
 
     Raises:
@@ -53,7 +53,7 @@ def write_cached(path: Path, data: bytes) -> None:
     descriptor, draft = tempfile.mkstemp(prefix=_DRAFT, dir=path.parent)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - opens a descriptor
-            file.write(data)
+            file.writelines(parts)
         os.replace(draft, path)  # noqa: PTH105 - both are names
     except BaseException:
         with suppress(OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from toolmason_runtime.tool_commands.declarations import CommandCategory, CommandOption, ToolCommand
@@ -95,9 +96,13 @@ def _quoted(text: str) -> str:
     return "'" + " ".join(text.split()).replace("'", "'\\''") + "'"
 
 
+@lru_cache(maxsize=4096)
 def _short(text: str) -> str:
     """Return the first sentence of a description, without control characters."""
-    printable = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    # Cached because tools share texts, and two shells show each.
+    printable = " ".join(text.split())
+    if not printable.isprintable():
+        printable = "".join(filter(str.isprintable, printable))
     return re.split(r"(?<=[.;])\s", printable)[0].rstrip(".;")[:100]
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toolmason.diagnostics import Diagnostics
+from toolmason.manifest.files import load_manifest
+from toolmason.manifest.validate import validate
 from toolmason.model.types import (
     ArrayType,
     ClassName,
@@ -26,7 +31,8 @@ from toolmason.model.types import (
 from toolmason.render.format_python import format_python
 from toolmason.render.generated_models import generated_models
 from toolmason.render.model_classes import describe
-from toolmason.render.pydantic_models import models, templated_models, type_schemas
+from toolmason.render.pydantic_models import models, schemas, shared_schemas, templated_models, type_schemas
+from toolmason.resolve import resolve
 
 TEXTS = (
     *("", "Plain text", 'Says "hi"', 'ends with "quote"', '"start', '"""', "'", "'q'", "two\nlines", "a\n\n  b"),
@@ -176,3 +182,79 @@ def test_models_that_contain_each_other_are_generated_and_formatted() -> None:
 def test_direction_marks_in_a_description_are_escaped() -> None:
     note = {"type": "object", "description": "One\u202etwo"}
     assert '"""One\\u202etwo"""' in models({"$defs": {"Note": note}})
+
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+NUMBER_OF_TYPES = 2_000
+MODULE = 200
+"""Types of a generated module."""
+
+
+def both_ways(sources: Mapping[str, dict[str, Any]]) -> tuple[dict[PurePosixPath, str], dict[PurePosixPath, str]]:
+    """Return the formatted modules of the template, and those of datamodel-code-generator."""
+    written = {PurePosixPath(f"{key}.py"): text for key, text in templated_models(dict(sources)).items()}
+    generated = generated_models({path.stem: sources[path.stem] for path in written})
+    return format_python(written), format_python({path: generated[path.stem] for path in written})
+
+
+@pytest.mark.uncovered
+def test_two_thousand_random_types_have_the_same_models_both_ways() -> None:
+    random = Random(2_000)
+    sources = {
+        f"module_{number}": type_schemas(random_types(random, MODULE)) for number in range(NUMBER_OF_TYPES // MODULE)
+    }
+    written, generated = both_ways(sources)
+    assert len(written) == len(sources)
+    assert written == generated
+
+
+def random_types(random: Random, count: int) -> list[DeclaredType]:
+    """Return objects with fields of each kind, and enumerations; a type refers to those before it and to itself."""
+    types: list[DeclaredType] = []
+    for number in range(count):
+        name, description = ClassName(f"Type{number}"), random.choice(TEXTS).strip()
+        if number % 7 == 0:
+            choices = tuple(random.sample(["x", "y z", "title", "1", "é", "A", "none", "and"], 3))
+            types.append(EnumType(name=name, description=description, choices=choices))
+            continue
+        known = [*(declared.name for declared in types), name]
+        fields = [random_field(random, field, known) for field in random.sample(NAMES, random.randrange(7))]
+        if len({field.name.replace(".", "_").replace("-", "_") for field in fields}) == len(fields):
+            types.append(ObjectType(name=name, description=description, fields=tuple(fields)))
+    return types
+
+
+def random_field(random: Random, name: str, known: list[ClassName]) -> Property:
+    plain: list[TypeRef] = [PrimitiveType(kind) for kind in VALUES]  # type: ignore[arg-type]  # keys are kinds
+    ref = random.choice([*plain, NamedType(random.choice(known))])
+    limits: dict[str, Any] = {}
+    if isinstance(ref, PrimitiveType):
+        limits = random.choice(CONSTRAINTS[ref.kind])
+    for wrapper in random.choices((ArrayType, MapType), k=random.choice([0, 0, 0, 1, 2])):
+        ref, limits = wrapper(ref), {}
+    return Property(
+        name=name,
+        type=ref,
+        description=random.choice(TEXTS).strip(),
+        required=random.random() < 0.5,
+        nullable=random.random() < 0.2,
+        constraints=limits,
+    )
+
+
+@pytest.mark.uncovered
+def test_every_golden_has_the_same_models_both_ways() -> None:
+    sources: dict[str, dict[str, Any]] = {}
+    for path in sorted(GOLDEN.glob("*/expected")):
+        case = path.parent
+        diagnostics = Diagnostics()
+        document = load_manifest(case / "manifest.toml", root=case, diagnostics=diagnostics)
+        tables = validate(document, diagnostics=diagnostics) if document else None
+        server = resolve(tables, document, root=case, diagnostics=diagnostics) if document and tables else None
+        assert server, case.name
+        for category in server.modules:
+            sources[f"{len(sources)}"] = schemas(category, server.package)
+        sources[f"{len(sources)}"] = shared_schemas(server)
+    written, generated = both_ways(sources)
+    assert len(written) > 0.8 * len(sources)
+    assert written == generated

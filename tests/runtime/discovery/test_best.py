@@ -12,6 +12,7 @@ from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.search import best, index
 from toolmason_runtime.shared.search.best import COUNT, MAX_TERMS, BestFirst
 from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.words import WordRanker
 
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.tool_index import index_of
@@ -71,6 +72,17 @@ def test_results_are_those_of_all_tools(place: int, query: str, hidden: int) -> 
     assert len(hits) == len(expected)
     assert [(hit.name, hit.reason) for hit in hits[5:40]] == expected[5:40]
     assert names(pruned, query) == expected
+
+
+@settings(deadline=None, max_examples=300)
+@given(place=st.sampled_from([0, 1, 2]), query=QUERY, rank=st.integers(0, 40))
+def test_tools_with_at_least_a_score_are_those_of_all_scores(place: int, query: str, rank: int) -> None:
+    ranker = WordRanker(INDEXES[place])
+    scores = ranker.scores(query)
+    found = sorted(filter(None, scores), reverse=True)
+    if found:
+        lowest = found[min(rank, len(found) - 1)]
+        assert ranker.at_least(query, lowest) == {tool: score for tool, score in enumerate(scores) if score >= lowest}
 
 
 def test_most_queries_compare_few_tools(monkeypatch: pytest.MonkeyPatch) -> None:

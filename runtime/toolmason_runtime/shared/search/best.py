@@ -188,11 +188,7 @@ class BestTools:
             more: tools that have a score for another reason.
             rank: returns the scores of tools and the tools, best first.
         """
-        columns = self._scores.columns
-        lists = sorted(
-            (_List(term, weight, weight * columns[term][1][0], *columns[term]) for term, weight in weights.items()),
-            key=lambda part: part.highest / len(part.tools),
-        )
+        lists = self._lists(weights)
         # Tools with several rare terms, and with a high score of a common one, give the first estimate.
         sums: dict[int, float] = {}
         room = MAX_RARE
@@ -205,10 +201,9 @@ class BestTools:
         best = rank(champions)[:COUNT]
         if len(best) < COUNT:
             return None
-        named = set().union(*(self._shares.columns[term][0] for term in weights if term in self._shares.columns))
+        named = self._named(weights)
         lowest = best[-1][0] * (1 - ROUNDING)
-        found = _above(lists, lowest / self._highest_factor) & named
-        found |= _above(lists, lowest)
+        found = self._reaching(lists, named, lowest)
         # Lists that are shorter than the number of tools are added at once; the others have low scores.
         short = [part for part in lists if len(part.tools) <= len(found)]
         sums = dict.fromkeys(found, 0.0)
@@ -224,6 +219,24 @@ class BestTools:
             tool for tool, total in sums.items() if total >= least or (total >= least_named and tool in named)
         )
         return champions
+
+    def reaching(self, weights: Mapping[str, float], lowest: float) -> set[int]:
+        """Return tools among which are all whose terms, with their weights, have at least the score `lowest`."""
+        return self._reaching(self._lists(weights), self._named(weights), lowest * (1 - ROUNDING))
+
+    def _lists(self, weights: Mapping[str, float]) -> list[_List]:
+        columns = self._scores.columns
+        return sorted(
+            (_List(term, weight, weight * columns[term][1][0], *columns[term]) for term, weight in weights.items()),
+            key=lambda part: part.highest / len(part.tools),
+        )
+
+    def _named(self, terms: Iterable[str]) -> set[int]:
+        """Return the tools with one of `terms` in their name."""
+        return set().union(*(self._shares.columns[term][0] for term in terms if term in self._shares.columns))
+
+    def _reaching(self, lists: Sequence[_List], named: Collection[int], lowest: float) -> set[int]:
+        return _above(lists, lowest / self._highest_factor).intersection(named) | _above(lists, lowest)
 
 
 class _List(NamedTuple):

@@ -77,6 +77,14 @@ class _Query(NamedTuple):
     similar: list[tuple[str, float]]
     semantic: dict[int, float]
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each term."""
+        weights = dict.fromkeys(self.terms, 1.0)
+        for term, weight in self.similar:
+            weights[term] = weights.get(term, 0.0) + weight
+        return weights
+
 
 class WordRanker:
     """Ranks by the scores in `search_index.json`, plus those in `postings` for tools with a similar meaning."""
@@ -140,11 +148,15 @@ class WordRanker:
             ranked = [(-score, order[tool], tool) for score, tool in scores if score]
             return [(-score, tool) for score, _, tool in nsmallest(COUNT, ranked)]
 
-        weights = dict.fromkeys(analyzed.terms, 1.0)
-        for term, weight in analyzed.similar:
-            weights[term] = weights.get(term, 0.0) + weight
-        found = self._best.candidates(weights, more=analyzed.semantic.keys(), rank=rank)
+        found = self._best.candidates(analyzed.weights, more=analyzed.semantic.keys(), rank=rank)
         return None if found is None else rank(found)
+
+    def at_least(self, query: str, lowest: float) -> dict[int, float]:
+        """Return the scores of the tools whose score is at least `lowest`, a positive number, by their position."""
+        analyzed = self._analyzed(query)
+        tools = sorted(self._best.reaching(analyzed.weights, lowest).union(analyzed.semantic))
+        scores = zip(tools, self._scores_of(analyzed, tools), strict=True)
+        return {tool: score for tool, score in scores if score >= lowest}
 
     def scores_of(self, query: str, tools: Sequence[int]) -> list[float]:
         """Return the scores of the tools at some positions, as `scores` has them."""

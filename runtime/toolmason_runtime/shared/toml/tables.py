@@ -134,9 +134,16 @@ def key_of(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata.get("toml", field.name))
 
 
-def keys_of(table: type[Table]) -> dict[str, dataclasses.Field[Any]]:
+def keys_of(table: type[Table]) -> Mapping[str, dataclasses.Field[Any]]:
     """Return the fields that are keys, by their spelling in TOML."""
-    return {key_of(each): each for each in dataclasses.fields(table) if each.name not in _NOT_KEYS}
+    # Stored, because `validate` needs those of the same classes for each tool.
+    if (keys := _KEYS.get(table)) is None:
+        keys = {key_of(each): each for each in dataclasses.fields(table) if each.name not in _NOT_KEYS}
+        _KEYS[table] = keys
+    return keys
+
+
+_KEYS: Final[dict[type[Table], Mapping[str, dataclasses.Field[Any]]]] = {}
 
 
 _NOT_KEYS: Final = frozenset({"at", "unread", "extensions", "extension_keys"})
