@@ -33,7 +33,7 @@ NAMES: Final = "names"
 
 
 def tool_name(noun: str = "tool") -> dict[str, Any]:
-    """Declare that a text, each item of an array, or each key of a table is the name of a tool. `noun` is for errors."""
+    """Declare that a text, each item of an array or each key of a table is a name of a tool. `noun` is for errors."""
     return {NAMES: ("tool", noun)}
 
 
