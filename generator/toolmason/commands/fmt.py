@@ -120,10 +120,11 @@ def _format_stdin() -> None:
 
 
 def _show(changed: dict[Path, tuple[bytes, bytes]]) -> None:
+    from toolmason.edits import MAX_DIFF_LINES
     from toolmason.write.diff import paint_line, unified
 
     for path, (old, new) in changed.items():
-        for line in unified((str(path), old), (str(path), new)).split("\n")[:-1]:
+        for line in unified((str(path), old), (str(path), new), max_lines=MAX_DIFF_LINES).split("\n")[:-1]:
             click.echo(paint_line(line, colour=supports_colour(sys.stdout)), color=True)
 
 
