@@ -27,6 +27,9 @@ _ESCAPE: Final = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTAL
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _QUOTED_KEY: Final = re.compile(r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 
+_ITEM_TAIL: Final = re.compile(r"[ \t]*(?P<comma>,?)[ \t]*(?P<comment>(?:#[^\r\n]*)?)")
+"""The rest of a line after an item of an array."""
+
 Replace = Callable[[str], Iterator[tuple[int, int, str]]]
 """Yields the parts of a text to replace: start, end and new text."""
 
@@ -122,21 +125,51 @@ class TomlText:
             return
         end = self._end(items[-1])
         before = self.text[items[-2] if len(items) > 1 else start : items[-1]]
-        separator = " "
-        if "\n" in before:
-            indent = before.rpartition("\n")[2]
-            separator = f"{self._newline}{indent}"
-        self._changes.append((end, end, f",{separator}{value}"))
+        if "\n" not in before:
+            self._changes.append((end, end, f", {value}"))
+            return
+        indent = before.rpartition("\n")[2]
+        line = f"{self._newline}{indent}{value}"
+        tail = _ITEM_TAIL.match(self.text, end)
+        if tail and tail["comment"]:
+            # The comment stays at its item.
+            self._changes.append((end, end, "" if tail["comma"] else ","))
+            self._changes.append((tail.end(), tail.end(), line + tail["comma"]))
+        else:
+            self._changes.append((end, end, f",{line}"))
 
     def remove_item(self, path: KeyPath, index: int) -> None:
-        """Remove an item of an array, with its comma."""
+        """Remove an item of an array: with its line and comment if it has a line of its own, else with its comma.
+
+        The key is removed with its last item, unless its table has no other key.
+        """
         items = [occurrence.value for _, occurrence in self._items(path)]
-        if index + 1 < len(items):
-            self._changes.append((items[index], items[index + 1], ""))
-        elif index:
-            self._changes.append((self._end(items[index - 1]), self._end(items[index]), ""))
+        if len(items) == 1:
+            self._remove_array(self._by_path[path][0])
+            return
+        start, end = items[index], self._end(items[index])
+        tail = _ITEM_TAIL.match(self.text, end)
+        line = self.text.rfind("\n", 0, start) + 1
+        if tail and not self.text[line:start].strip() and self._line_end(end) == tail.end():
+            self._changes.append((line, self.text.index("\n", tail.end()) + 1, ""))
+        elif index + 1 < len(items):
+            self._changes.append((start, items[index + 1], ""))
         else:
-            self._changes.append((items[0], self._end(items[0]), ""))
+            self._changes.append((self._end(items[index - 1]), end, ""))
+
+    def _remove_array(self, array: KeyOccurrence) -> None:
+        """Remove a key with its array; only the items if the key is the first line, or the only key of its table."""
+        start, end = array.key, self._end(array.value)
+        before, after = self.text[:start].rstrip(), self.text[end:].lstrip()
+        line = self.text.rfind("\n", 0, self._start(array.statement))
+        if self._pair_of(array.statement) is array and line >= 0:
+            self._changes.append((line - self.text[:line].endswith("\r"), self._line_end(end), ""))
+        elif before.endswith(","):
+            self._changes.append((len(before) - 1, end, ""))
+        elif before.endswith("{") and after.startswith(","):
+            self._changes.append((start, len(self.text) - len(after[1:].lstrip()), ""))
+        else:
+            self._changes.append((array.value + 1, end - 1, ""))
 
     def _items(self, path: KeyPath) -> Iterator[tuple[int, KeyOccurrence]]:
         index = 0
@@ -196,9 +229,7 @@ class TomlText:
 
     def _add_lines(self, statement: int, pairs: list[str], *, prefix: str) -> None:
         end = self._statement_end(statement)
-        place = self.text.find("\n", end)
-        place = len(self.text) if place < 0 else place
-        place -= self.text[:place].endswith("\r")
+        place = self._line_end(end)
         start = self._start(statement)
         indent = self.text[self.text.rfind("\n", 0, start) + 1 : start]
         indent = indent if not indent.strip() else ""
@@ -247,8 +278,16 @@ class TomlText:
         start = self._start(statement)
         if self.text[start] == "[":
             return start
-        explicit = next(item for item in self._statements[statement] if item.is_explicit)
-        return self._end(explicit.value)
+        return self._end(self._pair_of(statement).value)
+
+    def _pair_of(self, statement: int) -> KeyOccurrence:
+        """Return the key of a pair, without those inside its value."""
+        return next(item for item in self._statements[statement] if item.is_explicit)
+
+    def _line_end(self, offset: int) -> int:
+        """Return the end of a line, before its line break."""
+        end = self.text.find("\n", offset)
+        return len(self.text) if end < 0 else end - self.text[:end].endswith("\r")
 
     def _last_statement(self, header: int) -> int:
         """Return the last statement of the table of a header, without those of tables below it."""

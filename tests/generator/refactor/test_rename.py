@@ -252,7 +252,20 @@ def test_renaming_back_swaps_the_alias(notes: Project) -> None:
     text = renamed(notes, "git_log", "log")
     assert tomllib.loads(text)["tools"]["log"]["aliases"] == ["git_log"]
     text = renamed(notes, "log", "git_log", "--no-alias")
-    assert tomllib.loads(text)["tools"]["git_log"]["aliases"] == []
+    assert "aliases" not in tomllib.loads(text)["tools"]["git_log"]
+
+
+@pytest.mark.parametrize("name", ["list_notes", "log", "get_user"])
+def test_there_and_back_gives_the_same_bytes(notes: Project, name: str) -> None:
+    before = notes.manifest.read_bytes()
+    renamed(notes, name, "show_all", "--no-alias")
+    renamed(notes, "show_all", name)
+    renamed(notes, name, "show_all")
+    renamed(notes, "show_all", name, "--no-alias")
+    text = notes.manifest.read_text(encoding="utf-8")
+    assert "show_all" not in text
+    assert "aliases = []" not in text
+    assert text.count("\n") <= before.count(b"\n") + 1, "only the key that keeps the effect of a tool is added"
 
 
 def test_crlf_line_ends_stay(notes: Project) -> None:

@@ -65,7 +65,10 @@ def test_a_key_is_added_in_the_style_of_its_table(text: str, expected: str) -> N
         ("a = []\n", 'a = ["v"]\n'),
         ("a = ['x']\n", "a = ['x', \"v\"]\n"),
         ("a = ['x',]\n", "a = ['x', \"v\",]\n"),
-        ("a = [\n  'x', # ex\n  'y', # why\n]\n", "a = [\n  'x', # ex\n  'y',\n  \"v\", # why\n]\n"),
+        ("a = [\n  'x', # ex\n  'y', # why\n]\n", "a = [\n  'x', # ex\n  'y', # why\n  \"v\",\n]\n"),
+        ("a = [\n  'x', # ex\n  'y' # why\n]\n", "a = [\n  'x', # ex\n  'y', # why\n  \"v\"\n]\n"),
+        ("a = [\n  'x' # ex\n  , # odd\n]\n", "a = [\n  'x', # ex\n  \"v\"\n  , # odd\n]\n"),
+        ("a = [\r\n  'x', # ex\r\n]\r\n", "a = [\r\n  'x', # ex\r\n  \"v\",\r\n]\r\n"),
         ("a = [[1, 2], { b = ']' }]\n", "a = [[1, 2], { b = ']' }, \"v\"]\n"),
     ],
 )
@@ -84,10 +87,47 @@ def test_an_item_is_removed_from_an_array(text: str, index: int) -> None:
     assert tomllib.loads(toml.result())["a"] == [item for place, item in enumerate("xyz") if place != index]
 
 
-def test_the_only_item_is_removed() -> None:
-    toml = TomlText("a = ['x']\n")
+@pytest.mark.parametrize("index", [0, 1, 2])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_removed_item_takes_its_comment_and_no_other(index: int, newline: str) -> None:
+    lines = ["a = [", " 'x', # 1", " 'y', # 2", " 'z' # 3", "]", ""]
+    toml = TomlText(newline.join(lines))
+    toml.remove_item(("a",), index)
+    assert toml.result() == newline.join(lines[: index + 1] + lines[index + 2 :])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("b = 1\na = ['x']\nc = 2\n", "b = 1\nc = 2\n"),
+        ("b = 1\r\na = [\r\n  'x', # why\r\n] # end\r\nc = 2\r\n", "b = 1\r\nc = 2\r\n"),
+        ("b = 1\na = ['x',]", "b = 1"),
+        ("a = ['x', ]\n", "a = []\n"),
+    ],
+)
+def test_an_array_is_removed_with_its_only_item(text: str, expected: str) -> None:
+    toml = TomlText(text)
     toml.remove_item(("a",), 0)
-    assert toml.result() == "a = []\n"
+    assert toml.result() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("t = { b = 1, a = ['x'] }\n", "t = { b = 1 }\n"),
+        ("t = { a = ['x'], b = 1 }\n", "t = { b = 1 }\n"),
+        ("t = { b = 1, a = [ 'x' ], c = 2 }\n", "t = { b = 1, c = 2 }\n"),
+        ("t = { a = ['x'] }\n", "t = { a = [] }\n"),
+        ("[t]\nb = 1\na = ['x']\n", "[t]\nb = 1\n"),
+        ("t.b = 1\nt.a = ['x']\n", "t.b = 1\n"),
+    ],
+)
+def test_keys_are_added_where_an_array_is_removed(text: str, expected: str) -> None:
+    toml = TomlText(text)
+    toml.remove_item(("t", "a"), 0)
+    assert toml.result() == expected
+    toml.add_keys(("t",), {"k": '"v"'})
+    assert tomllib.loads(toml.result())["t"] == {**tomllib.loads(expected)["t"], "k": "v"}
 
 
 def test_parts_of_strings_change_and_their_escapes_stay() -> None:
