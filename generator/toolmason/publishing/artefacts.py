@@ -85,11 +85,11 @@ def _json(path: str, document: Any, schema: str = "") -> Artefact:
 
 
 def _yaml(path: str, document: Any, schema: str) -> Artefact:
-    """Return YAML with the form of prettier, which Docker's catalogue requires."""
+    """Return YAML in the form of prettier, which Docker's catalogue requires: texts with `"` have single quotes."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Indents the items of lists, and quotes with double quotes."""
+        """Indents the items of lists."""
 
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
             """Begin a list or a table."""
@@ -98,8 +98,8 @@ def _yaml(path: str, document: Any, schema: str) -> Artefact:
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         if "\n" in text:
             return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
-        plain = yaml.safe_dump(text, allow_unicode=True, width=10_000)
-        style = None if plain[:1] not in "'\"" else '"'
+        quote = yaml.safe_dump(text, allow_unicode=True, width=10_000)[0]
+        style = {"'": "'" if '"' in text else '"', '"': '"'}.get(quote)
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, represent)

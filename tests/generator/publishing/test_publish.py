@@ -213,6 +213,57 @@ def test_a_link_to_a_private_file_is_not_in_a_bundle(published: Project, tmp_pat
         assert not any(b"secret" in content for content in contents), path
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
+def test_a_licence_that_is_a_link_out_of_the_project_is_missing_everywhere(published: Project, tmp_path: Path) -> None:
+    (tmp_path / "LICENSE").write_text("MIT\n", encoding="utf-8")
+    (published.root / "LICENSE").unlink()
+    (published.root / "LICENSE").symlink_to(tmp_path / "LICENSE")
+    result = publish(published, "--dry-run", "-o", str(tmp_path / "places"))
+
+    assert list((tmp_path / "places").rglob("LICENSE")) == []
+    assert "claude-directory/license-file" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
+@pytest.mark.parametrize("link", ["npm", "npm/bin", "gemini-extension/skills"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_no_link_in_the_output_is_followed(
+    link: str, force: tuple[str, ...], published: Project, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (tmp_path / "places" / link).parent.mkdir(parents=True)
+    (tmp_path / "places" / link).symlink_to(mine)
+    result = publish(published, "--dry-run", *force, "-o", str(tmp_path / "places"))
+
+    assert result.exit_code == 4
+    assert f"{tmp_path / 'places' / link} is a link; nothing was written" in result.stderr
+    assert list(mine.iterdir()) == []
+    assert [path.name for path in (tmp_path / "places").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Ada's notes", "Ada's notes"),
+        ("Ada: notes", '"Ada: notes"'),
+        ("it's: x", '"it\'s: x"'),
+        ('say "hi": x', "'say \"hi\": x'"),
+        ("\"a\" 'b'", "'\"a\" ''b'''"),
+        ("yes", '"yes"'),
+        ("back\\slash: x", '"back\\\\slash: x"'),
+    ],
+)
+def test_the_entry_of_the_catalogue_has_the_quotes_of_prettier(
+    text: str, written: str, published: Project, tmp_path: Path
+) -> None:
+    change(published, 'summary = "Measure texts"\nauthor', f"summary = {json.dumps(text)}\nauthor")
+    publish(published, "--dry-run", "--to", "docker-catalog", "-o", str(tmp_path))
+
+    entry = (tmp_path / "docker-catalog" / "server.yaml").read_text(encoding="utf-8")
+    assert f"  description: {written}\n" in entry
+
+
 TEXTS = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=60).filter(str.strip)
 
 
