@@ -448,7 +448,8 @@ def start(written: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Po
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            env={"PATH": str(directory), "HOME": str(tmp_path / "home")},
+            cwd=where,
+            env={"PATH": os.pathsep.join([".", "", str(directory)]), "HOME": str(tmp_path / "home")},
         )
         started.append(process)
         return process
@@ -508,6 +509,29 @@ def test_a_server_that_a_signal_ends_ends_the_package_by_it(start: Callable[...,
 def test_uvx_is_found_in_the_directory_of_its_installer(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
+    process = start("print('installed')\n", where=tmp_path / "home" / ".local" / "bin")
+
+    assert process.communicate(timeout=30)[0] == "installed\n"
+
+
+@needs_node
+@needs_posix
+def test_a_program_of_the_current_directory_is_not_started(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Windows looks there first; so does a PATH with a relative directory."""
+    installed = start("print('installed')\n", where=tmp_path / "home" / ".local" / "bin")
+    foreign = start("print('foreign')\n", where=tmp_path / "clone")
+
+    assert [process.communicate(timeout=30)[0] for process in (installed, foreign)] == ["installed\n"] * 2
+
+
+@needs_node
+@needs_posix
+def test_a_file_that_cannot_be_started_is_passed_over(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "bin" / "uvx").write_text("no program", encoding="utf-8")
     process = start("print('installed')\n", where=tmp_path / "home" / ".local" / "bin")
 
     assert process.communicate(timeout=30)[0] == "installed\n"
