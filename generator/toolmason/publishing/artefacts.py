@@ -205,21 +205,29 @@ def _with_uvx(document: dict[str, Any], release: Release) -> dict[str, Any]:
 
 
 def gemini_extension(release: Release) -> Iterator[Artefact]:
-    """Yield the extension, which starts the server with `uvx` and asks for its secrets."""
+    """Yield the extension, which starts the server with `uvx` and asks for its secrets and its required options."""
+    tables = {option.name: option.table for option in release.server.options}
+    required = {name: table for name, table in tables.items() if table.required and table.env and not table.secret}
+    settings = [
+        _setting(secret.name, secret.description, secret.env, sensitive=True) for secret in release.server.secrets
+    ]
+    settings += [_setting(name, table.description, table.env, sensitive=False) for name, table in required.items()]
     for path, text in release.plugin("gemini-cli").items():
         if path != "gemini-extension.json":
             yield _text(path, text)
             continue
         extension = _with_uvx(json.loads(text), release)
-        if settings := [_setting(secret) for secret in release.server.secrets]:
+        for entry in extension["mcpServers"].values() if required else ():
+            entry["env"] = entry.get("env", {}) | {table.env: f"${{{table.env}:-}}" for table in required.values()}
+        if settings:
             extension["settings"] = settings
         yield _json(path, extension, "gemini-extension")
     yield from (Artefact(path=name, content=content) for name, content in _documents(release).items())
 
 
-def _setting(secret: Secret) -> dict[str, Any]:
-    name = secret.name.replace("-", " ").replace("_", " ").capitalize()
-    return {"name": name, "description": secret.description, "envVar": secret.env, "sensitive": True}
+def _setting(name: str, description: str, env: str, *, sensitive: bool) -> dict[str, Any]:
+    title = name.replace("-", " ").replace("_", " ").capitalize()
+    return {"name": title, "description": description, "envVar": env, "sensitive": sensitive}
 
 
 # Docker

@@ -82,7 +82,7 @@ def written(published: Project, tmp_path: Path) -> Path:
     change(published, "[categories.text]", f"{OPTIONS}\n[categories.text]")
     directory = tmp_path / "places"
     result = publish(published, "--dry-run", "-o", str(directory))
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output  # extensions and plugins cannot ask for the option
     return directory
 
 
@@ -297,6 +297,30 @@ def test_extensions_and_plugins_start_this_version_with_uvx(written: Path) -> No
         (entry,) = document["mcpServers"].values()
         assert (entry["command"], entry["args"][0]) == ("uvx", "notes==0.1.0")
     assert [(row["envVar"], row["sensitive"]) for row in extension["settings"]] == [("NOTES_API_KEY", True)]
+
+
+def test_a_place_without_the_arguments_that_the_server_needs_is_not_ready(published: Project) -> None:
+    change(published, "[categories.text]", f"{OPTIONS}\n[categories.text]")
+    found = states(publish(published, "--dry-run", "--format", "json"))
+
+    assert sorted(name for name, state in found.items() if not state["ready"]) == ["claude-code", "gemini-extension"]
+    assert found["claude-code"]["invalid"] == [".mcp.json: the server does not start without `--root`"]
+    change(published, 'description = "Directory with # notes"', 'description = "Directory"\nenv = "NOTES_ROOT"')
+    assert publish(published, "--dry-run").exit_code == 0
+
+
+def test_an_extension_asks_for_required_options_with_a_variable(published: Project, tmp_path: Path) -> None:
+    options = OPTIONS.replace("required = true", 'required = true\nenv = "NOTES_ROOT"')
+    change(published, "[categories.text]", f"{options}\n[categories.text]")
+    publish(published, "--dry-run", "--to", "gemini-extension", "-o", str(tmp_path))
+
+    extension = read(tmp_path / "gemini-extension" / "gemini-extension.json")
+    (entry,) = extension["mcpServers"].values()
+    assert [(row["envVar"], row["sensitive"]) for row in extension["settings"]] == [
+        ("NOTES_API_KEY", True),
+        ("NOTES_ROOT", False),
+    ]
+    assert set(entry["env"]) == {"NOTES_API_KEY", "NOTES_ROOT"}
 
 
 def test_a_command_of_another_name_is_started_from_its_distribution(published: Project, tmp_path: Path) -> None:
