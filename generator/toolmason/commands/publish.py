@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,13 +200,18 @@ def _entries(archive: bytes) -> list[zipfile.ZipInfo]:
 
 
 def _write(prepared: list[Prepared], output: Path, *, force: bool) -> None:
-    """Write all files, or none if one of them exists with another content and `force` is not set."""
+    """Write all files, or none if one of them exists with another content and `force` is not set.
+
+    No directory below `output` may be a link: it can lead out of it.
+    """
     from toolmason.write.replace_file import replace_file
 
     targets = {
         output / each.place.name / artefact.path: artefact.content for each in prepared for artefact in each.artefacts
     }
     try:
+        if link := next((path for path in _directories(targets, output) if path.is_symlink()), None):
+            raise OverwriteRefusedError(f"{link} is a link; nothing was written; remove it, or use another directory")
         changed = {path: content for path, content in targets.items() if _content(path) != content}
         existing = [path for path in changed if path.exists() or path.is_symlink()]
         if existing and not force:
@@ -216,6 +221,11 @@ def _write(prepared: list[Prepared], output: Path, *, force: bool) -> None:
             replace_file(path, content)
     except OSError as error:
         raise CommandLineError(f"cannot write {output}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _directories(paths: Iterable[Path], root: Path) -> set[Path]:
+    """Return the directories of files below `root`."""
+    return {directory for path in paths for directory in path.parents if root in directory.parents}
 
 
 def _content(path: Path) -> bytes | None:

@@ -85,11 +85,11 @@ def _json(path: str, document: Any, schema: str = "") -> Artefact:
 
 
 def _yaml(path: str, document: Any, schema: str) -> Artefact:
-    """Return YAML with the form of prettier, which Docker's catalogue requires."""
+    """Return YAML in the form of prettier, which Docker's catalogue requires: texts with `"` have single quotes."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Indents the items of lists, and quotes with double quotes."""
+        """Indents the items of lists."""
 
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
             """Begin a list or a table."""
@@ -98,8 +98,8 @@ def _yaml(path: str, document: Any, schema: str) -> Artefact:
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         if "\n" in text:
             return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
-        plain = yaml.safe_dump(text, allow_unicode=True, width=10_000)
-        style = None if plain[:1] not in "'\"" else '"'
+        quote = yaml.safe_dump(text, allow_unicode=True, width=10_000)[0]
+        style = {"'": "'" if '"' in text else '"', '"': '"'}.get(quote)
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, represent)
@@ -205,21 +205,29 @@ def _with_uvx(document: dict[str, Any], release: Release) -> dict[str, Any]:
 
 
 def gemini_extension(release: Release) -> Iterator[Artefact]:
-    """Yield the extension, which starts the server with `uvx` and asks for its secrets."""
+    """Yield the extension, which starts the server with `uvx` and asks for its secrets and its required options."""
+    tables = {option.name: option.table for option in release.server.options}
+    required = {name: table for name, table in tables.items() if table.required and table.env and not table.secret}
+    settings = [
+        _setting(secret.name, secret.description, secret.env, sensitive=True) for secret in release.server.secrets
+    ]
+    settings += [_setting(name, table.description, table.env, sensitive=False) for name, table in required.items()]
     for path, text in release.plugin("gemini-cli").items():
         if path != "gemini-extension.json":
             yield _text(path, text)
             continue
         extension = _with_uvx(json.loads(text), release)
-        if settings := [_setting(secret) for secret in release.server.secrets]:
+        for entry in extension["mcpServers"].values() if required else ():
+            entry["env"] = entry.get("env", {}) | {table.env: f"${{{table.env}:-}}" for table in required.values()}
+        if settings:
             extension["settings"] = settings
         yield _json(path, extension, "gemini-extension")
     yield from (Artefact(path=name, content=content) for name, content in _documents(release).items())
 
 
-def _setting(secret: Secret) -> dict[str, Any]:
-    name = secret.name.replace("-", " ").replace("_", " ").capitalize()
-    return {"name": name, "description": secret.description, "envVar": secret.env, "sensitive": True}
+def _setting(name: str, description: str, env: str, *, sensitive: bool) -> dict[str, Any]:
+    title = name.replace("-", " ").replace("_", " ").capitalize()
+    return {"name": title, "description": description, "envVar": env, "sensitive": sensitive}
 
 
 # Docker

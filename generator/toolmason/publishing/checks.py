@@ -24,6 +24,12 @@ WRITE_VERBS: Final = frozenset(
     ]
 )
 """First words of names of tools that change something."""
+READ_VERBS: Final = frozenset(
+    ["check", "count", "describe", "fetch", "find", "get", "list", "load", "query", "read", "search", "show", "view"]
+)
+"""First words of names of tools that change nothing."""
+SAFE_METHODS: Final = frozenset(["GET", "HEAD", "OPTIONS"])
+UNSAFE_METHODS: Final = frozenset(["POST", "PUT", "PATCH", "DELETE"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,19 +222,24 @@ def _stated_hints(tool: Tool) -> Mapping[str, bool]:
     return {name: value for name in names if table and (value := getattr(table, name)) is not None}
 
 
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[.-]", "_", name).lower()
+
+
 def write_verbs(subject: Subject) -> Iterator[Problem]:
-    """Yield read-only tools whose name begins with a verb of a change."""
+    """Yield read-only tools whose name begins with a verb of a change, such as `send_mail` or `mail_send`."""
     for tool in subject.server.tools:
-        verb = re.split(r"[._-]|(?<=[a-z])(?=[A-Z])", tool.name)[0].lower()
+        words = _snake_case(tool.name).split("_")[:2]
+        verb = next((word for word in words if word in WRITE_VERBS | READ_VERBS), "")
         if tool.hints.read_only and verb in WRITE_VERBS:
             yield Problem(message=f"`{tool.name}` is `read_only`", at=(*tool.at, "hints"))
 
 
 def tool_names(subject: Subject, *, pattern: str) -> Iterator[Problem]:
-    """Yield tools whose listed name does not match `pattern`."""
+    """Yield tools whose listed name, in snake case, does not match `pattern`."""
     for tool in subject.server.tools:
         name = subject.server.prefix + tool.name
-        if not re.fullmatch(pattern, name):
+        if not re.fullmatch(pattern, _snake_case(name)):
             yield Problem(message=f"the tool is listed as `{name}` ({len(name)} characters)", at=tool.at)
 
 
@@ -239,6 +250,18 @@ def no_call_tool(subject: Subject) -> Iterator[Problem]:
     writes = any(not tool.hints.read_only for tool in subject.server.tools)
     if facts.call and writes:
         message = f"in the style `{style}`, the tool `{facts.call}` calls tools that read and tools that write"
+        yield Problem(message=message, at=("discovery", "style"), value=True)
+
+
+def all_tools_listed(subject: Subject) -> Iterator[Problem]:
+    """Yield a problem if `tools/list` leaves tools out."""
+    server = subject.server
+    style = server.discovery.style
+    listed = server.pins.get(style, server.discovery.pinned)
+    unlisted = [tool.name for tool in server.tools if tool.name not in listed]
+    if STYLES[style].metas and unlisted:
+        message = f"in the style `{style}`, `tools/list` does not have `{unlisted[0]}`"
+        message += f" and {len(unlisted) - 1} more" if unlisted[1:] else ""
         yield Problem(message=message, at=("discovery", "style"), value=True)
 
 
@@ -254,10 +277,24 @@ def _at_parameter(tool: Tool, name: str) -> KeyPath:
 
 
 def parameter_names(subject: Subject, *, pattern: str) -> Iterator[Problem]:
-    """Yield parameters whose name matches `pattern`."""
+    """Yield parameters whose name, in snake case, matches `pattern`."""
     for tool in subject.server.tools:
         for name in _parameters(tool):
-            if re.fullmatch(pattern, name):
+            if re.fullmatch(pattern, _snake_case(name)):
+                yield Problem(message=f"`{tool.name}` has the parameter `{name}`", at=_at_parameter(tool, name))
+
+
+def http_methods(subject: Subject) -> Iterator[Problem]:
+    """Yield parameters that choose between HTTP methods that read and those that write.
+
+    Without a list of values, the name of the parameter decides.
+    """
+    for tool in subject.server.tools:
+        for name, schema in _parameters(tool).items():
+            values = schema.get("enum") if isinstance(schema, dict) else None
+            methods = {str(value).upper() for value in values or ()}
+            is_both = bool(methods & SAFE_METHODS and methods & UNSAFE_METHODS)
+            if is_both or (values is None and _snake_case(name) in {"method", "http_method", "verb", "http_verb"}):
                 yield Problem(message=f"`{tool.name}` has the parameter `{name}`", at=_at_parameter(tool, name))
 
 
@@ -275,7 +312,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     for check in (
         *(present, matches, lacks, max_length, capital_words, namespace_owner, icon_addresses, same_version),
         *(secret_options, required_options, required_secrets, readme, file, commit, tool_titles, tool_hints),
-        *(write_verbs, tool_names, no_call_tool, parameter_names, parameter_descriptions),
+        *(write_verbs, tool_names, no_call_tool, all_tools_listed, parameter_names, http_methods),
+        parameter_descriptions,
     )
 } | {"semantic_version": semantic, "icon": has_icon}
 """Name in `check` -> function."""

@@ -5,17 +5,21 @@
 const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const { homedir } = require("node:os");
-const { join } = require("node:path");
+const { delimiter, isAbsolute, join } = require("node:path");
 const { isatty } = require("node:tty");
 
 const PACKAGE = require("../package.json");
 const INSTALL = "https://docs.astral.sh/uv/getting-started/installation/";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Programs to try: `uvx` on PATH, then in the directories of its installers, which desktop apps do not have on PATH. */
+/**
+ * Programs to try: `uvx` on PATH, then in the directories of its installers, which desktop apps do not have on PATH.
+ * Windows would look in the current directory first, which may be a clone of others.
+ */
 function programs() {
   const name = process.platform === "win32" ? "uvx.exe" : "uvx";
   const directories = [
+    ...(process.env.PATH || "").split(delimiter),
     process.env.UV_INSTALL_DIR,
     process.env.XDG_BIN_HOME,
     join(homedir(), ".local", "bin"),
@@ -23,11 +27,16 @@ function programs() {
     "/opt/homebrew/bin",
     "/usr/local/bin",
   ];
-  const paths = directories.filter(Boolean).map((directory) => join(directory, name));
-  return [name, ...paths.filter((path) => existsSync(path))];
+  const absolute = directories.filter((directory) => directory && isAbsolute(directory));
+  return absolute.map((directory) => join(directory, name)).filter((path) => existsSync(path));
 }
 
 function start([program, ...others]) {
+  if (!program) {
+    console.error(`${PACKAGE.name}: uvx is not installed, which starts this server. Install uv: ${INSTALL}`);
+    process.exitCode = 127;
+    return;
+  }
   const child = spawn(program, [...PACKAGE.uvx, ...process.argv.slice(2)], { stdio: "inherit" });
   const forward = (signal) => {
     // A terminal sends its interrupt to both processes.
@@ -38,11 +47,8 @@ function start([program, ...others]) {
 
   child.on("error", (error) => {
     stop();
-    if (error.code === "ENOENT" && others.length > 0) {
+    if (["ENOENT", "EACCES"].includes(error.code) && others.length > 0) {
       start(others);
-    } else if (error.code === "ENOENT") {
-      console.error(`${PACKAGE.name}: uvx is not installed, which starts this server. Install uv: ${INSTALL}`);
-      process.exitCode = 127;
     } else {
       console.error(`${PACKAGE.name}: ${program} cannot be started: ${error.message}`);
       process.exitCode = 126;

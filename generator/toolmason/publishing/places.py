@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from toolmason.publishing.artefacts import BUILDERS, Artefact, Release
+from toolmason.publishing.checks import Subject, required_options
 from toolmason.publishing.validation import schema_errors
 
 
@@ -20,6 +21,8 @@ class Place:
         needs: The keys of [server] without which there are no files.
         upload: The commands and steps that publish the files.
         source: The page that describes them.
+        arguments: The file with the arguments of the server that no user can add to. Empty if there is none, or if a
+            rule of the profile checks it.
     """
 
     name: str
@@ -27,11 +30,12 @@ class Place:
     needs: tuple[str, ...]
     upload: tuple[str, ...]
     source: str
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """The files of a place. `missing` are keys of [server]; `invalid` are errors of schemas."""
+    """The files of a place. `missing` are keys of [server]; `invalid` are errors of files."""
 
     place: Place
     artefacts: tuple[Artefact, ...] = ()
@@ -62,7 +66,9 @@ def prepare(place: Place, release: Release) -> Prepared:
         if artefact.schema
         for error in schema_errors(artefact.schema, artefact.document)
     )
-    return Prepared(place=place, artefacts=artefacts, invalid=invalid)
+    problems = required_options(Subject(server=release.server, files=release.files)) if place.arguments else ()
+    incomplete = tuple(f"{place.arguments}: {problem.message}" for problem in problems)
+    return Prepared(place=place, artefacts=artefacts, invalid=invalid + incomplete)
 
 
 def upload_steps(place: Place, directory: str, *, file: str) -> tuple[str, ...]:

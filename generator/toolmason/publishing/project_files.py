@@ -31,8 +31,8 @@ class ProjectFiles:
             return None
 
     def find(self, names: tuple[str, ...]) -> str:
-        """Return the first of `names` that is a file of the project; empty for none."""
-        return next((name for name in names if (self.root / name).is_file()), "")
+        """Return the first of `names` that is a readable file of the project; empty for none."""
+        return next((name for name in names if self.text(name) is not None), "")
 
     @cached_property
     def readme(self) -> str:

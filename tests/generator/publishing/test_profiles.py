@@ -165,14 +165,26 @@ VIOLATIONS: dict[str, list[tuple[str, str]]] = {
     ],
     "claude-directory/tool-hint-true": [
         ("[tools.count_words]", f"[tools.{name}]")
-        for name in ("delete_words", "update_text", "send_mail", "createNote", "write-file", "publishPage")
+        for name in (
+            "delete_words",
+            "update_text",
+            "send_mail",
+            "createNote",
+            "publishPage",
+            "slack_post",
+            "issue_close",
+        )
     ],
     "TM311": [('style = "classic"', f'style = "classic"\nprefix = "{"p" * length}_"') for length in (53, 60, 80)],
     "claude-directory/read-and-write": [
         ('style = "classic"', f'style = "{style}"')
         for style in ("search-call", "list-describe", "discover-schema", "code")
     ],
-    "claude-directory/http-method": [("params.text", f"params.{name}") for name in ("method", "http_method", "verb")],
+    "claude-directory/http-method": [
+        *(("params.text", f"params.{name}") for name in ("method", "http_method", "httpMethod", "verb")),
+        ('description = "The text"', 'description = "The text", enum = ["get", "post"]'),
+        ('description = "The text"', 'description = "The text", enum = ["GET", "PATCH", "DELETE"]'),
+    ],
     "claude-directory/privacy-policy": [('privacy_policy = "https://notes.example/privacy"\n', "")],
     "claude-directory/author": [('author = "Ada"\n', "")],
     "claude-directory/description": [('summary = "Measure texts"\nauthor', "author")],
@@ -193,13 +205,18 @@ VIOLATIONS: dict[str, list[tuple[str, str]]] = {
     "openai-apps/tool-listed": [('style = "classic"', 'style = "search-call"')],
     "openai-apps/tool-name": [
         ("[tools.count_words]", f"[tools.{name}]")
-        for name in ("best_search", "official_count", "pick_me", "the_ultimate_counter", "count_top")
+        for name in ("best_search", "official_count", "pick_me", "the_ultimate_counter", "countOfficial")
     ],
     "openai-apps/no-credentials": [
-        ("params.text", f"params.{name}") for name in ("password", "api_key", "user_password", "otp", "access_token")
+        ("params.text", f"params.{name}")
+        for name in (
+            *("password", "api_key", "user_password", "otp", "access_token", "userPassword", "githubApiKey"),
+            *("private_key", "credentials", "clientSecret", "mfa_code", "oneTimeCode", "bearer_token", "auth_token"),
+        )
     ],
     "openai-apps/no-restricted-data": [
-        ("params.text", f"params.{name}") for name in ("card_number", "cvv", "ssn", "passport_number", "patient_id")
+        ("params.text", f"params.{name}")
+        for name in ("card_number", "cvv", "ssn", "passport_number", "patient_id", "customerSsn", "cardNumber")
     ],
     "openai-apps/no-chat-log": [
         ("params.text", f"params.{name}")
@@ -290,7 +307,7 @@ def test_a_manifest_that_a_place_rejects_has_a_finding_at_its_line(
     text = published.manifest.read_text(encoding="utf-8")
     changed = text.replace(old, new)
     assert changed != text
-    if old == 'style = "classic"' or "tool-listed" in code:
+    if code == "claude-directory/read-and-write":
         changed = changed.replace("read_only = true, open_world", "read_only = false, destructive = true, open_world")
     published.manifest.write_text(changed, encoding="utf-8")
 
@@ -340,6 +357,42 @@ def test_a_mark_in_the_readme_must_end_after_the_name(marker: str, published: Pr
     (published.root / "README.md").write_text(f"# Notes\n{marker}\n", encoding="utf-8")
 
     assert "mcp-registry/ownership" in codes(published, "mcp-registry")
+
+
+@pytest.mark.parametrize(
+    ("profile", "old", "new"),
+    [
+        *(
+            ("openai-apps", "params.text", f"params.{name}")
+            for name in ("secret_name", "password_length", "otp_enabled", "page_token", "secretArn", "key")
+        ),
+        *(
+            ("openai-apps", "count_words", name)
+            for name in ("get_top_stories", "getTopHeadlines", "list_unofficial_names", "bestow", "stop_count_list")
+        ),
+        *(
+            ("claude-directory", "count_words", name)
+            for name in ("get_commit", "list_posts", "read_post", "searchCommits", "count_locks", "gitLog", "postal")
+        ),
+        *(
+            ("claude-directory", 'params.text = { type = "string", ', f'params.{name} = {{ type = "string", {values}, ')
+            for name, values in {
+                "method": 'enum = ["card", "cash"]',
+                "http_method": 'enum = ["GET", "HEAD"]',
+                "verb": 'enum = ["be", "have"]',
+                "action": 'enum = ["post", "publish"]',
+            }.items()
+        ),
+        ("openai-apps", 'style = "classic"', 'style = "search-call"\npinned = ["count_words"]'),
+        ("smithery", 'style = "classic"', 'style = "search-call"\npinned = ["count_words"]'),
+    ],
+)
+def test_names_that_a_place_accepts_have_no_finding(profile: str, old: str, new: str, published: Project) -> None:
+    text = published.manifest.read_text(encoding="utf-8")
+    assert old in text
+    published.manifest.write_text(text.replace(f"text:{old}", "KEPT").replace(old, new).replace("KEPT", f"text:{old}"))
+
+    assert codes(published, profile) == set()
 
 
 def test_every_rule_that_is_checked_has_a_violation_in_these_tests() -> None:

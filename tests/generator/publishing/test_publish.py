@@ -82,7 +82,7 @@ def written(published: Project, tmp_path: Path) -> Path:
     change(published, "[categories.text]", f"{OPTIONS}\n[categories.text]")
     directory = tmp_path / "places"
     result = publish(published, "--dry-run", "-o", str(directory))
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output  # extensions and plugins cannot ask for the option
     return directory
 
 
@@ -213,6 +213,57 @@ def test_a_link_to_a_private_file_is_not_in_a_bundle(published: Project, tmp_pat
         assert not any(b"secret" in content for content in contents), path
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
+def test_a_licence_that_is_a_link_out_of_the_project_is_missing_everywhere(published: Project, tmp_path: Path) -> None:
+    (tmp_path / "LICENSE").write_text("MIT\n", encoding="utf-8")
+    (published.root / "LICENSE").unlink()
+    (published.root / "LICENSE").symlink_to(tmp_path / "LICENSE")
+    result = publish(published, "--dry-run", "-o", str(tmp_path / "places"))
+
+    assert list((tmp_path / "places").rglob("LICENSE")) == []
+    assert "claude-directory/license-file" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
+@pytest.mark.parametrize("link", ["npm", "npm/bin", "gemini-extension/skills"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_no_link_in_the_output_is_followed(
+    link: str, force: tuple[str, ...], published: Project, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (tmp_path / "places" / link).parent.mkdir(parents=True)
+    (tmp_path / "places" / link).symlink_to(mine)
+    result = publish(published, "--dry-run", *force, "-o", str(tmp_path / "places"))
+
+    assert result.exit_code == 4
+    assert f"{tmp_path / 'places' / link} is a link; nothing was written" in result.stderr
+    assert list(mine.iterdir()) == []
+    assert [path.name for path in (tmp_path / "places").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Ada's notes", "Ada's notes"),
+        ("Ada: notes", '"Ada: notes"'),
+        ("it's: x", '"it\'s: x"'),
+        ('say "hi": x', "'say \"hi\": x'"),
+        ("\"a\" 'b'", "'\"a\" ''b'''"),
+        ("yes", '"yes"'),
+        ("back\\slash: x", '"back\\\\slash: x"'),
+    ],
+)
+def test_the_entry_of_the_catalogue_has_the_quotes_of_prettier(
+    text: str, written: str, published: Project, tmp_path: Path
+) -> None:
+    change(published, 'summary = "Measure texts"\nauthor', f"summary = {json.dumps(text)}\nauthor")
+    publish(published, "--dry-run", "--to", "docker-catalog", "-o", str(tmp_path))
+
+    entry = (tmp_path / "docker-catalog" / "server.yaml").read_text(encoding="utf-8")
+    assert f"  description: {written}\n" in entry
+
+
 TEXTS = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=60).filter(str.strip)
 
 
@@ -246,6 +297,30 @@ def test_extensions_and_plugins_start_this_version_with_uvx(written: Path) -> No
         (entry,) = document["mcpServers"].values()
         assert (entry["command"], entry["args"][0]) == ("uvx", "notes==0.1.0")
     assert [(row["envVar"], row["sensitive"]) for row in extension["settings"]] == [("NOTES_API_KEY", True)]
+
+
+def test_a_place_without_the_arguments_that_the_server_needs_is_not_ready(published: Project) -> None:
+    change(published, "[categories.text]", f"{OPTIONS}\n[categories.text]")
+    found = states(publish(published, "--dry-run", "--format", "json"))
+
+    assert sorted(name for name, state in found.items() if not state["ready"]) == ["claude-code", "gemini-extension"]
+    assert found["claude-code"]["invalid"] == [".mcp.json: the server does not start without `--root`"]
+    change(published, 'description = "Directory with # notes"', 'description = "Directory"\nenv = "NOTES_ROOT"')
+    assert publish(published, "--dry-run").exit_code == 0
+
+
+def test_an_extension_asks_for_required_options_with_a_variable(published: Project, tmp_path: Path) -> None:
+    options = OPTIONS.replace("required = true", 'required = true\nenv = "NOTES_ROOT"')
+    change(published, "[categories.text]", f"{options}\n[categories.text]")
+    publish(published, "--dry-run", "--to", "gemini-extension", "-o", str(tmp_path))
+
+    extension = read(tmp_path / "gemini-extension" / "gemini-extension.json")
+    (entry,) = extension["mcpServers"].values()
+    assert [(row["envVar"], row["sensitive"]) for row in extension["settings"]] == [
+        ("NOTES_API_KEY", True),
+        ("NOTES_ROOT", False),
+    ]
+    assert set(entry["env"]) == {"NOTES_API_KEY", "NOTES_ROOT"}
 
 
 def test_a_command_of_another_name_is_started_from_its_distribution(published: Project, tmp_path: Path) -> None:
@@ -397,7 +472,8 @@ def start(written: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Po
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            env={"PATH": str(directory), "HOME": str(tmp_path / "home")},
+            cwd=where,
+            env={"PATH": os.pathsep.join([".", "", str(directory)]), "HOME": str(tmp_path / "home")},
         )
         started.append(process)
         return process
@@ -457,6 +533,29 @@ def test_a_server_that_a_signal_ends_ends_the_package_by_it(start: Callable[...,
 def test_uvx_is_found_in_the_directory_of_its_installer(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
+    process = start("print('installed')\n", where=tmp_path / "home" / ".local" / "bin")
+
+    assert process.communicate(timeout=30)[0] == "installed\n"
+
+
+@needs_node
+@needs_posix
+def test_a_program_of_the_current_directory_is_not_started(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Windows looks there first; so does a PATH with a relative directory."""
+    installed = start("print('installed')\n", where=tmp_path / "home" / ".local" / "bin")
+    foreign = start("print('foreign')\n", where=tmp_path / "clone")
+
+    assert [process.communicate(timeout=30)[0] for process in (installed, foreign)] == ["installed\n"] * 2
+
+
+@needs_node
+@needs_posix
+def test_a_file_that_cannot_be_started_is_passed_over(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "bin" / "uvx").write_text("no program", encoding="utf-8")
     process = start("print('installed')\n", where=tmp_path / "home" / ".local" / "bin")
 
     assert process.communicate(timeout=30)[0] == "installed\n"
