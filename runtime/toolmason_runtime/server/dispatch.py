@@ -281,7 +281,7 @@ class Dispatcher:
             return None
         from toolmason_runtime.server.apps import Apps
 
-        return Apps(self._catalogue, self._new_call)
+        return Apps(self._catalogue, self._new_call, lambda name: self._style.index.get(name))
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tools = self._style.listed()
@@ -374,7 +374,7 @@ class Dispatcher:
         if self._style.is_meta_tool(name):
             events.note(via=name, kind="meta")
             return _without_repetition(await _as_result(name, self._style.call(name, arguments, run)))
-        if self._apps is not None and self._apps.has_page(name, context) and self._style.index.get(name):
+        if self._apps is not None and self._apps.has_page(name, context):
             return await self._apps.run(run(name, arguments))
         resolved = self._resolve_direct_name(name)
         if resolved != name:
