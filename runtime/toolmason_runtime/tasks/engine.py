@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.calls.call import Context
 from toolmason_runtime.calls.dispatcher import WatchedTasks
+from toolmason_runtime.calls.page import PAGE_DATA
 from toolmason_runtime.calls.principal import identity_of
 from toolmason_runtime.calls.request_context import missing_tasks
 from toolmason_runtime.calls.sealing import Seal
@@ -117,6 +118,8 @@ class Tasks:
         """The calls that are tasks, or will be in a moment."""
         self._resuming: dict[str, str] = {}
         """Tasks whose answers are stored, and whose work starts in a moment -> whose limit they count for."""
+        self._pages: dict[str, Any] = {}
+        """The data for the pages of ended tasks: it may be a secret of this process, so it is never stored."""
         self._supervising: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
         self._is_closing = False
@@ -166,7 +169,7 @@ class Tasks:
         require_tasks(context)
         record = await self._stored(params["taskId"], context)
         if method == "tasks/get":
-            return record.wire()
+            return self._wire(record)
         with _store_errors():
             if method == "tasks/update":
                 await self._update(record, params["inputResponses"], context)
@@ -230,7 +233,7 @@ class Tasks:
         return _Running(record, client, own, asyncio.create_task(work()))
 
     async def _to_task(self, running: _Running) -> Result:
-        """Store a running call as a task, and return it; without room or a store, wait for its result in the request."""
+        """Store a running call as a task, and return it; without room or a store, return its result later."""
         if not self._has_room(running.client):
             return await running.work
         self._running[running.record.id] = running  # it counts for the limits while it is stored
@@ -329,7 +332,7 @@ class Tasks:
             _log.error("the call of a task failed", exc_info=error)
             record.fail(INTERNAL_ERROR, "Internal server error")
         elif work.result().get("resultType") != "input_required":
-            record.complete(work.result())
+            record.complete(self._without_page(record.id, work.result()))
         elif record.is_cancelling or running.reason is _Reason.CLIENT:
             record.cancel()  # nobody answers a question of a call that the client has cancelled
         else:
@@ -337,6 +340,24 @@ class Tasks:
         if excess := _excess(record):
             record.error = None
             record.complete(error_result(f"The result {excess}: request less"))
+
+    def _without_page(self, identity: str, result: Result) -> Result:
+        """Keep the data for the page of a result, and return the rest."""
+        meta = dict(result.get("_meta", {}))
+        if PAGE_DATA not in meta:
+            return result
+        self._pages[identity] = meta.pop(PAGE_DATA)
+        if len(self._pages) > limits.RECORDS:
+            del self._pages[next(iter(self._pages))]
+        return {**result, "_meta": meta}
+
+    def _wire(self, record: Record) -> Result:
+        """Return the `DetailedTask`; the result has the data for its page if this process made it."""
+        task = record.wire()
+        if record.result is not None and record.id in self._pages:
+            meta = {**record.result.get("_meta", {}), PAGE_DATA: self._pages[record.id]}
+            task["result"] = {**record.result, "_meta": meta}
+        return task
 
     async def _update(self, record: Record, responses: Mapping[str, Any], context: Context) -> None:
         for _ in range(_ATTEMPTS):
@@ -432,10 +453,12 @@ class Tasks:
                     if error.code == INVALID_PARAMS:
                         del seen[identity]
                     continue  # the store may answer later
-                state = {**record.wire(), "pollIntervalMs": 0}
+                task = self._wire(record)
+                state = {**task, "pollIntervalMs": 0}
                 if state != before:
                     seen[identity] = state
-                    yield _notified(record)
+                    # The parameters of `notifications/tasks`.
+                    yield {name: value for name, value in task.items() if name != "resultType"}
                 if record.is_terminal:
                     del seen[identity]
             async with self._changed:
@@ -509,8 +532,3 @@ def _client_of(context: Context) -> str:
     """Return whose limit a call counts for: the owner of the access token, or else the address."""
     origin: Mapping[str, Any] = getattr(context, "origin", {})
     return identity_of(context.principal) or str(origin.get("address") or "")
-
-
-def _notified(record: Record) -> Result:
-    """Return the parameters of `notifications/tasks`."""
-    return {name: value for name, value in record.wire().items() if name != "resultType"}

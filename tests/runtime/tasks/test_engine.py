@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis_server import Servers
 from toolmason_runtime.calls.call import Context, InputRequired
+from toolmason_runtime.calls.page import PAGE_DATA
 from toolmason_runtime.calls.principal import Principal
 from toolmason_runtime.calls.request_context import RequestContext
 from toolmason_runtime.chunks.store import ChunkStore
@@ -687,3 +688,18 @@ async def test_changes_continue_after_redis_did_not_answer(
 def test_a_record_of_another_version_is_a_value_error(body: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  of several libraries
         decode(body)
+
+
+async def test_data_for_a_page_is_never_stored(server: Server) -> None:
+    async def show(params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        return {"content": [], "_meta": {"own": 1, PAGE_DATA: {"token": "s3cret"}}}
+
+    first, second = server.process(show), server.process(text)
+    identity = (await first.call(params(), Request(), at_once=True))["taskId"]
+    async with watching(first, identity) as (_, states):
+        pass
+    done = await until(first, identity, "completed")
+
+    assert done["result"]["_meta"] == states[-1]["result"]["_meta"] == {"own": 1, PAGE_DATA: {"token": "s3cret"}}
+    assert (await get(second, identity))["result"]["_meta"] == {"own": 1}
+    assert b"s3cret" not in (await first._store.get(identity) or b"s3cret")
