@@ -50,7 +50,7 @@ MAX_LISTING_AGE_S: Final = 300.0
 RELIST_S: Final = 1.0
 """Seconds between a reported change and the listing of the tools; all reports in this time cause one listing."""
 _RELIST_PAUSE: Final = 20.0
-"""Minimum pause before a listing without a call, as a multiple of the last one: a long list is not read all the time."""
+"""Minimum pause before a listing without a call, as a multiple of the time that the last one took."""
 _MAX_LOGGED: Final = 100
 """Problems that the log gets of one connection: an upstream may report ever new ones."""
 _MAX_PAGES: Final = 50
