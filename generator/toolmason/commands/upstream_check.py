@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from toolmason_runtime.shared.specs.pins import is_escalation
+from toolmason_runtime.shared.specs.pins import UNKNOWN_PARTS, is_escalation
 from toolmason_runtime.shared.specs.program import Risk
 from toolmason_runtime.shared.suggestions import did_you_mean
 
@@ -72,6 +72,8 @@ def _approve(manifest: LoadedManifest, project: Project, check: DriftCheck, layo
         tool = approval.tool
         parts = f": {', '.join(approval.parts)}" if approval.parts else ""
         click.echo(f"approved: {tool.name} ({locations[tool.name]}){parts}", err=layout != "text")
+        if "description" in approval.parts or approval.parts == UNKNOWN_PARTS:
+            click.echo(f'description of {tool.name}: "{approval.description}"', err=layout != "text")
         found = upstream_of(tool)
         if is_escalation(approval.parts) and found and found.tool.risk is Risk.READ:
             click.echo(f"warning: `hints` of {tool.name} still let it run without approval; change them", err=True)

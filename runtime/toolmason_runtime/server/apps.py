@@ -18,7 +18,9 @@ from toolmason_runtime.calls.page import PAGE_DATA, current_page
 from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.surface_handlers import NewCall
-from toolmason_runtime.shared.catalogue import Catalogue, WireTool
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, WireTool
+from toolmason_runtime.shared.selection import is_enabled
+from toolmason_runtime.shared.values.wording import disabled
 from toolmason_runtime.wire.results import WireResult
 
 EXTENSION: Final = "io.modelcontextprotocol/ui"
@@ -41,12 +43,21 @@ def shows_pages(context: Context) -> bool:
 
 
 class Apps:
-    """The pages of one server, by their tools."""
+    """The pages of one server, by their tools.
 
-    def __init__(self, catalogue: Catalogue, new_call: NewCall) -> None:
+    A page is as accessible as its tool: without the tool there is no page, and its requests need the same scopes.
+
+    Args:
+        catalogue: the pages, and the name of the server.
+        new_call: makes the call of a request.
+        served: returns the entry of a served tool; None for any other.
+    """
+
+    def __init__(self, catalogue: Catalogue, new_call: NewCall, served: Callable[[str], ToolEntry | None]) -> None:
         self._entries = catalogue.get("apps", {})
         self._server = catalogue["server"]["name"]
         self._new_call = new_call
+        self._served = served
 
     def has_pages(self, context: Context) -> bool:
         """Return whether the client of a request shows pages."""
@@ -54,7 +65,7 @@ class Apps:
 
     def has_page(self, tool: str, context: Context) -> bool:
         """Return whether the client shows a page beside the results of a tool that it calls by its own name."""
-        return tool in self._entries and shows_pages(context)
+        return tool in self._entries and shows_pages(context) and self._served(tool) is not None
 
     def with_pages(self, listed: list[WireTool], find: Callable[[str], WireTool | None]) -> list[WireTool]:
         """Return the tools for a client that shows pages. `find` returns a served tool, as the client sees it."""
@@ -73,13 +84,21 @@ class Apps:
     def is_action(self, tool: Any, context: Context) -> bool:
         """Return whether a call is a request of a page."""
         name = tool.removesuffix(ACTION_SUFFIX) if isinstance(tool, str) else ""
-        return tool != name and "action" in self._entries.get(name, {}) and shows_pages(context)
+        has_action = tool != name and "action" in self._entries.get(name, {})
+        return has_action and shows_pages(context) and self._served(name) is not None
 
     async def act(self, tool: str, arguments: Mapping[str, Any], context: Context) -> WireResult:
         """Return the result of a request of a page."""
         name = tool.removesuffix(ACTION_SUFFIX)
         events.note(kind="page", tool=name)
         try:
+            entry = self._served(name)
+            if entry is None or not is_enabled(entry):
+                return error_result(disabled(name))
+            if "scopes" in entry:
+                from toolmason_runtime.calls.authorization import check_scopes
+
+                check_scopes(entry, context)
             if len(json.dumps(arguments)) > MAX_ACTION_CHARS:
                 return error_result("The request of the page is too large")
             function = _function(self._entries[name]["action"])
@@ -102,7 +121,7 @@ class Apps:
     async def read(self, uri: Any) -> dict[str, Any] | None:
         """Return a page as the result of `resources/read`; None for another URI."""
         for name, entry in self._entries.items():
-            if uri == self._uri(name):
+            if uri == self._uri(name) and self._served(name) is not None:
                 page = _function(entry["page"])()
                 html = await page if inspect.isawaitable(page) else page
                 # An empty policy permits no domain; the client adds its own sandbox.

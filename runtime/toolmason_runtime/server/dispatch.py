@@ -281,13 +281,17 @@ class Dispatcher:
             return None
         from toolmason_runtime.server.apps import Apps
 
-        return Apps(self._catalogue, self._new_call)
+        return Apps(self._catalogue, self._new_call, self._served_entry)
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tools = self._style.listed()
         if self._apps is not None and self._apps.has_pages(context):
             tools = self._apps.with_pages(tools, self._wire_tool)
         return page_of("tools", tools, params.get("cursor"), self.server["page_size"])
+
+    def _served_entry(self, name: str) -> ToolEntry | None:
+        """Return the entry of a served tool; None for any other."""
+        return self._style.index.get(name)
 
     def _wire_tool(self, name: str) -> WireTool | None:
         """Return a served tool as the client of this request sees it; None if it is not served."""
@@ -374,7 +378,7 @@ class Dispatcher:
         if self._style.is_meta_tool(name):
             events.note(via=name, kind="meta")
             return _without_repetition(await _as_result(name, self._style.call(name, arguments, run)))
-        if self._apps is not None and self._apps.has_page(name, context) and self._style.index.get(name):
+        if self._apps is not None and self._apps.has_page(name, context):
             return await self._apps.run(run(name, arguments))
         resolved = self._resolve_direct_name(name)
         if resolved != name:

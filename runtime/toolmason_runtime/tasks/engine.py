@@ -12,8 +12,8 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.calls.call import Context
 from toolmason_runtime.calls.dispatcher import WatchedTasks
+from toolmason_runtime.calls.page import PAGE_DATA
 from toolmason_runtime.calls.principal import identity_of
 from toolmason_runtime.calls.request_context import missing_tasks
 from toolmason_runtime.calls.sealing import Seal
@@ -111,9 +112,14 @@ class Tasks:
         self._seal = Seal(directory, "tasks", key=key)
         self._use(store or (RedisStore(shared) if shared else FileStore(directory)))
         self._process = secrets.token_hex(16)
+        self._has_stored = False
+        """Whether the store has a task of this process."""
         self._running: dict[str, _Running] = {}
-        self._resuming: set[str] = set()
-        """Tasks whose answers are stored, and whose work starts in a moment."""
+        """The calls that are tasks, or will be in a moment."""
+        self._resuming: dict[str, str] = {}
+        """Tasks whose answers are stored, and whose work starts in a moment -> whose limit they count for."""
+        self._pages: dict[str, Any] = {}
+        """The data for the pages of ended tasks: it may be a secret of this process, so it is never stored."""
         self._supervising: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
         self._is_closing = False
@@ -163,11 +169,12 @@ class Tasks:
         require_tasks(context)
         record = await self._stored(params["taskId"], context)
         if method == "tasks/get":
-            return record.wire()
-        if method == "tasks/update":
-            await self._update(record, params["inputResponses"], context)
-        else:
-            await self._cancel(record)
+            return self._wire(record)
+        with _store_errors():
+            if method == "tasks/update":
+                await self._update(record, params["inputResponses"], context)
+            else:
+                await self._cancel(record)
         return {"resultType": "complete"}
 
     async def watch(self, identities: Iterable[str], context: Context) -> WatchedTasks:
@@ -175,8 +182,12 @@ class Tasks:
         require_tasks(context)
         known: list[str] = []
         for identity in dict.fromkeys(identities):
-            with suppress(MethodError):
+            try:
                 await self._stored(identity, context)
+            except MethodError as error:
+                if error.code != INVALID_PARAMS:
+                    raise
+            else:
                 known.append(identity)
         return WatchedTasks(known, self._changes(known, context))
 
@@ -189,8 +200,9 @@ class Tasks:
             await asyncio.wait(self._supervising)
 
     def _has_room(self, client: str) -> bool:
-        own = sum(running.client == client for running in self._running.values())
-        return own < limits.OWNER_TASKS and len(self._running) < limits.PROCESS_TASKS and not self._is_closing
+        clients = [*(running.client for running in self._running.values()), *self._resuming.values()]
+        has_own_room = clients.count(client) < limits.OWNER_TASKS
+        return has_own_room and len(clients) < limits.PROCESS_TASKS and not self._is_closing
 
     def _start(
         self,
@@ -221,10 +233,16 @@ class Tasks:
         return _Running(record, client, own, asyncio.create_task(work()))
 
     async def _to_task(self, running: _Running) -> Result:
-        """Store a running call as a task, and return it; without a store, wait for the result in the request."""
+        """Store a running call as a task, and return it; without room or a store, return its result later."""
+        if not self._has_room(running.client):
+            return await running.work
+        self._running[running.record.id] = running  # it counts for the limits while it is stored
         try:
             await self._create(running.record)
-        except (OSError, ToolError) as error:
+        except BaseException as error:
+            del self._running[running.record.id]
+            if not isinstance(error, OSError | ToolError):
+                raise
             _log.warning("a call does not become a task, because it cannot be stored: %s", error)
             return await running.work
         running.context.detach()
@@ -239,9 +257,10 @@ class Tasks:
         try:
             await self._heartbeats.beat(self._process)
             await self._store.put(record.id, data, record.expires)
+            self._has_stored = True
         except OSError as error:
-            if not isinstance(self._store, FileStore):
-                raise
+            if self._has_stored or not isinstance(self._store, FileStore):
+                raise  # the tasks in files must not be lost
             _log.warning("tasks are only in memory: %s", error.strerror or type(error).__name__)
             self._use(MemoryStore())
             await self._create(record)
@@ -259,7 +278,6 @@ class Tasks:
     async def _watch_over(self, running: _Running) -> None:
         """Run a task to its end: store its messages, look for a cancellation, and store its outcome."""
         identity = running.record.id
-        message = running.record.message
         try:
             while not (await asyncio.wait([running.work], timeout=limits.BEAT_S))[0]:
                 if running.is_over_time:
@@ -271,9 +289,8 @@ class Tasks:
                         running.end(_Reason.EXPIRED)
                     elif stored[0].is_cancelling:
                         running.end(_Reason.CLIENT)
-                    elif message != running.record.message:
-                        message = running.record.message
-                        stored[0].report(message)
+                    elif stored[0].message != running.record.message:
+                        stored[0].report(running.record.message)
                         await self._replace(*stored)
             await self._store_outcome(running)
         except Exception:  # noqa: BLE001  the client learns that the task is lost
@@ -309,25 +326,38 @@ class Tasks:
                     record.fail(INTERNAL_ERROR, "The server was stopped before the task had ended: repeat the call")
                 case _:
                     record.fail(INTERNAL_ERROR, "The work was cancelled inside the server")
-            return
-        error = work.exception()
-        if isinstance(error, MethodError):
+        elif isinstance(error := work.exception(), MethodError):
             record.fail(error.code, error.message, error.data)
         elif error is not None:
             _log.error("the call of a task failed", exc_info=error)
             record.fail(INTERNAL_ERROR, "Internal server error")
-        elif work.result().get("resultType") == "input_required":
-            record.ask(work.result()["inputRequests"])
-            self._check_size(record)
+        elif work.result().get("resultType") != "input_required":
+            record.complete(self._without_page(record.id, work.result()))
+        elif record.is_cancelling or running.reason is _Reason.CLIENT:
+            record.cancel()  # nobody answers a question of a call that the client has cancelled
         else:
-            record.complete(work.result())
-            self._check_size(record)
+            record.ask(work.result()["inputRequests"])
+        if excess := _excess(record):
+            record.error = None
+            record.complete(error_result(f"The result {excess}: request less"))
 
-    def _check_size(self, record: Record) -> None:
-        if (size := len(encode(record))) > limits.RECORD_BYTES:
-            limit = limits.RECORD_BYTES
-            text = f"The result has {size:,} bytes, more than the {limit:,} of a task: request less"
-            record.complete(error_result(text))
+    def _without_page(self, identity: str, result: Result) -> Result:
+        """Keep the data for the page of a result, and return the rest."""
+        meta = dict(result.get("_meta", {}))
+        if PAGE_DATA not in meta:
+            return result
+        self._pages[identity] = meta.pop(PAGE_DATA)
+        if len(self._pages) > limits.RECORDS:
+            del self._pages[next(iter(self._pages))]
+        return {**result, "_meta": meta}
+
+    def _wire(self, record: Record) -> Result:
+        """Return the `DetailedTask`; the result has the data for its page if this process made it."""
+        task = record.wire()
+        if record.result is not None and record.id in self._pages:
+            meta = {**record.result.get("_meta", {}), PAGE_DATA: self._pages[record.id]}
+            task["result"] = {**record.result, "_meta": meta}
+        return task
 
     async def _update(self, record: Record, responses: Mapping[str, Any], context: Context) -> None:
         for _ in range(_ATTEMPTS):
@@ -346,6 +376,8 @@ class Tasks:
                 record = stored
                 continue
             stored.answer(known, self._process)
+            if excess := _excess(stored):
+                raise MethodError(INVALID_PARAMS, f"The task with these answers {excess}: send shorter answers")
             if await self._store_answers(stored, data, context):
                 return
             record = stored
@@ -355,14 +387,17 @@ class Tasks:
         """Store the answers of a client; continue the work after the last one. Return whether nobody was faster."""
         if record.status != "working":
             return await self._replace(record, seen)
-        self._resuming.add(record.id)
+        client = _client_of(context)
+        if not self._has_room(client):
+            raise MethodError(INTERNAL_ERROR, "too many tasks are running; send the answer again after one has ended")
+        self._resuming[record.id] = client
         try:
             await self._heartbeats.beat(self._process)
             is_stored = await self._replace(record, seen)
             if is_stored:
                 self._resume(record, context)
         finally:
-            self._resuming.discard(record.id)
+            self._resuming.pop(record.id, None)
         return is_stored
 
     def _resume(self, record: Record, context: Context) -> None:
@@ -391,7 +426,7 @@ class Tasks:
         Raises:
             MethodError: it has none with this identity.
         """
-        try:
+        with _store_errors():
             stored = await self._read(identity)
             if stored is None or stored[0].owner != _owner_of(context):
                 raise unknown_task()
@@ -401,8 +436,6 @@ class Tasks:
                 if not await self._replace(record, data):
                     again = await self._read(identity)
                     record = again[0] if again else record
-        except ToolError as error:
-            raise MethodError(INTERNAL_ERROR, error.message) from None
         return record
 
     async def _is_running(self, record: Record) -> bool:
@@ -416,13 +449,16 @@ class Tasks:
             for identity, before in list(seen.items()):
                 try:
                     record = await self._stored(identity, context)
-                except MethodError:
-                    del seen[identity]
-                    continue
-                state = {**record.wire(), "pollIntervalMs": 0}
+                except MethodError as error:
+                    if error.code == INVALID_PARAMS:
+                        del seen[identity]
+                    continue  # the store may answer later
+                task = self._wire(record)
+                state = {**task, "pollIntervalMs": 0}
                 if state != before:
                     seen[identity] = state
-                    yield _notified(record)
+                    # The parameters of `notifications/tasks`.
+                    yield {name: value for name, value in task.items() if name != "resultType"}
                 if record.is_terminal:
                     del seen[identity]
             async with self._changed:
@@ -452,6 +488,24 @@ class Tasks:
         return self._seal.close(record.id, encode(record))
 
 
+def _excess(record: Record) -> str:
+    """Return what is too large about a record, without its subject; empty if it can be stored."""
+    size, limit = len(encode(record)), limits.RECORD_BYTES
+    return f"has {size:,} bytes, more than the {limit:,} of a task" if size > limit else ""
+
+
+@contextmanager
+def _store_errors() -> Iterator[None]:
+    """Raise a failure of the store as the error of the request."""
+    try:
+        yield
+    except ToolError as error:
+        raise MethodError(INTERNAL_ERROR, error.message) from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise MethodError(INTERNAL_ERROR, f"The task cannot be read or stored: {reason}") from None
+
+
 def require_tasks(context: Context) -> None:
     """Raise MethodError if the client does not declare the extension in this request."""
     if not declares_tasks(context.capabilities):
@@ -478,8 +532,3 @@ def _client_of(context: Context) -> str:
     """Return whose limit a call counts for: the owner of the access token, or else the address."""
     origin: Mapping[str, Any] = getattr(context, "origin", {})
     return identity_of(context.principal) or str(origin.get("address") or "")
-
-
-def _notified(record: Record) -> Result:
-    """Return the parameters of `notifications/tasks`."""
-    return {name: value for name, value in record.wire().items() if name != "resultType"}

@@ -164,10 +164,9 @@ def decode(body: bytes) -> Record:
         ValueError: another version of the server has written it.
     """
     members = json.loads(body)
-    members.pop("nonce", None)
     try:
-        return Record(**members)
-    except TypeError as error:
+        return Record(**{name: value for name, value in members.items() if name != "nonce"})
+    except (AttributeError, TypeError) as error:
         raise ValueError(str(error)) from None
 
 

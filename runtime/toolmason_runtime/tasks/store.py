@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, Protocol
@@ -43,6 +43,7 @@ class Store(Protocol):
         """Return a value; None without one.
 
         Raises:
+            OSError: the file cannot be read.
             ToolError: Redis does not answer.
         """
         ...
@@ -129,7 +130,7 @@ class FileStore:
                 if about.st_mtime <= self._clock() or about.st_size > RECORD_BYTES + MAC_BYTES:
                     return None
                 return file.read()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def _replace(self, name: str, seen: bytes, data: bytes, expires: float) -> bool:
@@ -144,17 +145,17 @@ class FileStore:
     def _locked(self, name: str) -> Iterator[None]:
         """Hold the lock of a value: a file that no other process can create meanwhile.
 
-        One that is older than a moment belongs to a process that was killed.
+        One that is older than `_LOCK_S` belongs to a process that was killed.
         """
         lock = self._directory / f"{name}.lock"
-        end = time.monotonic() + _LOCK_S
         while True:
             try:
                 create_private(lock, b"")
                 break
             except FileExistsError:
-                if time.monotonic() > end:
-                    lock.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    if time.time() - lock.stat().st_mtime > _LOCK_S:
+                        lock.unlink()
                 time.sleep(0.01)
         try:
             yield
@@ -173,12 +174,15 @@ class FileStore:
                 found.append((path.stat().st_mtime, path))
             except OSError:
                 continue
-        values = sorted(entry for entry in found if entry[1].name != "key")
-        for index, (expires, path) in enumerate(values):
+        old = [
+            path
+            for expires, path in found
             # A lock or a temporary file has the time of its creation.
-            is_old = expires + _SWEEP_S < now if "." in path.name else expires <= now
-            if is_old or index < len(values) - RECORDS:
-                path.unlink(missing_ok=True)
+            if path.name != "key" and expires + (_SWEEP_S if "." in path.name else 0.0) <= now
+        ]
+        tasks = sorted(entry for entry in found if entry[1].name.startswith("task_") and "." not in entry[1].name)
+        for path in (*old, *(path for _, path in tasks[: max(0, len(tasks) - RECORDS)])):
+            path.unlink(missing_ok=True)
 
 
 class RedisStore:

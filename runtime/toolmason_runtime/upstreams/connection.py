@@ -49,8 +49,10 @@ MAX_LISTING_AGE_S: Final = 300.0
 """Seconds after which the tools are listed again before a call: not every upstream reports changes."""
 RELIST_S: Final = 1.0
 """Seconds between a reported change and the listing of the tools; all reports in this time cause one listing."""
+_RELIST_PAUSE: Final = 20.0
+"""Minimum pause before a listing without a call, as a multiple of the time that the last one took."""
 _MAX_LOGGED: Final = 100
-"""Differences that the log gets of one connection: an upstream may report ever new ones."""
+"""Problems that the log gets of one connection: an upstream may report ever new ones."""
 _MAX_PAGES: Final = 50
 _MAX_TOOLS: Final = 10_000
 
@@ -99,9 +101,11 @@ class Connection:
         )
         self._listing = Listing()
         self._listed_at = -math.inf
+        self._listing_s = 0.0
+        """Seconds that the last listing took."""
         self._has_changed = asyncio.Event()
         self._logged: set[str] = set()
-        """The differences in the log: an upstream may alternate between several lists."""
+        """The problems in the log: an upstream may alternate between several lists."""
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._task = asyncio.create_task(self._live(self._callbacks(call)), context=Context())
@@ -171,17 +175,16 @@ class Connection:
 
     async def _list(self, client: Client) -> Listing:
         """List the tools and log their differences from the manifest. The SDK keeps their output schemas."""
-        self._listed_at = asyncio.get_running_loop().time()
+        clock = asyncio.get_running_loop().time
+        began = self._listed_at = clock()
         try:
             listing = await list_tools(client, self.upstream)
         except BaseException:
             self._listed_at = -math.inf  # no call runs on an old list
             raise
-        new = [problem for problem in listing.problems if problem not in self._logged]
-        if new and len(self._logged) < _MAX_LOGGED:
-            self._logged |= {*new}
-            for problem in new:
-                _log.warning("upstream %s: %s", self.upstream.name, problem)
+        finally:
+            self._listing_s = clock() - began
+        if new := [problem for problem in listing.problems if self._log_once(problem)]:
             _log.warning("upstream %s: compare its tools with `%s`", self.upstream.name, REVIEW_COMMAND)
             if (running := self._running_call()) is not None:
                 text = "; ".join(new)
@@ -189,11 +192,19 @@ class Connection:
         self._listing = listing
         return listing
 
+    def _log_once(self, problem: str) -> bool:
+        """Log a problem that is not in the log yet; return whether it was logged."""
+        if problem in self._logged or len(self._logged) >= _MAX_LOGGED:
+            return False
+        self._logged.add(problem)
+        _log.warning("upstream %s: %s", self.upstream.name, problem)
+        return True
+
     async def _relist(self, client: Client) -> None:
         """List the tools again after a reported change, even if no call follows. A flood of reports causes one list."""
         while True:
             await self._has_changed.wait()
-            await asyncio.sleep(RELIST_S)
+            await asyncio.sleep(max(RELIST_S, _RELIST_PAUSE * self._listing_s))
             self._has_changed.clear()
             if self._listed_at > -math.inf:  # a call has listed them in the meantime
                 continue
@@ -201,7 +212,7 @@ class Connection:
                 async with asyncio.timeout(START_S):
                     await self._list(client)
             except Exception as error:  # noqa: BLE001  the next call lists them again, and reports the error
-                _log.warning("upstream %s: its tools could not be listed: %s", self.upstream.name, error_text(error))
+                self._log_once(f"its tools could not be listed: {error_text(error)}")
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from toolmason_runtime import ToolError, show_page
+from toolmason_runtime.calls.principal import Principal
 from toolmason_runtime.server.apps import MAX_ACTION_CHARS, Apps, shows_pages
 
 UI = "io.modelcontextprotocol/ui"
@@ -38,13 +39,15 @@ async def new_call(name: str, context: Any) -> Any:  # noqa: ARG001  the signatu
     return f"call of {name}"
 
 
-def apps(**entry: str) -> Apps:
+def apps(served: Any = None, **entry: str) -> Apps:
+    """Return the pages of a server with the tool `show`, or with the `served` ones alone."""
     here = __name__
     import sys
 
     sys.modules.setdefault("pages_of_a_test", sys.modules[here])
     entries = {"show": {"page": "pages_of_a_test:page", "action": "pages_of_a_test:act", **entry}}
-    return Apps(cast("Any", {"server": {"name": "notes"}, "apps": entries}), new_call)
+    tools: Any = {"show": {}} if served is None else served
+    return Apps(cast("Any", {"server": {"name": "notes"}, "apps": entries}), new_call, tools.get)
 
 
 def client(extensions: Any) -> Any:
@@ -114,6 +117,30 @@ def test_the_action_gets_the_arguments_and_the_call() -> None:
     result: Any = asyncio.run(apps().act("show-page", {"a": 1}, PAGES))
 
     assert result["structuredContent"] == {"asked": {"a": 1}, "call": "call of show"}
+
+
+def test_the_action_needs_the_scopes_of_its_tool() -> None:
+    tool = {"tool": {"name": "show"}, "scopes": ["notes:write"]}
+    for principal in (None, Principal(subject="eve", scopes=frozenset({"notes:read"}))):
+        request = SimpleNamespace(capabilities=PAGES.capabilities, is_local=False, principal=principal)
+        result: Any = asyncio.run(apps({"show": tool}).act("show-page", {"a": 1}, cast("Any", request)))
+        assert result["isError"]
+        assert "needs the scope `notes:write`" in result["content"][0]["text"]
+
+    request.principal = Principal(subject="ada", scopes=frozenset({"notes:write"}))
+    result = asyncio.run(apps({"show": tool}).act("show-page", {"a": 1}, cast("Any", request)))
+    assert result["structuredContent"]["asked"] == {"a": 1}
+
+
+def test_a_tool_that_is_not_served_has_no_page_and_one_that_is_disabled_has_no_action() -> None:
+    without = apps({})
+    assert not without.is_action("show-page", PAGES)
+    assert not without.has_page("show", PAGES)
+    assert asyncio.run(without.read("ui://notes/show")) is None
+
+    disabled = {"show": {"tool": {"name": "show"}, "enabled": False}}
+    result: Any = asyncio.run(apps(disabled).act("show-page", {}, PAGES))
+    assert "show is disabled" in result["content"][0]["text"]
 
 
 @pytest.mark.parametrize("name", ["show", "show-page-page", "-page", "search-page", "", None, 5, ["show-page"]])

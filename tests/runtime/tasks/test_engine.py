@@ -1,15 +1,17 @@
 """Tasks of one server and of several processes, in each store; the calls are plain functions."""
 
-# ruff: noqa: ARG001, ARG002, ASYNC110  calls get more than they need, and tasks are polled
+# ruff: noqa: ARG001, ARG002, ASYNC110, ASYNC240  calls get more than they need; tasks are polled; directories are small
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis_server import Servers
 from toolmason_runtime.calls.call import Context, InputRequired
+from toolmason_runtime.calls.page import PAGE_DATA
 from toolmason_runtime.calls.principal import Principal
 from toolmason_runtime.calls.request_context import RequestContext
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.shared.errors import MethodError
+from toolmason_runtime.shared.errors import MethodError, ToolError
 from toolmason_runtime.tasks import limits
 from toolmason_runtime.tasks.engine import Tasks
-from toolmason_runtime.tasks.record import new_record
-from toolmason_runtime.tasks.store import MemoryStore, Store
+from toolmason_runtime.tasks.record import decode, new_record
+from toolmason_runtime.tasks.store import FileStore, MemoryStore, Store
 from toolmason_runtime.wire.requests import TASKS
 
 pytestmark = pytest.mark.anyio
@@ -182,12 +185,14 @@ async def test_a_fast_call_returns_its_result(server: Server) -> None:
     assert await tasks.call(params(a=1), Request(), at_once=False) == await text(params(a=1), Request())
 
 
-async def test_a_slow_call_becomes_a_task_with_its_progress_and_its_result(server: Server) -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_slow_call_becomes_a_task_with_its_progress_and_its_result(server: Server, at_once: bool) -> None:
     work = Work()
     tasks = server.process(work)
-    created = await tasks.call(params(a=1), Request(), at_once=False)
+    created = await tasks.call(params(a=1), Request(), at_once=at_once)
     working = await get(tasks, created["taskId"])
-    while "statusMessage" not in working:
+    end = time.monotonic() + 20
+    while "statusMessage" not in working and time.monotonic() < end:
         await asyncio.sleep(0.05)
         working = await get(tasks, created["taskId"])
     work.gate.set()
@@ -509,3 +514,192 @@ def test_no_key_of_a_question_is_used_twice(rounds: list[list[str]]) -> None:
         assert record.status == "working"
 
     assert len(seen) == len(set(seen))
+
+
+async def test_the_limit_of_a_client_holds_for_calls_that_start_together(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "OWNER_TASKS", 2)
+    tasks = server.process(Work())
+    outcomes = await asyncio.gather(
+        *(tasks.call(params(), Request(), at_once=True) for _ in range(8)), return_exceptions=True
+    )
+
+    assert sum(isinstance(each, dict) for each in outcomes) == 2
+    assert all("too many tasks" in str(each) for each in outcomes if not isinstance(each, dict))
+
+
+async def test_the_limit_of_a_client_holds_for_answers(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "OWNER_TASKS", 1)
+    gate = asyncio.Event()
+
+    async def ask_then_wait(params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        try:
+            await context.request("sure", "elicitation/create", FORM)
+        except InputRequired as pending:
+            return {"resultType": "input_required", "inputRequests": pending.requests}
+        await gate.wait()
+        return await text(params, context)
+
+    tasks = server.process(ask_then_wait)
+    identities = []
+    for _ in range(2):
+        identities.append((await tasks.call(params(), Request(), at_once=True))["taskId"])
+        await until(tasks, identities[-1], "input_required")
+    await update(tasks, identities[0], sure={"action": "accept"})
+    with pytest.raises(MethodError, match="send the answer again"):
+        await update(tasks, identities[1], sure={"action": "accept"})
+    assert (await get(tasks, identities[1]))["status"] == "input_required"
+    gate.set()
+    await until(tasks, identities[0], "completed")
+    await update(tasks, identities[1], sure={"action": "accept"})
+    await until(tasks, identities[1], "completed")
+
+
+async def test_an_answer_beyond_the_size_of_a_task_is_refused_and_the_question_stays(server: Server) -> None:
+    tasks = server.process(asking)
+    identity = (await tasks.call(params(), Request(), at_once=True))["taskId"]
+    await until(tasks, identity, "input_required")
+    large = {"action": "accept", "content": {"text": "x" * limits.RECORD_BYTES}}
+
+    with pytest.raises(MethodError, match="more than the 4,194,304 of a task"):
+        await update(tasks, identity, first=large, second={"action": "accept"})
+    assert list((await get(tasks, identity))["inputRequests"]) == ["first", "second"]
+
+
+async def test_a_task_that_is_cancelled_while_it_asks_has_no_question(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BEAT_S", 60.0)
+    gate = asyncio.Event()
+
+    async def ask(params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        await gate.wait()
+        return await asking(params, context)
+
+    first, second = server.process(ask), server.process(text)
+    identity = (await first.call(params(), Request(), at_once=True))["taskId"]
+    await cancel(second, identity)
+    gate.set()
+
+    assert "inputRequests" not in await until(second, identity, "cancelled", "input_required")
+    assert (await get(second, identity))["status"] == "cancelled"
+
+
+async def test_a_failed_write_loses_no_earlier_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work()
+    tasks = Tasks(work, tmp_path, start_s=START_S)
+    identity = (await tasks.call(params(a=1), Request(), at_once=False))["taskId"]
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("toolmason_runtime.tasks.store.create_private", full)
+        direct = asyncio.create_task(tasks.call(params(a=2), Request(), at_once=True))
+        await asyncio.sleep(0.1)
+        for answer in (cancel(tasks, f"task_{'0' * 32}"), update(tasks, identity)):
+            with suppress(MethodError):
+                await answer
+    work.gate.set()
+
+    assert "content" in await direct
+    assert (await until(tasks, identity, "completed"))["result"]["content"]
+    await tasks.aclose()
+
+
+async def test_a_failed_read_ends_no_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BEAT_S", 0.05)
+    work = Work()
+    tasks = Tasks(work, tmp_path, start_s=START_S)
+    identity = (await tasks.call(params(), Request(), at_once=False))["taskId"]
+    path = tmp_path / identity
+    path.rename(tmp_path / "aside.tmp")
+    path.mkdir()  # a file that cannot be read, for root as well
+    await asyncio.sleep(0.3)
+    with pytest.raises(MethodError, match="cannot be read") as error:
+        await get(tasks, identity)
+    assert error.value.code == -32603
+    path.rmdir()
+    (tmp_path / "aside.tmp").rename(path)
+    work.gate.set()
+
+    assert (await until(tasks, identity, "completed", "failed"))["status"] == "completed"
+    await tasks.aclose()
+
+
+async def test_old_tasks_go_before_heartbeats_and_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmason_runtime.tasks.store.RECORDS", 3)
+    store, now = FileStore(tmp_path), time.time()
+    await store.put("process_other", b"alive", now + limits.ALIVE_S)
+    (tmp_path / "task_held.lock").touch()
+    for index in range(5):
+        await store.put(f"task_{index}", b"", now + 600 + index)
+    await FileStore(tmp_path).put("task_5", b"", now + 700)
+
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"process_other", "task_held.lock", "task_2", "task_3", "task_4", "task_5"}
+
+
+async def test_only_the_lock_of_a_killed_process_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmason_runtime.tasks.store._LOCK_S", 0.5)
+    store, seen, expires = FileStore(tmp_path), b"0" * 40, time.time() + 600
+    await store.put("task_a", seen, expires)
+    lock = tmp_path / "task_a.lock"
+    replacing = asyncio.create_task(store.replace("task_a", seen, b"1" * 40, expires))
+    for _ in range(12):  # other processes hold it, one after another
+        lock.touch()
+        os.utime(lock)
+        await asyncio.sleep(0.1)
+    assert not replacing.done()
+
+    assert await asyncio.wait_for(replacing, 20)  # the last one was killed
+    assert not lock.exists()
+
+
+async def test_changes_continue_after_redis_did_not_answer(
+    redis_servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BEAT_S", 0.1)
+    redis = redis_servers()
+    server = Server(tmp_path, redis.url, monkeypatch, None)
+    work = Work()
+    tasks = server.process(work)
+    identity = (await tasks.call(params(), Request(), at_once=False))["taskId"]
+    read, is_down = tasks._read, True
+
+    async def failing(name: str) -> Any:
+        if is_down:
+            raise ToolError("Redis does not answer", code="STORE")
+        return await read(name)
+
+    async with watching(tasks, identity) as (_, states):
+        while not states:
+            await asyncio.sleep(0.02)
+        monkeypatch.setattr(tasks, "_read", failing)
+        await asyncio.sleep(0.4)
+        is_down = False
+        work.gate.set()
+    assert states[-1]["status"] == "completed"
+    await server.aclose()
+
+
+@pytest.mark.parametrize("body", [b"[]", b"5", b"null", b"{", b'{"id": "a", "colour": 1}', b"\xff"])
+def test_a_record_of_another_version_is_a_value_error(body: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  of several libraries
+        decode(body)
+
+
+async def test_data_for_a_page_is_never_stored(server: Server) -> None:
+    async def show(params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        return {"content": [], "_meta": {"own": 1, PAGE_DATA: {"token": "s3cret"}}}
+
+    first, second = server.process(show), server.process(text)
+    identity = (await first.call(params(), Request(), at_once=True))["taskId"]
+    async with watching(first, identity) as (_, states):
+        pass
+    done = await until(first, identity, "completed")
+
+    assert done["result"]["_meta"] == states[-1]["result"]["_meta"] == {"own": 1, PAGE_DATA: {"token": "s3cret"}}
+    assert (await get(second, identity))["result"]["_meta"] == {"own": 1}
+    assert b"s3cret" not in (await first._store.get(identity) or b"s3cret")

@@ -185,6 +185,7 @@ def answer(message: dict[str, Any], state: Path) -> Any:
             }
         case "tools/list":
             lists += 1
+            time.sleep(data.get("slow", 0))
             if data.get("refuse"):
                 return None
             tools = data.get("tools") or [{"name": name, "inputSchema": {"type": "object"}} for name in ATTACKS]

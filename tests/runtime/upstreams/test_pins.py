@@ -238,6 +238,31 @@ async def test_a_flood_of_reports_causes_few_lists(talking: Talk, desk: Path, ca
 
 
 @pytest.mark.anyio
+async def test_a_flood_of_reports_does_not_keep_a_slow_list_running(talking: Talk, desk: Path) -> None:
+    change(desk, flood=4, slow=0.3)
+    async with talking() as client:
+        await client.call_tool("plain", {})
+        await asyncio.sleep(4.2)
+        result = await client.call_tool("pinned_home", {})
+
+    assert result.structured_content is not None
+    assert result.structured_content["lists"] <= 3  # at the start, perhaps once, and before the second call
+
+
+@pytest.mark.anyio
+async def test_a_flood_of_reports_without_a_list_is_logged_once(
+    talking: Talk, desk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    change(desk, flood=4)
+    async with talking() as client:
+        await client.call_tool("plain", {})
+        change(desk, refuse=True)
+        await asyncio.sleep(4.5)
+
+    assert caplog.text.count("its tools could not be listed") == 1
+
+
+@pytest.mark.anyio
 async def test_no_call_runs_while_the_upstream_refuses_to_list_its_tools(talking: Talk, desk: Path) -> None:
     change(desk, notify=True)
     async with talking() as client:

@@ -20,6 +20,8 @@ class Approval:
     tool: Tool
     pin: str
     parts: tuple[str, ...]
+    description: str
+    """Its present description on one line: the server may have changed it again after a person read it."""
 
 
 def approve_tools(document: Document, root: Path, approvals: Iterable[Approval]) -> dict[str, str]:

@@ -55,6 +55,11 @@ TIMEOUT_S: Final = 60.0
 """Seconds for an upstream to start and answer."""
 
 
+def _description(tool: Mapping[str, Any]) -> str:
+    """Return the beginning of the description of a tool as on the wire, on one line of visible characters."""
+    return cut(one_line(clean_text(str(tool.get("description") or ""))), MAX_SHOWN_LENGTH)
+
+
 def _original(tool: Tool) -> str:
     """Return the name of a tool of an upstream in that server."""
     implementation = upstream_of(tool)
@@ -120,7 +125,7 @@ class DriftCheck:
         is_changed = bool(recorded) and not is_pinned(recorded, fingerprint(current))
         parts = changed_parts(recorded, current) if is_changed else ()
         if self._is_approved(tool) and (pin := pin_of(current)) and pin != recorded:
-            self.approved.append(Approval(tool, pin, parts))
+            self.approved.append(Approval(tool, pin, parts, _description(current)))
             parts = ()
         hint = f"`toolmason import server --include {pattern}` prints the new table; copy `input_schema` and "
         hint += "`upstream_hash` from it"
@@ -149,7 +154,7 @@ class DriftCheck:
         message = f"{quoted(_original(tool))} changed after the import: {', '.join(parts)}"
         review = "review it"
         if "description" in parts or parts == UNKNOWN_PARTS:
-            text = cut(one_line(clean_text(str(current.get("description") or ""))), MAX_SHOWN_LENGTH)
+            text = _description(current)
             review = f'review its description, "{text}"' if text else "review it; it has no description"
         hint = f"{review}; approve it with `{REVIEW_COMMAND} --approve {tool.name}`"
         at = (*tool.at, "upstream_hash")
