@@ -10,7 +10,7 @@ PAGE_DATA: Final = "toolmason/page"
 """The member of `_meta` of a result with the data for the page."""
 
 current_page: ContextVar[dict[str, Any] | None] = ContextVar("current_page", default=None)
-"""The data of the call that runs; None if the client shows no page for it."""
+"""The data of the current call; None if the client shows no page for it."""
 
 
 def show_page(data: Mapping[str, Any]) -> bool:
