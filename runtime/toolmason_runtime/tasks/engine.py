@@ -352,7 +352,7 @@ class Tasks:
         raise MethodError(INTERNAL_ERROR, "The task changes too often: send the answer again")
 
     async def _store_answers(self, record: Record, seen: bytes, context: Context) -> bool:
-        """Store the answers of a client; start the work after the last one. Return False if another process was faster."""
+        """Store the answers of a client; continue after the last one. Return False if another process was faster."""
         if record.status != "working":
             return await self._replace(record, seen)
         self._resuming.add(record.id)
