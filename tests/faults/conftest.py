@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,16 +20,12 @@ from sql_servers import postgresql_url
 
 __all__ = ["postgresql_url", "redis_servers"]
 
-FIGURES: Final = pytest.StashKey[dict[str, str]]()
-NOT_RUN: Final = pytest.StashKey[dict[str, str]]()
+ROWS: Final[list[tuple[str, str, str]]] = []
+"""State, test and figure of each fault. A process of the tests sends its reports to the one that prints the summary."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--short", action="store_true", help="kill and fail at some steps only: about two minutes")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[FIGURES], config.stash[NOT_RUN] = {}, {}
 
 
 @pytest.fixture
@@ -65,21 +61,18 @@ def steps(request: pytest.FixtureRequest) -> Callable[[int], bool]:
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Set the figure of this fault in the summary."""
-    return lambda figure: request.config.stash[FIGURES].__setitem__(request.node.nodeid, figure)
+    return lambda figure: request.node.user_properties.append(("figure", figure))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    result = yield
-    if result.skipped and isinstance(result.longrepr, tuple):
-        item.config.stash[NOT_RUN][item.nodeid] = result.longrepr[2].removeprefix("Skipped: ")
-    return result
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and isinstance(report.longrepr, tuple):
+        ROWS.append(("NOT RUN", report.nodeid, report.longrepr[2].removeprefix("Skipped: not run: ")))
+    elif report.when == "call":
+        figure = str(dict(report.user_properties).get("figure", ""))
+        ROWS.append(("ok" if report.passed else "BROKEN", report.nodeid, figure))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    rows = [("ok", *row) for row in config.stash[FIGURES].items()]
-    rows += [("NOT RUN", *row) for row in config.stash[NOT_RUN].items()]
-    if rows:
-        terminalreporter.section("faults")
-        for state, name, text in rows:
-            terminalreporter.line(f"{state:8}{name.rpartition('/')[2]}: {text}", bold=state != "ok")
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.section("faults")
+    for state, name, figure in sorted(ROWS, key=lambda row: row[1]):
+        terminalreporter.line(f"{state:8}{name.rpartition('/')[2]}: {figure}", bold=state != "ok")

@@ -160,6 +160,9 @@ def _tool(old: ToolContract, new: ToolContract, *, is_exact: bool) -> Iterator[C
     for scope in old.scopes or ():
         if new.scopes is not None and scope not in new.scopes:
             yield change("scope-removed", f"no longer needs the scope `{scope}`")
+    if None not in (old.needs_tasks, new.needs_tasks) and old.needs_tasks != new.needs_tasks:
+        rule, text = ("tasks-needed", "needs") if new.needs_tasks else ("tasks-not-needed", "no longer needs")
+        yield change(rule, f"{text} a client with tasks")
 
 
 def _results(old: ToolContract, new: ToolContract, change: Any) -> Iterator[Change]:

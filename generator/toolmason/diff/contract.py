@@ -39,6 +39,8 @@ class ToolContract:
     deprecated: bool = False
     scopes: tuple[str, ...] | None = None
     """None if unknown, for a server without its manifest."""
+    needs_tasks: bool | None = None
+    """Whether only clients with tasks can call it (`task = "required"`); None if unknown."""
     locate: Callable[[str], Location | None] = lambda _: None
     """Return the location of a JSON Pointer in `arguments`; that of the tool for an empty one."""
 

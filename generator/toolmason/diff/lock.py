@@ -105,6 +105,7 @@ class _Tool(TypedDict, total=False):
     argument_aliases: dict[str, str]
     deprecated: bool
     scopes: list[str] | None
+    needs_tasks: bool | None
 
 
 class _Access(TypedDict):

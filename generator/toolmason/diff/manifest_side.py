@@ -62,6 +62,7 @@ def manifest_contract(reading: LoadedManifest, root: Path, *, source: str, prefi
             argument_aliases=tool.argument_aliases,
             deprecated=tool.table.deprecated is not None,
             scopes=tuple(dict.fromkeys((*common_scopes, *tool.table.scopes))),
+            needs_tasks=tool.table.task == "required",
             locate=locate_tool,
         )
 

@@ -371,6 +371,7 @@ def _with_entry(tool: ToolContract, entry: Mapping[str, Any]) -> ToolContract:
         argument_aliases=entry.get("argument_aliases", {}),
         deprecated="deprecated" in entry,
         scopes=tuple(entry.get("scopes", ())),
+        needs_tasks=entry.get("task") == "required",
     )
 
 

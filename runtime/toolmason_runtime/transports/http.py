@@ -35,6 +35,11 @@ _TICK_S = 1.0
 """Seconds between updates of the `Date` header."""
 _MAX_LOOP_ITERATIONS = 20
 """Maximum iterations of the event loop that a response needs from its handler to its socket."""
+_KEEP_ALIVE_S = 75
+"""Seconds that a connection without a request stays open: longer than clients and balancers keep it, usually 60 s.
+
+A server that closes it first resets the next request of a client that has not noticed.
+"""
 _BACKLOG = 2048
 """Maximum connections that wait to be accepted."""
 NO_EXTRAS = Extras()
@@ -115,6 +120,7 @@ def serve(
             lifespan="off",
             ws="none",
             proxy_headers=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
             backlog=accepted,
         )
         if not is_shared:

@@ -136,7 +136,7 @@ def test_a_tool_without_a_function_gets_one_and_is_served(project: Project, deve
 
     development.wait_for("handlers/notes/text.py: added count_lines")
     development.wait_for("serving MCP at")
-    assert development.call("count_lines", "to be") == "Error executing tool count_lines"
+    assert development.call("count_lines", "to be") == "Error executing tool count_lines: it is not implemented yet"
 
 
 def test_the_log_shows_the_traceback_of_a_handler_from_its_first_own_line(

@@ -179,7 +179,8 @@ def test_prepared_answers_are_those_of_the_dispatcher(package: Path) -> None:
             session.check(begin, about)
             line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": begin, "params": about}).encode()
             assert opening._response(line) == encode_result(0, session.answer(begin, about) or {})
-            for method in (method for method in dispatcher.methods if method.endswith("/list")):
+            # The files of skills are read when a client lists them, so no answer is prepared.
+            for method in (name for name in dispatcher.methods if name.endswith("/list") and name != "skills/list"):
                 session.check(method, meta)
                 expected = encode_result(1, session.complete(method, listed(dispatcher, method, client)))
                 line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": meta}).encode()

@@ -255,6 +255,18 @@ def answered(address: str) -> float:
     return time.monotonic() - start
 
 
+def test_a_connection_without_a_request_stays_open_for_a_slow_client() -> None:
+    with serving() as (_, address), socket.create_connection(place_of(address), timeout=PATIENCE_S) as connection:
+        for pause_s in (6, 0):  # uvicorn itself closes after 5 s
+            connection.sendall(asking("slow"))
+            received = b""
+            while b"SLOW" not in received:
+                data = connection.recv(65_536)
+                assert data, received
+                received += data
+            time.sleep(pause_s)
+
+
 def test_clients_that_never_read_do_not_delay_the_next_one_and_are_disconnected() -> None:
     code = STALLED.format(stall_s=3, max_bytes=1 << 30)
     with serving(command=["-c", code]) as (process, address), ExitStack() as stack:
