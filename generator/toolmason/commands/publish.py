@@ -134,7 +134,7 @@ def _refusal(chosen: tuple[str, ...]) -> str:
 
 
 def _state(prepared: Prepared, release: Release, output: Path | None, diagnostics: Diagnostics) -> dict[str, Any]:
-    """Return the state of a server for a place: whether it is ready, what is missing, and how to upload it."""
+    """Return the state of a server for a place: whether it is ready, its missing keys, and the upload steps."""
     from toolmason.publishing.places import upload_steps
     from toolmason.publishing.profiles import load_profile
 

@@ -17,7 +17,7 @@ def show_page(data: Mapping[str, Any]) -> bool:
     """Pass data to the page of the tool; return False, without an effect, if the client shows no page for this call.
 
     The page gets it in `_meta["toolmason/page"]` of the result. Clients with MCP Apps keep `_meta` from models, so it
-    may contain what only the page may know.
+    may contain secrets of the page.
     """
     page = current_page.get()
     if page is None:
