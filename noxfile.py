@@ -187,7 +187,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def soak(session: nox.Session) -> None:
-    """Make 52,000 calls over stdio and by 200 HTTP clients; check each answer, and what the server holds. Linux.
+    """Make 52,000 calls over stdio and by 200 HTTP clients; check each answer and the resources of the server. Linux.
 
     `-- --short` makes 2,000 calls in a minute.
     """
@@ -197,7 +197,7 @@ def soak(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Kill servers at each step, fill disks, stop databases, let the clock jump; `-- --short` takes some steps.
+    """Kill servers at each step, fill disks, stop databases, change the clock; `-- --short` takes some steps.
 
     Needs Linux, and for some rows root, strace, redis-server and PostgreSQL; the summary lists rows not run.
     """

@@ -239,15 +239,16 @@ def publishing_rules() -> str:
         f"""\
 # Rules of registries and directories
 
-`toolmason lint --profile NAME` checks these rules, and `toolmason publish --dry-run` those of each place
-([publishing](publishing.md#all-places)). They are the written rules of each place on the date shown.
+`toolmason lint --profile NAME` checks these rules; `toolmason publish --dry-run` checks the rules of each place that it
+[writes files for](publishing.md#registries-and-directories). The last column links to the source of the rule; its text
+is the date on which the source was read.
 
 | severity | meaning |
 | --- | --- |
-| error, warning | the place refuses the server, or its reviewers may; `lint` exits with 1 |
+| error, warning | the place rejects the server, or its reviewers may reject it; `lint` exits with 1 |
 | note | a recommendation |
-| TM... | every manifest is checked for it, with [this code](rule-codes.md) |
-| yourself | no program of yours can check it: `lint` lists it after its findings |
+| TM... | Toolmason checks this rule for every manifest, with [this code](rule-codes.md) |
+| yourself | no program can check this rule: `lint` lists it after its findings |
 
 {sections}""".rstrip()
         + "\n"

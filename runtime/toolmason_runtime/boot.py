@@ -273,7 +273,7 @@ def _refuse(_text: str) -> NoReturn:
 
 
 def _prepare(package: str) -> None:
-    """Import what the first call needs. The main thread goes on to answer, and imports what is missing itself."""
+    """Import the modules for the first call. The main thread continues, and imports missing modules itself."""
     from toolmason_runtime.server.preparation import prepare_first_call
 
     prepare_first_call(package)

@@ -1,4 +1,4 @@
-"""Clients of others run tasks of `tests/runtime/tasks/project`: FastMCP with `fastmcp-tasks`, and Pydantic AI."""
+"""Other clients run tasks of `tests/runtime/tasks/project`: FastMCP with `fastmcp-tasks`, and Pydantic AI."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def killed_edits(place: Place, calls: str, phase: str, steps: Callable[[int], bo
             return
         assert code == -signal.SIGKILL
         yield number
-        # The same change is an edit of its own for the next kill.
+        # The next kill edits the same change as a new edit.
         (place.project / "a.txt").unlink()
         subprocess.run(["rm", "-r", place.state], check=True)
         place.state.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""What a server holds: memory, descriptors, threads, child processes, temporary files. Linux."""
+"""The resources of a server: memory, descriptors, threads, child processes, temporary files. Linux."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Holding:
         )
 
     def leaks_since(self, earlier: Holding) -> list[str]:
-        """Return the counts that grew; memory has a bound of its own."""
+        """Return the counts that grew; memory has a separate limit."""
         grown = [(name, getattr(earlier, name), getattr(self, name), allowed) for name, allowed in ALLOWED.items()]
         return [f"{name}: {before} -> {after}" for name, before, after, allowed in grown if after > before + allowed]
 

@@ -74,7 +74,7 @@ class Project:
 
 
 class Caller:
-    """A source of random calls for one client, with files of its own. One call of it runs at a time.
+    """A source of random calls for one client, which has its own files. One call of it runs at a time.
 
     `asks` is whether the client answers questions; `is_classic` whether tools are called by their own names.
     """

@@ -1,4 +1,4 @@
-"""Call a server of Workbench many thousand times over stdio and HTTP; compare each answer, and what the server holds.
+"""Call a server of Workbench many thousand times over stdio and HTTP; check each answer and the server's memory.
 
     python tests/soak/soak.py                         52,000 calls, 200 clients over HTTP
     python tests/soak/soak.py --short                 2,000 calls, 20 clients: a minute
@@ -88,7 +88,7 @@ class Tally:
 
 
 class Server:
-    """A server process with a temporary directory of its own."""
+    """A server process with its own temporary directory."""
 
     def __init__(self, directory: Path, project: Project, python: str) -> None:
         self.python = python
@@ -124,7 +124,7 @@ class Server:
         return Holding.of(self.process.pid, self.temporary)
 
     async def quiet(self, earlier: Holding | None = None) -> Holding:
-        """Return what the server holds when nothing runs: not more than `earlier`, if that comes about in time."""
+        """Return the resources of the idle server; wait until they are at most `earlier`, up to a time limit."""
         deadline = time.monotonic() + QUIET_S
         await asyncio.sleep(1)
         while (  # noqa: ASYNC110  another process sets no event
@@ -135,7 +135,7 @@ class Server:
 
 
 async def soak_stdio(server: Server, calls: int, tally: Tally) -> tuple[Holding, Holding]:
-    """Make calls on one connection, several at once; return what the server held after the warm-up and at the end."""
+    """Make calls on one connection, several at once; return its resources after the warm-up and at the end."""
     await server.start("--classic")
     peer = StdioPeer(server.process)
     await peer.open()

@@ -158,7 +158,7 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
 def load_described_server(
     address: str, *, headers: Mapping[str, str], timeout_s: float
 ) -> tuple[ServerDescription, Source]:
-    """List the tools of a server as `load_server` does, and return what it says about itself as well.
+    """List the tools of a server as `load_server` does, and return its name and instructions as well.
 
     Raises:
         SourceError: as `load_server`.

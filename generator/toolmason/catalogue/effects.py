@@ -1,4 +1,4 @@
-"""The effects of tools, and who decides on their calls: what a reviewer of a server asks first."""
+"""The effects of tools, and who approves their calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Approval(StrEnum):
     """A hand-written function decides."""
     NEVER = "never"
     UNKNOWN = "unknown"
-    """A server of others does not tell; clients may ask."""
+    """The list of another server does not contain it; clients may ask."""
     OFF = "off"
     """The policy permits no call."""
 
@@ -62,7 +62,7 @@ def _effect(tool: Tool, policy: Policy) -> Effect:
 
 
 def declared_effects(tools: Iterable[Mapping[str, Any]]) -> dict[str, Effect]:
-    """Return the effects of tools in a `tools/list` result. Of hints that are missing, the defaults of MCP count."""
+    """Return the effects of tools in a `tools/list` result. Missing hints have the defaults of MCP."""
     return {tool["name"]: _declared_effect(tool.get("annotations")) for tool in tools}
 
 

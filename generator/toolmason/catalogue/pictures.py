@@ -13,7 +13,7 @@ from toolmason.catalogue.stats import Cost
 from toolmason.pictures.bars import Amounts, BarChart, Part, bar_chart
 
 NOUNS: Final = {Risk.READ: "only read", Risk.WRITE: "write", Risk.DESTRUCTIVE: "may destroy"}
-"""What tools with a risk do."""
+"""The legend of each risk."""
 
 
 def cost_chart(costs: Iterable[Cost], categories: Mapping[str, str], *, digits: int | None = None) -> BarChart:

@@ -19,7 +19,7 @@ def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> l
 
 
 def tools_field_of(client: Client, listed: Sequence[WireTool], *, server: str, instructions: str) -> list[Any]:
-    """Return the same for a server with a name and instructions, such as one of others."""
+    """Return the same for another server, with its name and instructions."""
     form, names = client.tools_field, client.names
     if form is None or names is None:
         return []
@@ -56,7 +56,7 @@ def _schema(form: ToolsField, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    """Return an object in a schema; an empty one for anything else, which servers of others may send."""
+    """Return an object in a schema; an empty one for any other value, which another server may send."""
     return value if isinstance(value, Mapping) else {}
 
 

@@ -12,11 +12,11 @@ from toolmason_runtime.shared.catalogue import Catalogue, DeprecationEntry
 from toolmason_runtime.toolkit import shown
 
 MAX_OTHER_NAMES: Final = 1000
-"""Maximum names that are counted each and are not in the manifest: models choose those of unknown tools."""
+"""Maximum number of counted names that are not in the manifest: models can invent any number of names."""
 _MAX_CLIENTS: Final = 4
 """Maximum clients in a cell of the table."""
 _UNNAMED: Final = "(no name)"
-"""The client of a call that states no name."""
+"""The client of a call without a client name."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Usage:
     others: dict[str, Use] = field(default_factory=dict)
     """By a name that is not in the manifest: meta-tools, removed tools, and names that models invented."""
     uncounted: int = 0
-    """Calls of further names."""
+    """Number of calls with other names, beyond the maximum."""
     foreign: int = 0
     """Lines of other servers."""
 
@@ -149,7 +149,7 @@ def usage_text(usage: Usage, catalogue: Catalogue, today: date) -> str:
 
 
 def _deprecations(usage: Usage, catalogue: Catalogue) -> list[tuple[str, str, DeprecationEntry, Use]]:
-    """Return tool, parameter (empty for the tool itself), deprecation and use, those that leave first first."""
+    """Return tool, parameter (empty for the tool itself), deprecation and use; the earliest last day comes first."""
     found = [
         (name, "", entry["deprecated"], usage.tools[name])
         for name, entry in catalogue["tools"].items()
@@ -163,7 +163,7 @@ def _deprecations(usage: Usage, catalogue: Catalogue) -> list[tuple[str, str, De
 
 
 def _days_left(entry: DeprecationEntry, today: date) -> int | None:
-    """Return the days until the last one on which it works: negative afterwards, None without a date."""
+    """Return the days until the last day of support: negative afterwards, None without a date."""
     return (date.fromisoformat(entry["until"]) - today).days if "until" in entry else None
 
 

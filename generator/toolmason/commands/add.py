@@ -42,10 +42,10 @@ def set_option(command: Command) -> Command:
 def add() -> None:
     """Add a tool, a parameter or a type to the manifest.
 
-    On a terminal, missing values are asked for. The change is checked in a copy and shown first, and written after your
-    approval, all files or none. Then run `toolmason generate`.
+    On a terminal, asks for missing values. Checks the change in a copy, shows the diff, asks for approval, then writes
+    all files or none. Then run `toolmason generate`.
 
-    Exit codes: 0 written, 1 the manifest is or would be invalid, 2 wrong command line, 4 nothing was written.
+    Exit codes: 0 written, 1 invalid manifest before or after the change, 2 wrong command line, 4 nothing was written.
     """
 
 
@@ -58,7 +58,7 @@ def add() -> None:
 @click.option(
     "--handler",
     metavar="MODULE:FUNCTION",
-    help="Function that implements it, which is written with its signature. Default: the module of the category.",
+    help="Function that implements the tool. It is added with its signature. Default: in the module of the category.",
 )
 @click.option("--cli", metavar="NAME", help="Program of [clis] that it runs.")
 @click.option("--api", metavar="NAME", help="API of [apis] that it calls, with --http.")
@@ -100,12 +100,12 @@ def tool(
     manifest: Path | None,
     **texts: str | None,
 ) -> None:
-    """Add the tool NAME after the last one of its category.
+    """Add the tool NAME after the last tool of its category.
 
     Example: `toolmason add tool find_books --summary "Find books by title" --category books --risk read`
 
-    Without another kind of tool, it has a handler: the function is added to its module, and raises an error until you
-    write it.
+    Without --cli, --api, --database or --upstream, the tool has a handler. Its function is added to the module, and
+    raises an error until you write its body.
     """
     project = find_current_project(manifest)
     keys = {key: text for key in _TEXT_KEYS if (text := texts[key]) is not None}
@@ -162,7 +162,7 @@ def param(
     dry_run: bool,
     manifest: Path | None,
 ) -> None:
-    """Add the parameter NAME to TOOL, after its last one.
+    """Add the parameter NAME after the last parameter of TOOL.
 
     Example: `toolmason add param find_books limit --type integer --set default=10`
     """

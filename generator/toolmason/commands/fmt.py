@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 @click.option("--diff", is_flag=True, help="Show the changes; write nothing.")
 @manifest_option
 def fmt(files: tuple[Path, ...], check: bool, diff: bool, manifest: Path | None) -> None:
-    """Format the TOML of the manifest: layout, and keys in the order of the reference.
+    """Format the manifest.
 
-    Formats FILES; by default, the manifest and the files that it includes. `-` formats stdin to stdout. Comments stay
-    at their keys, and the meaning never changes. Names that you chose, such as those of tools, keep their order.
+    Formats FILES; by default, the manifest and the files that it includes. `-` formats stdin to stdout. Keys are sorted
+    in the order of the reference. Comments stay at their keys, and the meaning never changes. Names that you chose,
+    such as those of tools, keep their order.
     """
     from toolmason.diagnostics import Diagnostics
 

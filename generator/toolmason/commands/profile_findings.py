@@ -30,7 +30,7 @@ class CheckedProfiles:
 def add_profile_findings(
     project: Project, manifest: LoadedManifest, names: Iterable[str], layout: Layout, diagnostics: Diagnostics
 ) -> CheckedProfiles:
-    """Add the violations of profiles. Formats other than text have a note for each rule that needs a person."""
+    """Add the violations of profiles. In formats other than text, add a note for each rule that a person must check."""
     from toolmason.publishing.checks import Subject
     from toolmason.publishing.lint import add_manual_rules, check_profile, rules_of
     from toolmason.publishing.profiles import load_profile

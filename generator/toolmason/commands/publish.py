@@ -63,14 +63,14 @@ def publish(
     layout: Layout,
     manifest: Path | None,
 ) -> None:
-    """Prepare the files that registries and directories take, and check their rules.
+    """Prepare and check the files for registries and directories.
 
-    All files are validated against the schema of their place. The command uploads nothing: for each place, it prints
-    the steps that do.
+    A place is a registry or a directory. Each file is validated against the schema of its place, and the rules of the
+    place are checked. The command uploads nothing: it prints the commands that upload the files.
 
     Example: `toolmason publish --dry-run --to npm -o dist/publish`
 
-    Exit codes: 0 every place is ready, 1 one is not, 2 wrong command line, 4 refused to overwrite.
+    Exit codes: 0 all places are ready, 1 a place is not ready, 2 wrong command line, 4 refused to overwrite.
     """
     from toolmason.diagnostics import Diagnostics
     from toolmason.pipeline import read, render_plugins
@@ -124,17 +124,17 @@ def publish(
 
 
 def _refusal(chosen: tuple[str, ...]) -> str:
-    """Return the reason why nothing is uploaded, with the steps that upload."""
+    """Return the error of a call without `--dry-run`, with the steps that upload."""
     from toolmason.publishing.places import places, upload_steps
 
-    lines = ["this command uploads nothing: add --dry-run. With the files that it writes, these steps upload:"]
+    lines = ["this command uploads nothing: add --dry-run to write the files. These steps upload them:"]
     for name in chosen:
         lines += [f"{name}:", *(f"  {step}" for step in upload_steps(places()[name], f"DIR/{name}", file="NAME"))]
     return "\n".join(lines)
 
 
 def _state(prepared: Prepared, release: Release, output: Path | None, diagnostics: Diagnostics) -> dict[str, Any]:
-    """Return the state of a server for a place: whether it is ready, what is missing, and how to upload it."""
+    """Return the state of a server for a place: whether it is ready, its missing keys, and the upload steps."""
     from toolmason.publishing.places import upload_steps
     from toolmason.publishing.profiles import load_profile
 
@@ -169,7 +169,7 @@ def _print_states(states: list[dict[str, Any]]) -> None:
 
 
 def _summary(state: Mapping[str, Any]) -> str:
-    """Return the state of a place in a few words."""
+    """Return one line on the state of a place."""
     needed = ", ".join(f"`{key}`" for key in state["missing"])
     failing, manual = len(state["errors"]), state["manual"]
     problems = [f"add {needed} to [server]"] if needed else []

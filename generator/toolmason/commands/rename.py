@@ -30,8 +30,8 @@ MAX_PLACES: Final = 40
 @click.command()
 @click.argument("old", metavar="TOOL | TOOL.PARAM")
 @click.argument("new", metavar="NEW")
-@click.option("--param", "is_param", is_flag=True, help="Rename a parameter: TOOL.PARAM is its tool and its name.")
-@click.option("--no-alias", is_flag=True, help="Do not accept the old name any more.")
+@click.option("--param", "is_param", is_flag=True, help="Rename the parameter PARAM of TOOL.")
+@click.option("--no-alias", is_flag=True, help="Do not keep the old name as an alias.")
 @edit_options
 @manifest_option
 def rename(
@@ -41,11 +41,11 @@ def rename(
 
     Examples: `toolmason rename count_words measure_text`, `toolmason rename --param count_words.text content`.
 
-    The manifest, handlers, tests, queries and documents change; places that may mean something else are listed. The old
-    name becomes an alias, so calls with it are still answered. The diff is shown first, and written after your
-    approval, all files or none. Then run `toolmason generate`.
+    Changes the manifest, handlers, tests, queries and documents, and lists places that may mean something else. The old
+    name becomes an alias, so calls with it still work. Shows the diff, asks for approval, then writes all files or
+    none. Then run `toolmason generate`.
 
-    Exit codes: 0 written, 1 the manifest is or would be invalid, 2 wrong command line, 4 nothing was written.
+    Exit codes: 0 written, 1 invalid manifest before or after the change, 2 wrong command line, 4 nothing was written.
     """
     project = find_current_project(manifest)
 
@@ -73,10 +73,10 @@ def move(*, tool: str, destinations: tuple[str, ...], yes: bool, dry_run: bool, 
     Examples: `toolmason move count_words text`, `toolmason move count_words manifest/tools/text.toml`, or both at once.
 
     A new file is added to `include` if no pattern there matches it. Handlers and tests import the tool's classes from
-    the module of the new category. The diff is shown first, and written after your approval, all files or none. Then
-    run `toolmason generate`.
+    the module of the new category. Shows the diff, asks for approval, then writes all files or none. Then run
+    `toolmason generate`.
 
-    Exit codes: 0 written, 1 the manifest is or would be invalid, 2 wrong command line, 4 nothing was written.
+    Exit codes: 0 written, 1 invalid manifest before or after the change, 2 wrong command line, 4 nothing was written.
     """
     project = find_current_project(manifest)
     files = [Path(name) for name in destinations if name.endswith(".toml")]

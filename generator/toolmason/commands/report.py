@@ -1,4 +1,4 @@
-"""`toolmason report`: one page that a team looks at."""
+"""`toolmason report`: one page about a server, for a team."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NO_RELEASE = (
     "No release is recorded: `toolmason release` writes `contract.lock`, and `--since REVISION` compares without it."
 )
 _NO_SIDE = (
-    "A server of others has no recorded release: compare it with a published version by `--since 'npx -y NAME@1.2.0'`."
+    "Another server has no recorded release: compare it with a published version by `--since 'npx -y NAME@1.2.0'`."
 )
 
 
@@ -96,9 +96,9 @@ def report(
 ) -> None:
     """Write one HTML page about the server, for a team.
 
-    It has the tools with their tokens by category and client, the verdicts of providers on their schemas, the searches
-    that find another tool, look-alike tools, risk and approval, and the changes since the last release. The page is one
-    file without scripts. The same input gives the same bytes.
+    The page shows tokens by category and client, schemas that providers reject or change, searches that find another
+    tool, look-alike tools, risk and approval, and the changes since the last release. It is one file without scripts.
+    The same input gives the same bytes.
     """
     from toolmason.report.changes import changes
     from toolmason.report.costs import costs
@@ -183,7 +183,7 @@ def _policy(path: Path) -> Policy:
 def _other_server(
     address: str, headers: Mapping[str, str], timeout: int, *, has_contract: bool
 ) -> tuple[Subject, Contract | None]:
-    """Return a server of others, and its contract if `has_contract`; or exit."""
+    """Return another MCP server, and its contract if `has_contract`; or exit."""
     from toolmason.audit.sources import SourceError, load_described_server
     from toolmason.diagnostics.terminal import progress
     from toolmason.diff.sides import list_contract

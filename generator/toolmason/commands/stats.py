@@ -33,15 +33,15 @@ _OWN_LOG: Final = ""
     metavar="[LOG]",
     is_flag=False,
     flag_value=_OWN_LOG,
-    help="Count calls and clients of each tool instead, from the server's audit log.",
+    help="Count the calls and clients of each tool, from the server's audit log, instead of its cost.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the usage as JSON.")
 @manifest_option
 def stats(usage: str | None, as_json: bool, manifest: Path | None) -> None:
-    """Show the cost of each tool and style, or with --usage, who calls it.
+    """Show the cost of each tool and style, or with --usage, the calls of each tool.
 
-    Prints bytes on the wire and estimated tokens of each tool, and of `tools/list` in each style. Then prints the
-    content of semantic.postings, if there is one, and the tools for which it is outdated.
+    Prints bytes on the wire and estimated tokens of each tool, and of `tools/list` in each style. If there is a
+    semantic.postings, prints its content, and the tools for which it is outdated.
 
     --usage reads LOG with its rotated files; by default, the log that the manifest or `<COMMAND>_AUDIT` specifies.
     It lists deprecated tools and parameters with their last day and the clients that still use them. Exit code 1 if

@@ -14,10 +14,10 @@ from toolmason.commands.options import CommandLineError, exit_with, find_current
 @edit_options
 @manifest_option
 def upgrade(*, yes: bool, dry_run: bool, manifest: Path | None) -> None:
-    """Give keys of the manifest the names that they have in this version.
+    """Rename keys of the manifest that had another name in an earlier version.
 
-    `check` reports a former name and names this command. Values, comments and the order of keys stay. The diff is shown
-    first, and written after your approval, all files or none.
+    `toolmason check` reports such keys. Values, comments and the order of keys stay unchanged. Shows the diff, asks for
+    approval, then writes all files or none.
     """
     from toolmason.edits import EditError
     from toolmason.refactor.errors import RefactorError

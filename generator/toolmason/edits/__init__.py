@@ -1,4 +1,4 @@
-"""Change files of a project that people write: show the diff, then write all files or none.
+"""Change hand-written files of a project: show the diff, then write all files or none.
 
 A command computes the new texts, for example of the manifest and of a module of the handlers:
 
@@ -57,14 +57,14 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """The changes of several files below `root`, in the order of their names. Equal texts are no change."""
+    """The changes of several files below `root`, in the order of their names. Equal texts are not changes."""
 
     root: Path
     all: tuple[Edit, ...]
 
     @classmethod
     def of(cls, root: Path, texts: Mapping[Path, str]) -> Edits:
-        """Return the changes that give the files in `texts`, which may not exist, their new texts.
+        """Return the changes that write new texts to the files in `texts`, which may not exist.
 
         Raises:
             EditError: a file is outside the project, read-only, not UTF-8, or has an unresolved merge conflict.
@@ -116,7 +116,7 @@ def show(edits: Edits, *, colour: bool) -> None:
 
 
 def apply(edits: Edits, *, disk: Disk | None = None) -> None:
-    """Write all files, or none: also if one cannot be written, or was changed since it was read.
+    """Write all files, or none if one of them cannot be written or was changed since it was read.
 
     The mode of a file stays. If the process is killed meanwhile, `finish_interrupted` finishes the work.
 
@@ -135,7 +135,7 @@ def apply(edits: Edits, *, disk: Disk | None = None) -> None:
 
 
 def finish_interrupted(root: Path) -> bool:
-    """Finish the work of an `apply` that was killed; return whether there was one.
+    """Finish the work of a killed `apply`; return whether there was one.
 
     Raises:
         EditError: a file cannot be written.

@@ -101,7 +101,7 @@ def _entry(tool: Mapping[str, Any]) -> ToolEntry:
 
 
 def _searched(schema: Any, levels: int = MAX_DEPTH) -> dict[str, Any]:
-    """Return the parts of a schema that are searched. A server of others may send anything in their place."""
+    """Return the parts of a schema that are searched. Another server may send any value in their place."""
     if not isinstance(schema, dict) or not levels:
         return {}
     properties, values = schema.get("properties"), schema.get("enum")

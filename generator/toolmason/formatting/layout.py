@@ -44,7 +44,7 @@ def _array(array: Array, indent: str, order: KeyOrder) -> str:
 
 
 def _without_outer_blanks(lines: list[ArrayLine]) -> list[ArrayLine]:
-    """Return the lines without blank ones at both ends, and with one blank line in the place of several."""
+    """Return the lines without blank ones at both ends, and with one blank line instead of several."""
     kept: list[ArrayLine] = []
     for line in lines:
         if not line.is_blank or (kept and not kept[-1].is_blank):

@@ -14,7 +14,7 @@ _LINE_END: Final = re.compile(r"([ \t]*+#[^\n]*+)?[ \t]*+(?:\n|\Z)")
 
 
 class SyntaxUnknownError(ValueError):
-    """The text is not the TOML that this parser reads: `tomllib` may accept a newer version of the language."""
+    """The text has syntax that this parser does not support; `tomllib` may accept a newer version of TOML."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class ArrayLine:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the line has neither items nor a comment."""
+        """Whether the line is blank."""
         return not self.items and not self.comment
 
 

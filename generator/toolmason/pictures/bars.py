@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What a bar shows: a name, the amounts, and their sum as a text."""
+    """The data of a bar: a name, the amounts, and their sum as a text."""
 
     name: str
     parts: tuple[Part, ...]
@@ -87,10 +87,10 @@ def bar_chart(title: str, rows: Sequence[Amounts], legend: Iterable[tuple[str, s
     """Return the picture of amounts.
 
     Args:
-        title: what the picture shows, for those who do not see it.
+        title: the description for screen readers.
         rows: the bars, with those of the largest amount as wide as the picture. Of more than `MAX_BARS`, the last ones
             become one bar.
-        legend: the kinds of parts, and what each means.
+        legend: the kinds of parts, and the meaning of each.
     """
     keys = legend_of(legend)
     shown = _summarized(rows)

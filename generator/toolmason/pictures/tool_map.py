@@ -19,7 +19,7 @@ _PER_LINE: Final = WIDTH // _STEP
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the map shows of a tool: the kind decides on the colour, the frame on the border."""
+    """The data of a tool: `kind` selects the colour, `frame` the border."""
 
     kind: str
     letter: str

@@ -365,7 +365,7 @@ def npm_readme(release: Release) -> str:
 
 
 def smithery_files(release: Release) -> Iterator[Artefact]:
-    """Yield `smithery.yaml`, and a bundle that Smithery accepts: it takes `python`, and no `uv`."""
+    """Yield `smithery.yaml`, and a bundle of the type `python`, because Smithery rejects the type `uv`."""
     server = release.server
     manifest = json.loads(release.plugin("claude-desktop")["manifest.json"])
     configuration = manifest["server"]["mcp_config"]
@@ -413,4 +413,4 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "npm": npm_package,
     "smithery": smithery_files,
 }
-"""Place -> its files. A place without a builder takes none."""
+"""Place -> its files. A place without a builder needs no files."""

@@ -23,11 +23,11 @@ WRITE_VERBS: Final = frozenset(
         *("replace", "reset", "revoke", "send", "set", "submit", "update", "upload", "write"),
     ]
 )
-"""First words of names of tools that change something."""
+"""First words in the names of tools that change something."""
 READ_VERBS: Final = frozenset(
     ["check", "count", "describe", "fetch", "find", "get", "list", "load", "query", "read", "search", "show", "view"]
 )
-"""First words of names of tools that change nothing."""
+"""First words in the names of tools that change nothing."""
 SAFE_METHODS: Final = frozenset(["GET", "HEAD", "OPTIONS"])
 UNSAFE_METHODS: Final = frozenset(["POST", "PUT", "PATCH", "DELETE"])
 
@@ -77,7 +77,7 @@ def present(subject: Subject, *, key: str) -> Iterator[Problem]:
 
 
 def matches(subject: Subject, *, key: str, pattern: str) -> Iterator[Problem]:
-    """Yield a problem if the value of a key does not match `pattern` as a whole. Absent keys are `present`'s."""
+    """Yield a problem if the whole value of a key does not match `pattern`. `present` reports absent keys."""
     value = subject.field(key)
     if value and not re.fullmatch(pattern, value):
         yield _about(key, f"`{key}` is `{value}`")
@@ -101,12 +101,12 @@ def capital_words(subject: Subject, **parameters: Any) -> Iterator[Problem]:
     """Yield a problem if a word of the title does not begin with a capital letter."""
     for word in subject.field("title").split():
         if word not in parameters["except"] and word[0] != word[0].upper():
-            yield _about("title", f"the word `{word}` of `title` begins with a small letter")
+            yield _about("title", f"the word `{word}` of `title` begins with a lower-case letter")
             return
 
 
 def semantic(subject: Subject, *, converted: bool = False) -> Iterator[Problem]:
-    """Yield a problem if the version is no semantic version, or, if `converted`, cannot become one."""
+    """Yield a problem if the version is not a semantic version. With `converted`, it may be convertible to one."""
     version = subject.field("version")
     if not (semantic_version(version) if converted else is_semantic(version)):
         yield _about("version", f"`version` is `{version}`")
@@ -141,7 +141,7 @@ def same_version(subject: Subject) -> Iterator[Problem]:
     """Yield a problem if pyproject.toml has another version."""
     version, declared = subject.field("version"), subject.files.declared_version
     if declared and declared != version:
-        yield _about("version", f"`version` is `{version}`, that of pyproject.toml is `{declared}`")
+        yield _about("version", f"`version` is `{version}`, but pyproject.toml has `{declared}`")
 
 
 def secret_options(subject: Subject) -> Iterator[Problem]:
@@ -180,7 +180,7 @@ def readme(subject: Subject, *, pattern: str, needs: str = "") -> Iterator[Probl
     filled = pattern.replace(f"{{{needs}}}", re.escape(subject.field(needs))) if needs else pattern
     if not re.search(filled, subject.files.readme_text):
         is_missing = not subject.files.readme
-        problem = "the project has no README.md" if is_missing else f"{name} does not contain it"
+        problem = "the project has no README.md" if is_missing else f"{name} lacks a required text"
         yield Problem(message=problem, at=("server", needs or "name"), file="" if is_missing else name)
 
 
@@ -204,7 +204,7 @@ def tool_titles(subject: Subject) -> Iterator[Problem]:
 
 
 def tool_hints(subject: Subject, *, hints: list[str]) -> Iterator[Problem]:
-    """Yield tools that do not state one of `hints`. A tool that only reads need not say that it is not destructive."""
+    """Yield tools that lack one of `hints`. A read-only tool needs no `destructive`."""
     for tool in subject.server.tools:
         stated = _stated_hints(tool)
         needed = [name for name in hints if not (name == "destructive" and stated.get("read_only"))]

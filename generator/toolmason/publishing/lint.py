@@ -55,7 +55,7 @@ def fill(text: str, subject: Subject) -> str:
 def add_manual_rules(
     profiles: Iterable[Profile], subject: Subject, document: Document, *, diagnostics: Diagnostics
 ) -> None:
-    """Add a note for each rule that only its reader can check, for formats without a list of their own."""
+    """Add a note for each rule that only a person can check, for output formats without a separate list."""
     for profile in profiles:
         for rule in profile.manual_rules:
             hint = fill(rule.fix, subject)

@@ -1,4 +1,4 @@
-"""The names of profiles, which are also those of the places to publish. The help of commands needs no other module."""
+"""The names of profiles and places to publish, for the help of commands: this module imports no other one."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Place:
     """A registry, a directory or an index.
 
     Args:
-        needs: The keys of [server] without which there are no files.
+        needs: The keys of [server] that the files require.
         upload: The commands and steps that publish the files.
         source: The page that describes them.
         arguments: The file with the arguments of the server that no user can add to. Empty if there is none, or if a

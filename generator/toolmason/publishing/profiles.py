@@ -49,7 +49,7 @@ class ProfileRule:
 
     @property
     def is_manual(self) -> bool:
-        """Whether only its reader can check it."""
+        """Whether only a person can check it."""
         return not self.check and not self.enforced_by
 
 
@@ -63,7 +63,7 @@ class Profile:
 
     @property
     def manual_rules(self) -> tuple[ProfileRule, ...]:
-        """The rules that only their reader can check."""
+        """The rules that only a person can check."""
         return tuple(rule for rule in self.rules if rule.is_manual)
 
 

@@ -1,1 +1,1 @@
-"""Rename and move tools: in the manifest, and in everything of the project that names them."""
+"""Add, rename and move tools in the manifest and in all files of the project that name them."""

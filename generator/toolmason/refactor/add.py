@@ -22,7 +22,7 @@ from toolmason.refactor.errors import ClashError, RefactorError
 from toolmason.refactor.manifest_edits import ManifestEdits
 from toolmason.refactor.result import Refactoring
 from toolmason.refactor.toml_text import quoted_toml
-from toolmason.refactor.tools import find_tool, raw_table, suggestion
+from toolmason.refactor.tools import find_tool, raw_table, unknown_category
 from toolmason.refactor.trial import InvalidManifestError, Trial, changed_copy
 from toolmason.resolve.stubs import MISSING_FUNCTION
 from toolmason.scaffold.stubs import write_stubs
@@ -54,7 +54,7 @@ def add_tool(project: Project, name: str, keys: Keys, examples: Iterable[Keys] =
 
 
 def add_param(project: Project, tool: str, name: str, keys: Keys) -> Refactoring:
-    """Return the changes that add a parameter after the last one of a tool, in the same way of writing.
+    """Return the changes that add a parameter after the last one of a tool, in the same style.
 
     Raises:
         RefactorError: there is no such tool, or the name exists.
@@ -127,13 +127,13 @@ def _clash(manifest: LoadedManifest, message: str, at: KeyPath) -> ClashError:
 
 
 def _category(manifest: LoadedManifest, keys: Keys) -> str:
-    """Return the category of a new tool, which may be that of its program, API, database or upstream."""
+    """Return the category of a new tool: its own, or that of its program, API, database or upstream."""
     categories = raw_table(manifest, ("categories",))
     for key, value in keys.items():
         name = value.strip("\"'")
         if key == "category":
             if name not in categories:
-                raise RefactorError(f"unknown category `{name}`; {suggestion(name, categories)}")
+                raise unknown_category(name, categories)
             return name
         for section in ("clis", "apis", "databases", "upstreams"):
             group = raw_table(manifest, (section, name))

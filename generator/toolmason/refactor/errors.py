@@ -10,7 +10,7 @@ class RefactorError(Exception):
 
 
 class ClashError(RefactorError):
-    """The new name belongs to something else, at the place of the diagnostic."""
+    """The new name is in use, at the location of the diagnostic."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)

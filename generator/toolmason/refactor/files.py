@@ -1,4 +1,4 @@
-"""The changed files of a project, outside of its manifest as well."""
+"""The changed files of a project: the manifest, and all files that name its tools."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from toolmason.refactor.result import Refactoring
 from toolmason.refactor.toml_text import TomlText
 
 _DOCUMENTS: Final = frozenset({".md", ".markdown", ".rst", ".txt", ".mdx"})
-"""Suffixes of files for people: their certain mentions change."""
+"""Suffixes of documents, in which certain mentions are replaced."""
 
 
 class ChangedFiles:
-    """The changed texts of all files, and the places that a person has to look at."""
+    """The changed texts of all files, and the places that a person must check."""
 
     def __init__(self, project: Project, manifest: ManifestEdits, texts: Mapping[Path, str] | None = None) -> None:
         """Start with `texts` of the manifest, by default those of `manifest`, which may still change."""
@@ -189,7 +189,7 @@ class ChangedFiles:
 
 
 def is_certain(mentions: Mentions, name: str) -> bool:
-    """Return whether a string that is the whole name is the name of the tool."""
+    """Return whether a string that equals the name is the name of the tool, not that of something else."""
     return any(True for _ in mentions.replace(f" {name} ", ""))
 
 

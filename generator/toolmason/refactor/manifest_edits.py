@@ -44,7 +44,7 @@ class ManifestEdits:
     document: Document
     texts: dict[Path, TomlText] = field(default_factory=dict)
     uncertain: list[tuple[Path, int, str]] = field(default_factory=list)
-    """File, line and reason of each place that a person has to look at."""
+    """File, line and reason of each place that a person must check."""
 
     def __post_init__(self) -> None:
         for file in self.document.files or (self.document,):
@@ -64,12 +64,12 @@ class ManifestEdits:
         return max(self.texts.items(), key=known_parts)
 
     def rename_key(self, at: KeyPath, new: str) -> None:
-        """Give the key at a path another name, in each file that has it."""
+        """Rename the key at a path, in each file that has it."""
         for text in self.texts.values():
             text.rename_key(at, new)
 
     def rename_reference(self, reference: Reference, new: str) -> None:
-        """Give a use of a name the new one."""
+        """Replace one use of a name."""
         at = self.document.origin(reference.at)
         _, text = self.owner(at)
         if not text.has(at):

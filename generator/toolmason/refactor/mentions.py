@@ -9,9 +9,9 @@ from typing import Final
 
 _BEFORE: Final = r"(?<![\w\-./])"
 _AFTER: Final = r"(?![\w\-/])(?!\.\w)"
-"""A name is no part of another name, of a path or of the name of a file."""
+"""Excludes matches inside a longer name, a path or a file name."""
 _CALLERS: Final = r"toolmason call|call_tool\(|tool_name\W{1,4}|\btools\.|\{tool:|\{calling:(?:[\w.-]+,)*"
-"""Text before a name that makes any word the name of a tool."""
+"""Text before a name after which any word is the name of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def tool_mentions(name: str, *, is_ambiguous: bool = False) -> Mentions:
     whole = f"{_BEFORE}{written}{_AFTER}"
     distinctive = is_distinctive(name)
     certain = (caller, *(() if is_ambiguous else code), *((whole,) if distinctive and not is_ambiguous else ()))
-    # Other names are words of the language, so only those in quotes are worth a look.
+    # Other names may be ordinary words, so only those in quotes are listed.
     possible = rf"(?<!\w){re.escape(name)}(?!\w)" if distinctive else rf"(?<=[`\"']){re.escape(name)}(?=[`\"'(])"
     return Mentions(tuple(map(re.compile, certain)), re.compile(possible))
 
@@ -64,5 +64,5 @@ def param_mentions(name: str) -> Mentions:
 
 
 def is_distinctive(name: str) -> bool:
-    """Return whether a name is no word of a language: `read_file`, `list-notes`, `getUser`."""
+    """Return whether a name cannot be an ordinary word: `read_file`, `list-notes`, `getUser`."""
     return bool(re.search(r"[a-z0-9][_-][a-z0-9]|[a-z][A-Z]", name))

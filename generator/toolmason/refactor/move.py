@@ -17,7 +17,7 @@ from toolmason.refactor.files import ChangedFiles
 from toolmason.refactor.manifest_edits import ManifestEdits
 from toolmason.refactor.result import Refactoring
 from toolmason.refactor.toml_text import TomlText, quoted_toml
-from toolmason.refactor.tools import find_tool, notes_of, raw_table, suggestion
+from toolmason.refactor.tools import find_tool, notes_of, raw_table, unknown_category
 from toolmason.refactor.trial import load_valid, trial
 from toolmason.resolve.handlers import defined_names
 
@@ -52,7 +52,7 @@ def move_tool(project: Project, name: str, *, category: str = "", file: Path | N
 def _set_category(before: LoadedManifest, manifest: ManifestEdits, name: str, category: str) -> None:
     known = raw_table(before, ("categories",))
     if category not in known:
-        raise RefactorError(f"unknown category `{category}`; {suggestion(category, known)}")
+        raise unknown_category(category, known)
     at = ("tools", name)
     present = next(tool.category for tool in before.server.tools if tool.name == name)
     if present == category:

@@ -22,7 +22,7 @@ _DICT_ARGUMENTS: Final = frozenset({"arguments", "args"})
 
 
 class PythonText:
-    """A Python module, which must be valid, with the changes so far and the lines that a person has to look at.
+    """A valid Python module, with the changes so far and the lines that a person must check.
 
     Raises:
         SyntaxError: it is not valid.
@@ -87,7 +87,7 @@ class PythonText:
             if isinstance(node, ast.ImportFrom):
                 is_generated = not node.level and _is_below(node.module or "", package)
                 for alias in node.names:
-                    # A class of parameters has a name of its own, also where another module passes it on.
+                    # The name of a parameter class is unique, so it is also renamed where another module re-exports it.
                     if alias.name in names and (is_generated or alias.name.endswith("Params")):
                         self._rename_import(alias, names[alias.name])
             elif isinstance(node, ast.Attribute) and node.attr in names and node.attr.endswith("Params"):

@@ -30,7 +30,7 @@ _PARAM_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 
 
 def rename_tool(project: Project, old: str, new: str, *, alias: bool = True) -> Refactoring:
-    """Return the changes that give a tool another name. With `alias`, calls with the old name are still answered.
+    """Return the changes that rename a tool. With `alias`, calls with the old name still work.
 
     Raises:
         RefactorError: there is no such tool, or it cannot have this name.
@@ -63,7 +63,7 @@ def rename_tool(project: Project, old: str, new: str, *, alias: bool = True) -> 
 
 
 def rename_param(project: Project, tool_name: str, old: str, new: str, *, alias: bool = True) -> Refactoring:
-    """Return the changes that give a parameter of a tool another name. With `alias`, models may still send the old one.
+    """Return the changes that rename a parameter of a tool. With `alias`, models may still send the old name.
 
     Raises:
         RefactorError: there is no such parameter, or it cannot have this name.

@@ -8,12 +8,12 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.edits import Edits
 
 Place = tuple[str, int, str]
-"""A file, a line and the reason why a person has to look at it."""
+"""A file, a line and the reason why a person must check it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refactoring:
-    """The changes of files, the places that stay and need a person, new findings of the manifest, and further steps."""
+    """The changes of files, unchanged places that a person must check, new findings, and next steps."""
 
     edits: Edits
     uncertain: tuple[Place, ...]

@@ -72,7 +72,7 @@ class TomlText:
         return self.text.count("\n", 0, offset) + 1
 
     def rename_key(self, path: KeyPath, new: str) -> None:
-        """Give a key another name, in each header and pair that has it."""
+        """Rename a key, in each header and pair that has it."""
         for occurrence in self._by_path.get(path, ()):
             quoted = _QUOTED_KEY.match(self.text, occurrence.key)
             bare = _BARE.match(self.text, occurrence.key)
@@ -212,7 +212,7 @@ class TomlText:
         return text
 
     def _add_header(self, statement: int, name: str, pairs: list[str]) -> None:
-        """Write a table of which only tables below it have headers, before the last of these."""
+        """Write the header and the keys of a table that has none yet, before the last of its subtables."""
         place = self._with_comments(self.text.rfind("\n", 0, self._start(statement)) + 1)
         self._changes.append((place, place, self._newline.join([f"[{name}]", *pairs, "", ""])))
 

@@ -19,7 +19,7 @@ def find_tool(server: Server, name: str) -> Tool:
     """Return a tool by its name.
 
     Raises:
-        RefactorError: there is none; with the nearest names.
+        RefactorError: the tool does not exist; with the nearest names.
     """
     tools = {tool.name: tool for tool in server.tools}
     if name in tools:
@@ -31,9 +31,15 @@ def find_tool(server: Server, name: str) -> Tool:
 
 
 def suggestion(name: str, choices: Collection[str]) -> str:
-    """Return a question for the nearest names, or the first of all."""
+    """Return a question with the nearest names, or a list of the first names."""
     nearest = " or ".join(f"`{match}`" for match in closest_matches(name, choices))
     return f"did you mean {nearest}?" if nearest else f"known: {_some(choices)}"
+
+
+def unknown_category(name: str, known: Collection[str]) -> RefactorError:
+    """Return the error for a category that the manifest does not have."""
+    advice = f"To create it, add `[categories.{name}]` with a `summary` to the manifest"
+    return RefactorError(f"unknown category `{name}`; {suggestion(name, known)}\n{advice}")
 
 
 def _some(names: Collection[str]) -> str:

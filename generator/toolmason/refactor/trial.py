@@ -96,7 +96,7 @@ def changed_copy(project: Project, edits: Edits) -> Iterator[Project]:
 
 
 def edited_files(project: Project) -> list[str]:
-    """Return the generated files that somebody has edited."""
+    """Return the generated files with edits by hand."""
     if not project.generated.is_dir():
         return []
     snapshot = take_snapshot(project.generated.resolve())

@@ -1,4 +1,4 @@
-"""Give keys of a manifest their present names."""
+"""Rename keys of a manifest that had another name in an earlier version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolmason.refactor.toml_text import TomlText
 
 
 def upgrade(project: Project, renamed: Iterable[RenamedKey] = RENAMED_KEYS) -> Edits:
-    """Return the changes that give the keys of a manifest, in all its files, their present names.
+    """Return the changes that rename the former keys of a manifest, in all its files.
 
     Values, comments and the order of keys stay. Other errors of the manifest do not matter.
 

@@ -1,4 +1,4 @@
-"""What has changed since a release."""
+"""The changes since a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools cost: tokens by category and client."""
+"""The cost of the tools: tokens by category and client."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Costs:
 
     tools: Mapping[str, Cost]
     listed: Cost
-    """The list, whose `name` is empty."""
+    """The cost of `tools/list`; its `name` is empty."""
     listed_count: int
     clients: Mapping[str, int]
     """Tokens that each client sends for the list."""
     grid: Mapping[str, Mapping[str, int]]
     """Tokens that each client would send for all tools of a category."""
     styles: tuple[StyleCost, ...]
-    """The styles of a manifest; empty for a server of others."""
+    """The costs in each style; empty for another server."""
     category_chart: BarChart
     client_chart: BarChart
     grid_map: HeatMap | None

@@ -23,7 +23,7 @@ MAX_TOOLS: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All sections. `changes` is None if there is nothing to compare with; `no_changes` says why."""
+    """All sections. `changes` is None if there is nothing to compare with; `no_changes` is the reason."""
 
     subject: Subject
     costs: Costs
@@ -67,7 +67,7 @@ def html_report(report: Report) -> str:
 
 
 def _figures(report: Report) -> Mapping[str, str]:
-    """Return the numbers above all sections, by what they count."""
+    """Return the numbers above all sections, by their labels."""
     costs, searches = report.costs, report.searches
     count = len(report.costs.tools)
     figures = {

@@ -1,4 +1,4 @@
-"""What tools may change and reach, and who approves it."""
+"""The effects of tools, and who approves their calls."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ APPROVALS: Final = {
     Approval.SOME: "the arguments decide whether a person is asked",
     Approval.CODE: "its code decides whether a person is asked",
     Approval.NEVER: "nobody is asked",
-    Approval.UNKNOWN: "the server does not tell; the client may ask",
+    Approval.UNKNOWN: "unknown; the client may ask",
     Approval.OFF: "the policy permits no call",
 }
-"""What the report says about approval."""
+"""The texts of the report about approval."""
 _LETTERS: Final = {Risk.READ: "R", Risk.WRITE: "W", Risk.DESTRUCTIVE: "D"}
 
 
@@ -40,15 +40,15 @@ class Risks:
     open: int
     """Number of tools that reach other systems."""
     unstated: int
-    """Number of tools without hints, for which the worst counts."""
+    """Number of tools without hints, for which the report assumes the worst effect."""
     chart: BarChart | None
     map: ToolMap | None
-    """One of both is None."""
+    """Either the map or the bars are None."""
     legend: tuple[tuple[Mark, str], ...]
     facts: tuple[tuple[str, str], ...]
-    """What else decides on calls: a name and a sentence."""
+    """The other limits of calls: a name and a sentence."""
     access: tuple[tuple[str, str, str], ...]
-    """A table of the manifest, a key, and what it permits."""
+    """A table of the manifest, a key, and the permitted values."""
 
 
 def risks(subject: Subject, access: AccessContract | None, policy: str = "") -> Risks:

@@ -1,4 +1,4 @@
-"""What providers do with the schemas of the tools."""
+"""The verdicts of providers on the schemas of the tools."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from toolmason.schema import Severity, Target
 from toolmason.schema.hosts import hosts
 
 MAX_CAUSES: Final = 30
-_MCP: Final = "clients of MCP"
+_MCP: Final = "MCP clients"
 """The title of the target `mcp`."""
 
 
 class Verdict(StrEnum):
-    """What a provider does with a schema, the worst first."""
+    """The effect of a provider on a schema, the worst first."""
 
     FAILS = "fails"
     LOSES = "loses"
@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """What it means for a tool."""
+        """The meaning for a tool."""
         return _MEANINGS[self]
 
 
@@ -60,19 +60,19 @@ class Schemas:
     """The verdicts of all providers on all tools."""
 
     verdicts: Mapping[str, Counter[Verdict]]
-    """The tools by verdict, by the title of the provider. The first ones are those of clients of MCP."""
+    """The tools by verdict, by the title of the provider. MCP clients are first."""
     by_tool: Mapping[str, Verdict]
-    """What clients of MCP do with each tool."""
+    """The verdict of MCP clients on each tool."""
     kept: tuple[str, ...]
     """Providers that keep every schema."""
     causes: tuple[Cause, ...]
-    """Causes of findings of clients of MCP, then of single providers; the worst first."""
+    """Causes of the findings for MCP clients, then for single providers; the worst first."""
     more_causes: int
     chart: BarChart
 
     @property
     def failing(self) -> int:
-        """The number of tools that fail in clients of MCP."""
+        """The number of tools that fail in MCP clients."""
         return sum(verdict is Verdict.FAILS for verdict in self.by_tool.values())
 
 
@@ -82,7 +82,7 @@ def schemas(source: Source, *, is_listed: bool) -> Schemas:
     `is_listed` is false if clients get meta-tools: limits on the number of tools do not apply then.
     """
     policy = Policy()
-    # Apart from the providers: what few clients fail at does not make a tool incompatible.
+    # Separate from the providers: a failure in few clients does not make a tool incompatible.
     tools = audit(source, (Target.MCP,))
     others = audit(source, tuple(target for target in Target if target is not Target.MCP), providers=tuple(hosts()))
     others = tuple(

@@ -40,7 +40,7 @@ class Searches:
     texts: int
     """Number of queries or use cases; 0 if there are none."""
     found_first: int
-    """How many of them find their tool first."""
+    """Number of queries or use cases that find their tool first."""
     evaluation: Evaluation | None
     """The results of the queries; None without a file."""
     misses: tuple[Outcome, ...]
@@ -53,7 +53,7 @@ class Searches:
 
 
 def searches(subject: Subject, queries: Sequence[Query], source: str) -> Searches:
-    """Return what searches find. `source` is the file of `queries`, empty without one."""
+    """Return the results of searches. `source` is the file of `queries`, empty without one."""
     categories = dict(subject.categories)
     use_cases = rank_use_cases(subject.table)
     evaluation = None

@@ -1,4 +1,4 @@
-"""The server of a report: a manifest, or a server of others."""
+"""The server of a report: that of a manifest, or any other MCP server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A server: what the sections of a report measure."""
+    """A server, in the form that the sections of a report measure."""
 
     title: str
     name: str
@@ -35,7 +35,7 @@ class Subject:
     source: str
     instructions: str
     style: str
-    """Discovery style; empty for a server of others, whose list is what clients get."""
+    """Discovery style; empty for another server, whose list clients get unchanged."""
     table: Catalogue
     """The tools for searches."""
     categories: Mapping[str, str]
@@ -48,7 +48,7 @@ class Subject:
     effects: Mapping[str, Effect]
     search_in: SearchIn
     server: Server | None = None
-    """The model of the manifest; None for a server of others."""
+    """The model of the manifest; None for another server."""
 
 
 def manifest_subject(reading: LoadedManifest, project: Project, policy: Policy | None = None) -> Subject:
@@ -76,7 +76,7 @@ def manifest_subject(reading: LoadedManifest, project: Project, policy: Policy |
 
 
 def server_subject(about: ServerDescription, source: Source) -> Subject:
-    """Return a server of others. Of tools with one name, the last one counts."""
+    """Return another MCP server. Of several tools with one name, the last one counts."""
     declared: list[Any] = [{**tool.declaration, "name": tool.name} for tool in source.tools]
     tools = list({tool["name"]: tool for tool in declared}.values())
     return Subject(

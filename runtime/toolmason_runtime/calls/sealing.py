@@ -1,4 +1,4 @@
-"""Authenticate stored state with a key, so that state that was changed is never used."""
+"""Authenticate stored state with a key, so that modified state is never used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 MAC_BYTES: Final = 32
-"""Bytes of the code in front of sealed state. Different states have different codes."""
+"""Bytes of the message authentication code in front of sealed state. Different states have different codes."""
 
 
 class Seal:

@@ -27,9 +27,9 @@ EXTENSION: Final = "io.modelcontextprotocol/ui"
 MIME_TYPE: Final = "text/html;profile=mcp-app"
 SCHEME: Final = "ui://"
 ACTION_SUFFIX: Final = "-page"
-"""End of the name of the tool for the requests of a page; no name in a manifest contains a hyphen."""
+"""Suffix of the name of the tool for requests of a page. Names in manifests contain no hyphen, so it cannot clash."""
 MAX_ACTION_CHARS: Final = 8 * 1024 * 1024
-"""Maximum characters of the arguments of a request of a page."""
+"""Maximum characters of the arguments in a request of a page."""
 
 
 def shows_pages(context: Context) -> bool:

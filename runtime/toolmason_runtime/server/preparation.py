@@ -27,7 +27,7 @@ _OF_MODELS: Final = ("toolmason_runtime.calls.model", "pydantic.json_schema")
 
 
 def prepare_first_call(package: str) -> None:
-    """Import what the first call of a server needs, but no code of its project: that may have effects.
+    """Import the modules for the first call of a server, but no code of its project, which may have effects.
 
     Args:
         package: import name of the generated package.
@@ -42,7 +42,7 @@ def prepare_first_call(package: str) -> None:
 
 
 class Preparation:
-    """Prepares tools in a daemon thread, each once; with the first of them, all that every call needs.
+    """Prepares each tool once in a daemon thread, and with the first tool the modules that every call needs.
 
     No step runs during the import of a call, which waits for one step at most. A step that fails is the last one: the
     call of the tool will report the error.
@@ -86,7 +86,7 @@ def _run(steps: Sequence[Callable[[], object]]) -> None:
 
 
 def _warm_up_event_loop() -> None:
-    """Run an event loop of this thread for a moment: that imports everything that the first one of a process does."""
+    """Run an event loop once in this thread, which imports the modules of the first event loop of a process."""
     import anyio
 
     anyio.run(anyio.sleep, 0)

@@ -58,7 +58,7 @@ class Skills:
         self._server = catalogue["server"]
         self._names = names
         self._refused: set[str] = set()
-        """The skills whose problem is in the log."""
+        """The skills whose problem has already been logged."""
 
     async def list(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
         """Answer `skills/list`."""
@@ -120,7 +120,7 @@ async def _in_thread(work: Any) -> Any:
 
 
 def _load(directory: Path) -> _Skill | str:
-    """Return the skill in a directory, or the reason why there is none."""
+    """Return the skill in a directory, or the reason why it is omitted."""
     from urllib.parse import quote
 
     root = f"{SKILL_SCHEME}{quote(directory.name)}"
@@ -137,7 +137,7 @@ def _load(directory: Path) -> _Skill | str:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Yield the regular files of a directory and its subdirectories. Symbolic links are left out."""
+    """Yield the regular files of a directory and its subdirectories, without symbolic links."""
     for parent, _, names in os.walk(directory):
         for name in names:
             path = Path(parent, name)

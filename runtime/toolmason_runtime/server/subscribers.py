@@ -68,7 +68,7 @@ class Subscribers:
     async def _listen(
         self, ctx: ServerRequestContext[None], params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Open a stream for the resources and tasks of a subscription; the acknowledgement omits what is not served."""
+        """Open a stream for the resources and tasks of a subscription; the acknowledgement omits unknown ones."""
         uris = dict.fromkeys(params.notifications.resource_subscriptions or ())
         identities = _task_ids(ctx)
         if len(uris) + len(identities) > MAX_SUBSCRIPTIONS:

@@ -1,4 +1,4 @@
-"""Characters that look alike, so that a name or a word in disguise can be found.
+"""Characters that look alike, to find names and words that imitate others.
 
 The method is that of https://www.unicode.org/reports/tr39/#Confusable_Detection
 """

@@ -52,11 +52,11 @@ class TaskContext(RequestContext):
 
     @property
     def is_task(self) -> bool:
-        """Whether the call has become a task: nobody waits for it in a request."""
+        """Whether the call has become a task, so that no request waits for its result."""
         return self._outer is None
 
     def detach(self) -> None:
-        """Separate the call from its request: it is a task from now on, and has no notifications of a request."""
+        """Separate the call from its request: it becomes a task, and sends no more notifications of the request."""
         self._outer = None
 
     @property

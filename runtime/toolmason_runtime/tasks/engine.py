@@ -42,21 +42,21 @@ Run = Callable[[Mapping[str, Any], Context], Awaitable[Result]]
 """Answers a `tools/call`: its parameters and context to its result."""
 _ID: Final = re.compile(r"task_[0-9a-f]{32}")
 _ATTEMPTS: Final = 10
-"""Attempts to change a task that other processes change as well."""
+"""Maximum attempts to change a task that other processes change at the same time."""
 _log = logging.getLogger(__name__)
 
 
 class _Reason(Enum):
-    """Why the work of a task was ended."""
+    """The reason for the end of a task's work."""
 
     CLIENT = auto()
     """The client has cancelled it."""
     CALL_LIMIT = auto()
-    """It took longer than a call may take."""
+    """It exceeded the maximum time of a call."""
     EXPIRED = auto()
     """The task has expired."""
     SHUTDOWN = auto()
-    """The server ends."""
+    """The server is shutting down."""
 
 
 @dataclass(eq=False, slots=True)
@@ -65,12 +65,12 @@ class _Running:
 
     record: Record
     client: str
-    """Whose limit it counts for."""
+    """The client whose limit it counts against."""
     context: TaskContext
     work: asyncio.Task[Result]
     started: float = field(default_factory=time.monotonic)
     reason: _Reason | None = None
-    """Why it was ended."""
+    """The reason why it was ended."""
 
     def end(self, reason: _Reason) -> None:
         """Cancel the work, once: a second cancellation would interrupt its cleanup."""
@@ -80,7 +80,7 @@ class _Running:
 
     @property
     def is_over_time(self) -> bool:
-        """Whether it has taken the maximum time of a call."""
+        """Whether it has exceeded the maximum time of a call."""
         limit_s = self.context.call_timeout_s
         return limit_s is not None and time.monotonic() - self.started >= limit_s
 
@@ -117,7 +117,7 @@ class Tasks:
         self._running: dict[str, _Running] = {}
         """The calls that are tasks, or will be in a moment."""
         self._resuming: dict[str, str] = {}
-        """Tasks whose answers are stored, and whose work starts in a moment -> whose limit they count for."""
+        """Tasks whose answers are stored and whose work has not started yet -> the client with the limit."""
         self._pages: dict[str, Any] = {}
         """The data for the pages of ended tasks: it may be a secret of this process, so it is never stored."""
         self._supervising: set[asyncio.Task[None]] = set()
@@ -138,7 +138,7 @@ class Tasks:
         client = _client_of(context)
         if not self._has_room(client):
             if at_once:
-                raise MethodError(INTERNAL_ERROR, "too many tasks are running; call again after one has ended")
+                raise MethodError(INTERNAL_ERROR, "too many tasks are running; call again after a task has ended")
             return await self._run(params, context)
         record = new_record(
             params,
@@ -192,7 +192,7 @@ class Tasks:
         return WatchedTasks(known, self._changes(known, context))
 
     async def aclose(self) -> None:
-        """End all running tasks; those who ask for them later learn that they are lost."""
+        """End all running tasks; later requests about them return the status `failed`."""
         self._is_closing = True
         for running in self._running.values():
             running.end(_Reason.SHUTDOWN)
@@ -276,7 +276,7 @@ class Tasks:
         supervising.add_done_callback(self._supervising.discard)
 
     async def _watch_over(self, running: _Running) -> None:
-        """Run a task to its end: store its messages, look for a cancellation, and store its outcome."""
+        """Run a task to its end: store its messages, check for a cancellation, and store its outcome."""
         identity = running.record.id
         try:
             while not (await asyncio.wait([running.work], timeout=limits.BEAT_S))[0]:
@@ -314,7 +314,7 @@ class Tasks:
                 await asyncio.sleep(min(attempt, 5))
 
     def _conclude(self, record: Record, running: _Running) -> None:
-        """Change a record by the outcome of its work."""
+        """Store the outcome of the work in a record."""
         work = running.work
         if work.cancelled():
             match running.reason:
@@ -384,7 +384,7 @@ class Tasks:
         raise MethodError(INTERNAL_ERROR, "The task changes too often: send the answer again")
 
     async def _store_answers(self, record: Record, seen: bytes, context: Context) -> bool:
-        """Store the answers of a client; continue the work after the last one. Return whether nobody was faster."""
+        """Store the answers of a client; continue after the last one. Return False if another process was faster."""
         if record.status != "working":
             return await self._replace(record, seen)
         client = _client_of(context)
@@ -466,7 +466,7 @@ class Tasks:
                     await asyncio.wait_for(self._changed.wait(), limits.BEAT_S)
 
     async def _read(self, identity: str) -> tuple[Record, bytes] | None:
-        """Return a record, and its sealed form; None if there is none, or it was changed by others."""
+        """Return a record and its sealed form; None if it does not exist or its signature is wrong."""
         data = await self._store.get(identity) if _ID.fullmatch(identity) else None
         body = self._seal.open(identity, data) if data else None
         if data is None or body is None:
@@ -524,11 +524,11 @@ def tasks_of(directory: Path, server: str) -> Path:
 
 
 def _owner_of(context: Context) -> str:
-    """Return who may use a task: a client over stdio, or the owner of an access token over HTTP."""
+    """Return the owner of a task: a client over stdio, or the owner of an access token over HTTP."""
     return f"{'stdio' if context.is_local else 'http'}\0{identity_of(context.principal)}"
 
 
 def _client_of(context: Context) -> str:
-    """Return whose limit a call counts for: the owner of the access token, or else the address."""
+    """Return the client whose limit a call counts against: the owner of the access token, otherwise the address."""
     origin: Mapping[str, Any] = getattr(context, "origin", {})
     return identity_of(context.principal) or str(origin.get("address") or "")

@@ -23,7 +23,7 @@ class Record:
 
     id: str
     owner: str
-    """Who may use it: the transport, and the identity of the owner of the access token."""
+    """The owner: the transport, and the identity of the owner of the access token."""
     params: dict[str, Any]
     capabilities: dict[str, Any]
     client_name: str
@@ -94,7 +94,7 @@ class Record:
         self._set(status, message)
         self.process = ""
         self.requests = {}
-        # The arguments and answers are not needed any more.
+        # The arguments and answers are no longer needed.
         self.params = {}
         self.answers = {}
         self._keep()

@@ -1,4 +1,4 @@
-"""Where tasks are stored: in memory, in files that all processes of a machine read, or in a shared Redis.
+"""Store tasks in memory, in files that all processes of a machine read, or in a shared Redis.
 
 A stored value begins with its tag, the code of its seal, which differs between versions. A value is replaced only if
 it still has the tag that was read, so of two processes that change a task one succeeds.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import Shared
 
 _SWEEP_S: Final = 60.0
-"""Seconds between looks for expired files."""
+"""Seconds between two deletions of expired files."""
 _LOCK_S: Final = 5.0
 """Seconds that a process waits for the lock of another one."""
 
@@ -40,7 +40,7 @@ class Store(Protocol):
         ...
 
     async def get(self, name: str) -> bytes | None:
-        """Return a value; None without one.
+        """Return a value; None if it does not exist.
 
         Raises:
             OSError: the file cannot be read.
@@ -49,7 +49,7 @@ class Store(Protocol):
         ...
 
     async def replace(self, name: str, seen: bytes, data: bytes, expires: float) -> bool:
-        """Replace a value that has the tag of `seen`; return whether it had it.
+        """Replace a value if it still has the tag of `seen`; return whether it was replaced.
 
         Raises:
             OSError: the directory is not writable.
@@ -219,7 +219,7 @@ class Heartbeats:
         await self._store.put(_heartbeat(process), b"alive", time.time() + ALIVE_S)
 
     async def is_alive(self, process: str) -> bool:
-        """Return whether a process was alive a moment ago."""
+        """Return whether a process has a recent heartbeat."""
         return bool(process) and await self._store.get(_heartbeat(process)) is not None
 
 

@@ -17,7 +17,7 @@ from toolmason_runtime.upstreams.connection import Connection, Send
 
 CHANGED: Final = "UPSTREAM_TOOL_CHANGED"
 _MAX_QUESTIONS: Final = 3
-"""Questions of one call: an upstream may change the tool again while a person reads the question."""
+"""Maximum questions of one call: an upstream may change the tool again while a person reads the question."""
 
 
 async def approve_change(
@@ -26,7 +26,7 @@ async def approve_change(
     connection: Connection,
     ask: Callable[[Send], Awaitable[dict[str, Any]]],
 ) -> None:
-    """Ask a person about a call of a tool that differs from the manifest, whatever its hints and the policy say.
+    """Ask a person about a call of a tool that differs from the manifest, regardless of its hints and the policy.
 
     `ask` sends a question in the request that follows the call.
 

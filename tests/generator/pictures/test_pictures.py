@@ -1,4 +1,4 @@
-"""The geometry of pictures: what fits, what is cut and what is summarised."""
+"""The geometry of pictures: long labels are cut, and many bars are summarised."""
 
 from __future__ import annotations
 

@@ -85,6 +85,7 @@ def test_a_file_that_is_included_gets_the_tool_at_its_end(
     [
         (("count_word", "language"), 2, "unknown tool `count_word`; did you mean `count_words`?"),
         (("count_words", "languages"), 2, "unknown category `languages`; did you mean `language`?"),
+        (("count_words", "mail"), 2, "To create it, add `[categories.mail]` with a `summary` to the manifest"),
         (("count_words", "text"), 2, "`count_words` is already in the category `text`"),
         (("count_words", "manifest/notes.toml"), 2, "`count_words` is already in manifest/notes.toml"),
         (("count_words", "other.toml"), 2, "name a .toml file in manifest/"),

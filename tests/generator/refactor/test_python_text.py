@@ -1,4 +1,4 @@
-"""Names in Python source: what is certainly the name changes, other places are listed or stay."""
+"""Names in Python source: certain uses are renamed; other places are listed or stay."""
 
 from __future__ import annotations
 

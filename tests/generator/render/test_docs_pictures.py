@@ -1,4 +1,4 @@
-"""Pictures in the documentation of a server: few, and the same until what they show changes."""
+"""Pictures in the documentation of a server: few, and unchanged until their data changes."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ DRAWN = {
     *("item.x", "item.y", "key.kind", "key.x", "key.y", "map.cell_width", "map.grid", "map.height", "map.width"),
     *("mark.frame", "mark.kind", "row.x", "row.y", "segment.kind", "segment.width", "segment.x", "x", "y"),
 }
-"""What pictures print as it is: lengths, and the names of our own classes."""
+"""Values that pictures print without escaping: lengths, and the names of our own classes."""
 
 MACROS = {"super", "caller", "params", "permissions", "_placements", "_tool"} | {
     *("_program", "_api", "_upstream", "_database", "arguments", "option", "signature"),

@@ -63,12 +63,12 @@ def test_a_server_of_others_has_what_needs_no_manifest(
     for part in (
         "<h1>The Shop</h1>",
         "version 2.5",
-        "find: only reads, reaches other systems; the server does not tell; the client may ask",
+        "find: only reads, reaches other systems; unknown; the client may ask",
         "odd: may destroy, reaches other systems (not stated)",
         "2 of 3 queries from",
         "1 tool states no hints",
         "need a manifest: a server does not list them",
-        "A server of others has no recorded release",
+        "Another server has no recorded release",
     ):
         assert part in result.output, part
 
@@ -129,7 +129,7 @@ def test_what_few_clients_fail_at_does_not_fail() -> None:
     page = page_of([{"name": "find", "description": "Find a thing.", "inputSchema": schema}])
 
     assert "<b>0</b> tools that fail in clients" in page
-    assert '<th scope="row">clients of MCP</th><td class="number">0</td><td class="number">1</td>' in page
+    assert '<th scope="row">MCP clients</th><td class="number">0</td><td class="number">1</td>' in page
     assert '<th scope="row">openai-strict</th><td class="number">1</td>' in page
 
 

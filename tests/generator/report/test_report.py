@@ -69,7 +69,7 @@ def test_each_section_has_its_numbers(toolmason_run: Run) -> None:
         "Desk <of> Ada",
         "Tools and tokens",
         "By category and client",
-        "clients of MCP",
+        "MCP clients",
         "queries from queries.toml find their tool first",
         "Confused tools",
         "Look-alike tools",
@@ -96,7 +96,7 @@ def test_the_tokens_are_those_of_stats(toolmason_run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("target", "title"),
-    [("mcp", "clients of MCP"), *((name, name) for name in ("openai-strict", "anthropic", "gemini-json", "openai"))],
+    [("mcp", "MCP clients"), *((name, name) for name in ("openai-strict", "anthropic", "gemini-json", "openai"))],
 )
 def test_the_verdicts_are_those_of_schema_check(toolmason_run: Run, target: str, title: str) -> None:
     page = Page(toolmason_run("report").output).text
@@ -149,7 +149,7 @@ def test_a_server_without_use_cases_and_release_says_what_to_do(toolmason_run: R
     page = Page(toolmason_run("report").output).text
 
     assert "No tool has use cases, and no file of queries was given." in page
-    assert "Not known: pairs are found by queries and use cases." in page
+    assert "Unknown: the report finds pairs with queries and use cases, and has none." in page
     assert "No release is recorded: toolmason release writes contract.lock" in page
 
 

@@ -1,4 +1,4 @@
-"""Attacks by a server that changes its tools after their approval, and what reports name."""
+"""Attacks by a server that changes its tools after their approval, and the reports of these changes."""
 
 from __future__ import annotations
 

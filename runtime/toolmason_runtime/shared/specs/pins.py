@@ -1,4 +1,4 @@
-"""Pins: the hashes of an upstream's tools at their approval, and the differences of its present tools from them.
+"""Pins: the hashes of an upstream's approved tools, and their differences from its current tools.
 
 A manifest has the hash of each tool in `upstream_hash`. A server that changes a tool after its approval ("rug pull") is
 found when its tools are listed: at the start of a connection, and again when the upstream reports a change. Behind the
@@ -18,7 +18,7 @@ from toolmason_runtime.shared.look_alikes import skeleton
 from toolmason_runtime.shared.specs.upstream import Upstream
 
 HASH_LENGTH: Final = 64
-"""Hexadecimal digits of a hash: the author of a server chooses both versions of a tool, so 64 bits are too few."""
+"""Hexadecimal digits of a hash. The author of a server can choose both versions of a tool, so 64 bits are too few."""
 MIN_HASH_LENGTH: Final = 16
 """Digits of hashes in older manifests, which are compared with the first digits of a hash."""
 PIN_PATTERN: Final = rf"[0-9a-f]{{{MIN_HASH_LENGTH}}}|[0-9a-f]{{{HASH_LENGTH}}}( [a-z]+=[A-Za-z0-9:,]+)*"
@@ -69,7 +69,7 @@ def hash_in(pin: str) -> str:
 
 
 def is_pinned(pin: str, hash_: str) -> bool:
-    """Return whether a hash is that of the pin of a manifest; old manifests have the first 16 digits."""
+    """Return whether a hash matches the pin in a manifest; pins of older manifests have the first 16 digits."""
     return len(recorded := hash_in(pin)) >= MIN_HASH_LENGTH and hash_.startswith(recorded)
 
 
@@ -105,7 +105,7 @@ def _hint_change(old: str, new: str) -> str:
 
 
 def _effect(hints: str) -> str:
-    """Return the effect that hints in a pin declare, with the defaults of MCP; of contradicting ones, the worse."""
+    """Return the effect that hints in a pin declare, with the defaults of MCP. If they contradict, the worse counts."""
     declared = dict(hint.split(":", 1) for hint in hints.split(",") if ":" in hint)
     if declared.get("readOnly") == "true" and declared.get("destructive") != "true":
         return "read-only"
@@ -142,7 +142,7 @@ def _digest(value: Any) -> str:
     """Return the SHA-256 of a JSON value in hexadecimal digits; empty if it nests too deep."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    except RecursionError:  # too deep for a schema that anyone could have imported
+    except RecursionError:  # deeper than any schema that could have been imported
         return ""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -188,7 +188,7 @@ def compare(upstream: Upstream, tools: Iterable[Mapping[str, Any]], *, is_cut: b
         hashes[name] = new if hashes.get(name, new) == new else ""
         listed[name] = tool
     pins = {name: pin for name, pin in upstream.pins.items() if pin}
-    # A manifest without hashes was not imported, so it may leave tools out.
+    # A manifest without hashes was written by hand, so it may omit tools.
     known = {*upstream.pins, *upstream.unused_tools} if pins else hashes
     served = {skeleton(name): name for name in upstream.pins}
     return Listing(

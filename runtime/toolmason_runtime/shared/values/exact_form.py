@@ -1,4 +1,4 @@
-"""Find arguments that a model takes as they are, so that nothing has to be converted, dropped or noted.
+"""Recognize arguments that need no conversion, so that they are passed on unchanged.
 
 The form of a value is its JSON type and the names of its members. A value of exact form may still be invalid: the model
 checks its rules. A schema that this module cannot follow has no exact form, and its values are looked at one by one.
@@ -29,7 +29,7 @@ def exact_form(schema: Mapping[str, Any]) -> Check | None:
 
 
 class _UnsupportedError(Exception):
-    """A schema has a keyword whose meaning the check does not know."""
+    """A schema has a keyword that the check does not support."""
 
 
 class _Compiler:
@@ -100,5 +100,5 @@ _PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int, "bool
 
 
 def _is_exact_number(value: Any) -> bool:
-    """Return whether a number is the same as a double; a larger integer is rounded, with a note."""
+    """Return whether a double represents a number exactly; a larger integer is rounded, with a note."""
     return type(value) is float or (type(value) is int and -MAX_EXACT <= value <= MAX_EXACT)

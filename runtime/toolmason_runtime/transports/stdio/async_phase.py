@@ -1,4 +1,4 @@
-"""The asynchronous phase of the lean engine: an event loop, and threads for what may block it."""
+"""The asynchronous phase of the lean engine: an event loop, and threads for blocking calls."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ MAX_BATCHES: Final = 16
 BLOCKED_S: Final = 2.0
 """Seconds without a turn of the event loop after which a handler blocks it, if the client has closed the input."""
 _HANGUP: Final = getattr(select, "POLLRDHUP", 0)
-"""The event of a socket whose other end writes no more; a pipe reports this without being asked."""
+"""The event of a socket whose other end is closed for writing; a pipe reports this event without a request."""
 
 Received = tuple[Wire | MalformedError, int]
 """A message or the error for it, and the size of its line in bytes."""
@@ -78,7 +78,7 @@ class _Reader:
             self.deliver(received)
 
     def read(self) -> None:
-        """Read one chunk, which is there."""
+        """Read one chunk, which is available."""
         try:
             chunk = os.read(self.source, CHUNK_BYTES)
         except OSError:
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _watch_end(reader: _Reader) -> None:
-    """End the server when the client has closed the input and a handler blocks the event loop, which would read that.
+    """End the server if the client has closed the input while a handler blocks the event loop.
 
     A thread, which sleeps until the client closes the input and does not keep the process alive.
     """

@@ -1,4 +1,4 @@
-"""The output of the lean engine: lines are written by the event loop while the client reads, else by a thread."""
+"""The output of the lean engine: the event loop writes lines while the client reads; otherwise a thread does."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Output:
             return self._bytes <= limit
 
     def _write_ready(self) -> None:
-        """Write what the client reads now; leave the rest to the thread."""
+        """Write as much as the client reads now; leave the rest to the thread."""
         data = memoryview(self._take())
         end = min(len(data), _MAX_TURN_BYTES)
         written = 0
@@ -163,7 +163,7 @@ class Output:
 
 
 def _writable(sink: int) -> select.poll | None:
-    """Return what tells whether `sink` takes `_PIPE_BYTES` without blocking; None where nothing does."""
+    """Return a check whether `sink` accepts `_PIPE_BYTES` without blocking; None if the system has no such check."""
     if not _PIPE_BYTES:
         return None
     poll = select.poll()

@@ -172,7 +172,7 @@ async def test_a_model_cannot_decide(server: Server, tmp_path: Path) -> None:
     other = (await server.call("propose_and_review", path="b.py", match_text="", new_string="b\n"))["_meta"][DATA]
     decision = {"action": "approve"}
 
-    # What a model sees has no token.
+    # The texts for models contain no token.
     assert page["token"] not in json.dumps({key: result[key] for key in ("content", "structuredContent")})
     assert page["token"] not in json.dumps(await server.request("resources/read", {"uri": URI}))
     assert page["token"] not in json.dumps(await server.call("review_status"))
