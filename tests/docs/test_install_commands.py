@@ -22,9 +22,9 @@ OURS: Final = re.compile(
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl|\./generated/typed-clients/python")
 OTHERS: Final = {
     *("climax-mcp==0.5.0", "fastmcp", "keyring", "notes", "nox", "pre-commit", "pytest", "twine", "uv"),
-    "{framework}",
+    *("notes==VERSION", "{framework}", "{package}"),
 }
-"""Packages of others that our texts install. `notes` is the server of the reader, `{framework}` is in an f-string."""
+"""Packages of others that our texts install. `notes` is the server of the reader, names in braces are in f-strings."""
 _INSTALLER: Final = re.compile(
     # "pip install ", "uv pip install ", "uv tool install ", "uv add ", "pipx install ", "uvx ", "uv tool run "
     r"\b(pip3? install|uv tool (?:install|run)|uv add|pipx (?:install|run)|uvx)\s+([^\n`#&|;<>]+)"
@@ -45,6 +45,8 @@ def packages(text: str) -> Iterator[str]:
         words = iter(re.findall(r"""[^\s"'\\()]+""", rest))
         names = []
         for word in words:
+            if word == "n":
+                continue  # of a line break in a text of Python
             if word in _OPTIONS_WITH_VALUE:
                 next(words, None)
             elif word == "--from":

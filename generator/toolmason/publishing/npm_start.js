@@ -33,7 +33,7 @@ function programs() {
 
 function start([program, ...others]) {
   if (!program) {
-    console.error(`${PACKAGE.name}: uvx is not installed, which starts this server. Install uv: ${INSTALL}`);
+    console.error(`${PACKAGE.name}: uvx, which starts this server, is not installed. Install uv: ${INSTALL}`);
     process.exitCode = 127;
     return;
   }

@@ -571,7 +571,7 @@ def test_without_uvx_the_package_names_its_page(start: Callable[..., subprocess.
     assert process.returncode == 127
     assert out == ""
     assert err == (
-        "notes: uvx is not installed, which starts this server. "
+        "notes: uvx, which starts this server, is not installed. "
         "Install uv: https://docs.astral.sh/uv/getting-started/installation/\n"
     )
 
