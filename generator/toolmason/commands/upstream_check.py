@@ -76,12 +76,12 @@ def _approve(manifest: LoadedManifest, project: Project, check: DriftCheck, layo
             click.echo(f'description of {tool.name}: "{approval.description}"', err=layout != "text")
         found = upstream_of(tool)
         if is_escalation(approval.parts) and found and found.tool.risk is Risk.READ:
-            click.echo(f"warning: `hints` of {tool.name} still let it run without approval; change them", err=True)
+            click.echo(f"warning: `hints` of {tool.name} still allow calls without approval; change them", err=True)
     for name in check.approve:
         if name not in locations:
             click.echo(f"nothing to approve: {name}", err=layout != "text")
     if locations:
-        click.echo("Run `toolmason generate`, so that the server accepts them.", err=True)
+        click.echo("Run `toolmason generate`, so that the server accepts the approved tools.", err=True)
 
 
 def _print_unasked(manifest: LoadedManifest, *, is_text: bool) -> None:

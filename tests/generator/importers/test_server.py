@@ -873,7 +873,8 @@ def test_an_approval_in_an_unusual_layout_names_the_line_to_write(listing: Listi
     result = listing.check("--approve", "pay")
 
     assert result.exit_code == 2
-    assert f'the layout of [tools.pay] is unusual: write into it upstream_hash = "{pin_of(changed)}"' in result.stderr
+    line = f'upstream_hash = "{pin_of(changed)}"'
+    assert f"cannot edit the layout of [tools.pay]; write in this table: {line}" in result.stderr
     assert listing.manifest.read_text(encoding="utf-8") == text
 
 
@@ -890,7 +891,7 @@ def test_an_approval_covers_all_tools_that_call_the_same_one(listing: Listing) -
 
     assert "approved: pay" in result.stdout
     assert "approved: again" in result.stdout
-    assert "warning: `hints` of pay still let it run without approval" in result.stderr
+    assert "warning: `hints` of pay still allow calls without approval" in result.stderr
     tables = listing.tables()["tools"]
     assert tables["pay"]["upstream_hash"] == tables["again"]["upstream_hash"] == pin_of(listing.parts["tools"][0])
 

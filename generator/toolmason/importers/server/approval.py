@@ -34,7 +34,7 @@ def approve_tools(document: Document, root: Path, approvals: Iterable[Approval])
     """
     texts: dict[Path, str] = {}
     locations: dict[str, str] = {}
-    # From the end of a file to its beginning: a new line moves those behind it.
+    # From the end of a file to its beginning, because a new line moves the lines below it.
     places = [(document.locate(_key(document, approval.tool), value=True), approval) for approval in approvals]
     for place, approval in sorted(places, key=lambda item: item[0].line, reverse=True):
         tool, path = approval.tool, root / place.path
@@ -43,7 +43,7 @@ def approve_tools(document: Document, root: Path, approvals: Iterable[Approval])
             before = path.read_bytes().decode()
         after = _with_pin(before, tool, place.line, approval.pin, has_pin=_has_pin(document, tool))
         if after is None:
-            message = f"{place.path}:{place.line}: the layout of [tools.{tool.name}] is unusual: write into it "
+            message = f"{place.path}:{place.line}: cannot edit the layout of [tools.{tool.name}]; write in this table: "
             raise ImporterError(f'{message}upstream_hash = "{approval.pin}"')
         texts[path] = after
         locations[tool.name] = f"{place.path}:{place.line}"
