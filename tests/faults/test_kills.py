@@ -135,6 +135,17 @@ def killed_edits(place: Place, calls: str, phase: str, steps: Callable[[int], bo
 
 
 @pytest.mark.parametrize("phase", ["propose", "write"])
+def test_the_faults_of_these_tests_happen(phase: str, place: Place) -> None:
+    """An edit flushes files in each phase. Without this, a fault that never happens would be no failure."""
+    place.state.mkdir(mode=0o700)
+    assert next(killed_edits(place, "fsync", phase, lambda _: True), None) == 1
+    restore(place)
+    log = place.state.with_name("failure.log")
+    edit_with_fault(place, log, "fsync", "error=EIO:when=1", phase)
+    assert len(injected(log)) == 1
+
+
+@pytest.mark.parametrize("phase", ["propose", "write"])
 @pytest.mark.parametrize("calls", CHANGES)
 def test_a_kill_before_any_system_call_of_an_edit_loses_nothing(
     calls: str, phase: str, place: Place, steps: Any, report: Any

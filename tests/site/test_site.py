@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 import anyio
 import pytest
+from browser_pages import OVERFLOW, served
 from chromium import Page, chromium
 
 PHONE, DESKTOP = (390, 844), (1280, 800)
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
 """Elements that load a file, and the attribute with its address."""
 
@@ -84,22 +80,6 @@ def test_no_page_or_stylesheet_loads_anything_from_another_host(site: Path) -> N
         text = picture.read_text(encoding="utf-8")
         foreign += [f"{picture.name}: {url}" for url in re.findall(r"(?:url\(|href=)[\"']?(https?:[^\"')]+)", text)]
     assert foreign == []
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_arguments: object) -> None:
-        """Log nothing."""
-
-
-@contextmanager
-def served(directory: Path) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(directory)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 async def resize(page: Page, width: int, height: int) -> None:

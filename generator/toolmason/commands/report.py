@@ -11,6 +11,7 @@ import click
 from toolmason.commands.options import (
     CommandLineError,
     ExitCode,
+    OverwriteRefusedError,
     exit_with,
     expand_headers,
     find_current_project,
@@ -108,6 +109,7 @@ def report(
     from toolmason.report.searches import searches
 
     _check_options(server, headers, manifest, policy_file)
+    _check_output(output)
     sent = expand_headers(headers)
     if server:
         subject, contract = _other_server(server, sent, timeout, has_contract=bool(since))
@@ -130,6 +132,16 @@ def report(
         )
     )
     print_report(page, output)
+
+
+def _check_output(output: Path | None) -> None:
+    """Refuse to overwrite a file that is not an earlier page."""
+    try:
+        beginning = output.read_bytes()[:64] if output and output.is_file() else b""
+    except OSError:
+        return  # the write reports it
+    if beginning and not beginning.lower().startswith(b"<!doctype html>"):
+        raise OverwriteRefusedError(f"{output} exists and is no HTML page; nothing was written")
 
 
 def _check_options(server: str, headers: tuple[str, ...], manifest: Path | None, policy: Path | None) -> None:

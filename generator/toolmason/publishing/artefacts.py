@@ -16,6 +16,7 @@ from typing import Any, Final
 from toolmason.catalogue.table import wire_tool
 from toolmason.model.server import Option, Secret, Server
 from toolmason.model.tool import Tool
+from toolmason.publishing.checks import github_owner
 from toolmason.publishing.project_files import LICENCES, ProjectFiles
 from toolmason.publishing.versions import semantic_version
 
@@ -146,8 +147,8 @@ def _repository(release: Release) -> str:
 
 def image_name(release: Release) -> str:
     """Return the name of the image in the registry of GitHub."""
-    owner = re.match(r"https://(?:www\.)?github\.com/([\w.-]+)/", f"{_repository(release)}/")
-    return f"ghcr.io/{owner[1].lower() if owner else 'OWNER'}/{release.server.skill}:{release.version}"
+    owner = github_owner(_repository(release)).lower()
+    return f"ghcr.io/{owner or 'OWNER'}/{release.server.skill}:{release.version}"
 
 
 # Claude

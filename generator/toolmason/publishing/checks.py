@@ -112,14 +112,20 @@ def semantic(subject: Subject, *, converted: bool = False) -> Iterator[Problem]:
         yield _about("version", f"`version` is `{version}`")
 
 
+def github_owner(repository: str) -> str:
+    """Return the account that owns a repository of GitHub; empty for another address."""
+    match = re.match(r"https://(?:www\.)?github\.com/([\w.-]+)/", f"{repository}/")
+    return match[1] if match else ""
+
+
 def namespace_owner(subject: Subject) -> Iterator[Problem]:
     """Yield a problem if `io.github.USER` is not the owner of the repository on GitHub."""
     namespace = subject.field("registry_name").partition("/")[0]
-    owner = re.match(r"https://(?:www\.)?github\.com/([\w.-]+)/", f"{subject.field('repository')}/")
+    owner = github_owner(subject.field("repository"))
     if namespace.lower().startswith("io.github.") and owner:
         user = namespace[len("io.github.") :]
-        if user.casefold() != owner[1].casefold():
-            message = f"the namespace belongs to the account `{user}`, the repository to `{owner[1]}`"
+        if user.casefold() != owner.casefold():
+            message = f"the namespace belongs to the account `{user}`, the repository to `{owner}`"
             yield _about("registry_name", message)
 
 

@@ -348,6 +348,9 @@ def test_a_missing_file_or_section_is_found(code: str, published: Project) -> No
     [
         "mcp-name: io.github.ada/notes-evil",
         "mcp-name: io.github.ada/notes.",
+        "`mcp-name: io.github.ada/notes`",
+        "(mcp-name: io.github.ada/notes)",
+        "mcp-name: io.github.ada/notes, the server",
         "mcp-name:io.github.ada/notes",
         "mcp-name: io.github.Ada/notes",
         "io.github.ada/notes",
@@ -395,6 +398,22 @@ def test_names_that_a_place_accepts_have_no_finding(profile: str, old: str, new:
     assert codes(published, profile) == set()
 
 
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "<!-- mcp-name: io.github.ada/notes-->",
+        "<!-- mcp-name: io.github.ada/notes -->",
+        "<p>mcp-name: io.github.ada/notes</p>",
+        "Its mcp-name: io.github.ada/notes is public",
+        "mcp-name: io.github.ada/notes",
+    ],
+)
+def test_a_mark_ends_with_a_space_a_tag_or_a_comment(marker: str, published: Project) -> None:
+    (published.root / "README.md").write_text(f"# Notes\n{marker}", encoding="utf-8")
+
+    assert codes(published, "mcp-registry") == set()
+
+
 def test_every_rule_that_is_checked_has_a_violation_in_these_tests() -> None:
     checked = {rule.code for rule in EVERY_RULE if rule.check}
     without = {"mcp-registry/title-length", "docker-catalog/parameter-description"}  # as the next test
@@ -417,7 +436,8 @@ input_schema = { type = "object", properties = { text = { type = "string" } } }
     published.manifest.write_text(changed.replace("[types.", f"{raw}\n[types."), encoding="utf-8")
 
     assert "mcp-registry/title-length" in codes(published, "mcp-registry")
-    assert "docker-catalog/parameter-description" in codes(published, "docker-catalog")
+    (described,) = [row for row in findings(lint(published, "docker-catalog")) if "parameter-des" in str(row["code"])]
+    assert described["severity"] == "note"  # the program of the catalogue checks it for remote servers only
 
 
 # The command

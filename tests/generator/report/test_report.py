@@ -226,6 +226,21 @@ def test_a_mistake_is_explained(toolmason_run: Run, desk: Path, arguments: list[
     assert (result.exit_code, message in result.output) == (code, True), result.output
 
 
+@pytest.mark.parametrize("name", ["desk.toml", "queries.toml", "README.md", "page.css"])
+def test_only_an_earlier_page_is_overwritten(toolmason_run: Run, desk: Path, name: str) -> None:
+    path = desk / name
+    path.touch()
+    path.write_text(path.read_text(encoding="utf-8") + "\n# mine\n", encoding="utf-8")
+    before = path.read_bytes()
+    result = toolmason_run("report", "-o", name)
+
+    assert (result.exit_code, path.read_bytes()) == (4, before)
+    assert f"{name} exists and is no HTML page; nothing was written" in result.output
+    assert toolmason_run("report", "-o", "page.html").exit_code == 0
+    assert toolmason_run("report", "-o", "page.html", "--date", "2026-11-29").exit_code == 0
+    assert "2026-11-29" in (desk / "page.html").read_text(encoding="utf-8")
+
+
 def test_a_damaged_release_is_reported(toolmason_run: Run, desk: Path) -> None:
     (desk / "contract.lock").write_text("{", encoding="utf-8")
     result = toolmason_run("report")
