@@ -62,6 +62,8 @@ def fmt(files: tuple[Path, ...], check: bool, diff: bool, manifest: Path | None)
         click.echo("".join(f"{path}\n" for path in changed), nl=False)
     else:
         _write(changed)
+        if not (changed or failed or list(diagnostics)):
+            click.echo("all files are formatted")
     if list(diagnostics):
         print_findings(diagnostics, "text", outcome="Other files are not affected.")
     if failed or list(diagnostics) or (check and changed):
@@ -142,5 +144,3 @@ def _write(changed: dict[Path, tuple[bytes, bytes]]) -> None:
             raise CommandLineError(str(error)) from error
         for path in texts:
             click.echo(f"{path}: formatted")
-    if not changed:
-        click.echo("all files are formatted")

@@ -24,6 +24,7 @@ from toolmason.diff.schema_parts import (
     is_type,
     types_of,
 )
+from toolmason.diff.validation import UndecidedError, accepts, validator
 from toolmason.schema import json_pointer
 
 Direction = Literal["argument", "result"]
@@ -106,6 +107,7 @@ def compare_arguments(
         old_aliases: other names of arguments before, each with the name in the schema.
         new_aliases: other names of arguments after.
     """
+    old, new = _typed(old), _typed(new)
     comparison = _Comparison(old, new, "argument", new_aliases)
     found = comparison.differences()
     for alias, old_name in old_aliases.items():
@@ -194,6 +196,11 @@ def _whole(schema: Schema) -> Schema:
     return schema
 
 
+def _typed(schema: Schema) -> Schema:
+    """Return the schema of arguments, which are always an object, with this type."""
+    return {**schema, "type": "object"} if isinstance(schema, dict) and "type" not in schema else schema
+
+
 def _rename(schema: Schema, renamed: Mapping[str, str]) -> Schema:
     if not renamed or not isinstance(schema, dict):
         return schema
@@ -234,8 +241,12 @@ class _Comparison:
             return
         if path:
             yield from self._texts(old, new, path, at)
-        (old, had_null), (new, has_null) = _without_null(old), _without_null(new)
-        old, new = self._old.resolve(old), self._new.resolve(new)
+        (before, had_null), (after, has_null) = _without_null(old), _without_null(new)
+        if had_null != has_null and (accepts_null := _accepts_null(old, self._old)) == _accepts_null(new, self._new):
+            # One of them accepts or rejects null in another way: `not`, `if`, `enum`, or without `type`.
+            before, after = (old, new) if accepts_null else (before, after)
+            had_null = has_null
+        old, new = self._old.resolve(before), self._new.resolve(after)
         if not isinstance(old, dict) or not isinstance(new, dict):
             return
         if had_null != has_null:
@@ -258,7 +269,9 @@ class _Comparison:
 
     def _label(self, path: Sequence[str]) -> str:
         noun = "argument" if self._direction == "argument" else "result"
-        return f"{noun} `{show_path(path)}`" if path else "the arguments" if noun == "argument" else "the result"
+        return (
+            f"{noun} `{show_path(path)}`" if path else "the object of arguments" if noun == "argument" else "the result"
+        )
 
     def _texts(
         self, old: Mapping[str, Any], new: Mapping[str, Any], path: tuple[str, ...], at: tuple[str, ...]
@@ -553,6 +566,14 @@ def _without_null(schema: Mapping[str, Any]) -> tuple[Schema, bool]:
                 return {**rest[0], **outer}, True
             return {**outer, key: rest}, True
     return schema, False
+
+
+def _accepts_null(schema: Schema, root: Root) -> bool | None:
+    """Return whether a schema accepts null; None if it cannot be evaluated."""
+    try:
+        return accepts(validator(root.schema).evolve(schema=schema), None)
+    except UndecidedError:
+        return None
 
 
 def _stated_types(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ class EditError(Exception):
 
     def __init__(self, shown: str, reason: str) -> None:
         super().__init__(f"{shown}: {reason}")
+        self.reason = reason
 
 
 class ConflictError(EditError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -170,18 +171,27 @@ class ChangedFiles:
     def _read(self, path: Path, *names: str) -> str | None:
         """Return the text of a file that contains one of `names`; None for others.
 
+        A file that cannot be changed, such as one that is not UTF-8, is listed if it contains one.
+
         Raises:
             ConflictError: it has a merge conflict.
         """
         try:
             text = read_text(path, self._project.root)
-        except ConflictError:
-            if any(name.encode() in path.read_bytes() for name in names):
-                raise
-            return None
-        except EditError:
+        except EditError as error:
+            if self._has_any(path, names):
+                if isinstance(error, ConflictError):
+                    raise
+                self._uncertain.append((path, 1, f"{error.reason}, and it contains the name"))
             return None
         return text if any(name in text for name in names) else None
+
+    @staticmethod
+    def _has_any(path: Path, names: Iterable[str]) -> bool:
+        with suppress(OSError):
+            content = path.read_bytes()
+            return any(name.encode() in content for name in names)
+        return False
 
     def _set(self, path: Path, old: str, new: str) -> None:
         if old != new:

@@ -82,12 +82,16 @@ def changed_copy(project: Project, edits: Edits) -> Iterator[Project]:
     """Yield a copy of the files that a project's manifest needs, with the changes."""
     with TemporaryDirectory(prefix="toolmason-") as directory:
         root = Path(directory).resolve()
+        changed = {edits.root / edit.name: edit.new for edit in edits.all}
         for path in input_files(project):
             if path.is_file() and path.is_relative_to(project.root):
                 target = root / path.relative_to(project.root)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with suppress(OSError):  # The stage that needs it reports it.
-                    shutil.copyfile(path, target)
+                    if path.is_symlink() and (text := changed.get(path.resolve())) is not None:
+                        target.write_text(text, encoding="utf-8", newline="")
+                    else:
+                        shutil.copyfile(path, target)
         for edit in edits.all:
             target = root / edit.name
             target.parent.mkdir(parents=True, exist_ok=True)

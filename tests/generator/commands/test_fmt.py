@@ -66,6 +66,7 @@ def test_a_file_that_is_not_toml_is_reported_and_the_others_are_formatted(direct
     assert "manifest: not formatted: it is a directory" in result.stderr
     assert result.stdout == f"{shown('manifest', 'n.toml')}: formatted\n"
     assert (directory / "bad.toml").read_bytes() == b"[tools.c]\nhandler =\n"
+    assert fmt("bad.toml").stdout == fmt("missing.toml").stdout == ""
 
 
 @pytest.mark.usefixtures("directory")

@@ -521,3 +521,25 @@ def test_a_read_only_file_is_refused(project: Project, run: Run) -> None:
     assert result.exit_code == 2
     assert "handlers/notes/text.py: the file is read-only" in result.output
     assert contents(project.root) == before
+
+
+def test_a_file_that_is_not_utf_8_is_listed(project: Project, run: Run) -> None:
+    path = project.root / "docs" / "notes.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"Caf\xe9: `count_words`\n")
+    (path.parent / "other.md").write_bytes(b"Caf\xe9\n")
+    result = run("rename", "count_words", "measure_text", "--yes")
+    assert result.exit_code == 0, result.output
+    assert "docs/notes.md:1: the file is not UTF-8, and it contains the name" in result.output
+    assert "other.md" not in result.output
+    assert path.read_bytes() == b"Caf\xe9: `count_words`\n"
+
+
+def test_a_manifest_that_is_a_link_within_the_project_changes(project: Project, run: Run) -> None:
+    target = project.root / "real.toml"
+    project.manifest.rename(target)
+    project.manifest.symlink_to(target)
+    result = run("rename", "count_words", "measure_text", "--yes")
+    assert result.exit_code == 0, result.output
+    assert project.manifest.is_symlink()
+    assert "[tools.measure_text]" in target.read_text(encoding="utf-8")
