@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,9 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import MODERN
 from probes import META, SESSIONS, WITH_TASKS, normal
-from sample_server.server import build_dispatcher
-from starlette.types import ASGIApp
+from sample_server.catalogue import CATALOGUE
+from sample_server.server import build_dispatcher, load_index
+from starlette.types import ASGIApp, Scope
 from starlette.types import Message as AsgiMessage
+from toolmason_runtime.server import sdk
+from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.sdk import sdk_server
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.transports import http_lean
@@ -68,9 +72,19 @@ def headers_of(method: str, params: Any) -> Lines:
     return [*lines, ("mcp-name", name)] if isinstance(name, str) else lines
 
 
+def dispatcher_with_param_header() -> Dispatcher:
+    """Return a dispatcher whose tool `count_words` declares a header for its text."""
+    catalogue = copy.deepcopy(CATALOGUE)
+    catalogue["tools"]["count_words"]["tool"]["inputSchema"]["properties"]["text"]["x-mcp-header"] = "Text"
+    return Dispatcher(catalogue, load_index=load_index)
+
+
 @asynccontextmanager
-async def served(*, is_lean: bool, call_timeout_s: float | None = None) -> AsyncIterator[ASGIApp]:
-    server = sdk_server(build_dispatcher(Selection("classic", all_tools=True)), call_timeout_s=call_timeout_s)
+async def served(
+    *, is_lean: bool, call_timeout_s: float | None = None, dispatcher: Dispatcher | None = None
+) -> AsyncIterator[ASGIApp]:
+    dispatcher = dispatcher or build_dispatcher(Selection("classic", all_tools=True))
+    server = sdk_server(dispatcher, call_timeout_s=call_timeout_s)
     mcp = served_mcp(server, (), is_lean=is_lean)
     async with mcp.run(mcp.endpoint):
         yield mcp.endpoint
@@ -161,6 +175,46 @@ def test_valid_requests_do_not_reach_the_sdk(monkeypatch: pytest.MonkeyPatch) ->
     )
 
     assert [status for status, _, _ in found] == [200] * len(valid)
+
+
+@pytest.mark.parametrize("reason", ["--engine sdk", "traces"])
+def test_the_sdk_answers_valid_requests_with_its_engine_and_while_traces_are_recorded(
+    monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    reached: list[str] = []
+
+    async def note(_: Any, scope: Scope, *rest: Any) -> None:  # noqa: ARG001  the caller passes it
+        reached.append(scope["path"])
+
+    monkeypatch.setattr(Sessions, "_handle_request", note)
+    monkeypatch.setattr(sdk, "is_tracing", lambda: reason == "traces")
+    request = (headers_of("tools/list", {}), body_of("tools/list", {"_meta": META}))
+
+    asyncio.run(answers([request], is_lean=reason == "traces"))
+
+    assert reached == ["/mcp"]
+
+
+def test_headers_of_arguments_must_agree_with_the_arguments() -> None:
+    params = {"name": "count_words", "arguments": {"text": "a b", "label": None}, "_meta": META}
+    given: list[Lines] = [
+        [("mcp-param-text", "a b")],
+        [("mcp-param-text", "=?base64?YSBi?=")],
+        [("mcp-param-text", "b")],
+        [("mcp-param-text", "a b"), ("mcp-param-text", "a b")],
+        [("mcp-param-other", "a b")],
+        [],
+    ]
+
+    async def call(*, is_lean: bool) -> list[Answer]:
+        async with served(is_lean=is_lean, dispatcher=dispatcher_with_param_header()) as app:
+            lines = headers_of("tools/call", params)
+            return [await post(app, [*lines, *own], body_of("tools/call", params)) for own in given]
+
+    by_sdk, by_lean = (asyncio.run(call(is_lean=is_lean)) for is_lean in (False, True))
+
+    assert by_lean == by_sdk
+    assert [status for status, _, _ in by_lean] == [200, 200, 400, 400, 400, 400]
 
 
 def test_a_question_of_the_lean_engine_is_answered_in_the_next_rounds_and_no_other_call_can_use_it() -> None:
