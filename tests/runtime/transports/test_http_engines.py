@@ -143,6 +143,14 @@ def compare(requests: Sequence[tuple[Lines, bytes]]) -> list[Answer]:
     return by_lean
 
 
+@pytest.fixture(scope="module", autouse=True)
+def imported_handlers() -> None:
+    """Import the handlers first: on a busy machine that can take so long that a response becomes a stream."""
+    for name in ("count_words", "raw"):
+        params = {"name": name, "arguments": {}, "_meta": META}
+        asyncio.run(answers([(headers_of("tools/call", params), body_of("tools/call", params))], is_lean=True))
+
+
 def test_both_engines_answer_each_probe_alike() -> None:
     found = compare(
         [
