@@ -26,7 +26,7 @@ import pytest
 from oracle import LEGACY, MODERN
 from pytest_regressions.file_regression import FileRegressionFixture
 from stdio_peer import Message, Peer
-from toolmason_runtime.server.flags import ENGINES, LEAN
+from toolmason_runtime.shared.engines import ENGINES, LEAN
 
 from workbench_server.catalogue import CATALOGUE
 

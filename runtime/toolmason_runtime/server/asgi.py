@@ -105,7 +105,10 @@ class AsgiApp:
         check = authorize(self._catalogue, {}, token)
         self._require_token(settings, has_token=bool(token or check))
         served = served_mcp(
-            http_server(self._build_dispatcher(), settings), settings.state_keys, settings.max_client_sessions
+            http_server(self._build_dispatcher(), settings),
+            settings.state_keys,
+            settings.max_client_sessions,
+            is_lean=settings.is_lean,
         )
         names = (*settings.allowed_hosts, *LOOPBACK_NAMES)
         app = http_app(

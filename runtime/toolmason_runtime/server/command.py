@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolmason_runtime.audit.variables import variable as audit_variable
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
-from toolmason_runtime.server.flags import LEAN, SERVE, make_parser, option_attribute
+from toolmason_runtime.server.flags import SERVE, make_parser, option_attribute
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.options import OptionError, OptionSpec, OptionValues, option_values
 from toolmason_runtime.server.startup_check import schedule_startup_check
 from toolmason_runtime.shared.built_in import requested
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.shared.client_profiles import TOOLMASON
+from toolmason_runtime.shared.engines import LEAN
 from toolmason_runtime.shared.extras import CODE as CODE_EXTRA
 from toolmason_runtime.shared.extras import HTTP, USERS, missing_extra
 from toolmason_runtime.shared.selection import Selection, visible_tools

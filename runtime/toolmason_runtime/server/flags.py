@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -14,14 +13,11 @@ from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.server.option_types import parse_value
 from toolmason_runtime.server.options import OptionSpec
 from toolmason_runtime.shared.catalogue import Catalogue, has_programs
+from toolmason_runtime.shared.engines import DEFAULT_ENGINE, ENGINES
 from toolmason_runtime.shared.shown_names import MAX_PREFIX_CHARS
 from toolmason_runtime.shared.styles import STYLES
 
 SERVE: Final = "serve"
-LEAN: Final = "lean"
-ENGINES: Final = ("sdk", LEAN)
-"""Implementations of MCP over stdio: with the official SDK, or with the standard library alone."""
-DEFAULT_ENGINE: Final = "sdk" if sys.platform == "win32" else LEAN
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 LOG_FORMATS: Final = ("text", "json")
 DEFAULT_LOG_LEVEL: Final = "warning"
@@ -232,7 +228,7 @@ FLAGS: Final = (
     Flag(
         "--engine",
         "",
-        "implementation of MCP over stdio: the official SDK (sdk), or one that starts faster (lean)"
+        "implementation of MCP: the official SDK (sdk), or one that starts and answers faster (lean)"
         " (default: %(default)s)",
         {"choices": ENGINES, "default": DEFAULT_ENGINE},
     ),

@@ -79,6 +79,7 @@ def serve_http(
         state_keys=settings.state_keys,
         max_client_sessions=settings.max_client_sessions,
         listener=worker.listener if worker else None,
+        is_lean=settings.is_lean,
     )
     return 0
 

@@ -36,8 +36,10 @@ from toolmason_runtime.calls.request_context import RequestContext, malformed_an
 from toolmason_runtime.discovery.results import time_limit_result
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
+from toolmason_runtime.server.telemetry import is_tracing
 from toolmason_runtime.shared.errors import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.shared.server_info import server_info
+from toolmason_runtime.transports.http_lean import HttpContext, LeanServer
 from toolmason_runtime.wire.requests import DEFAULT_LEVEL, TASK_METHODS, declared_extensions, request_shape
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="private")
@@ -88,19 +90,25 @@ def sdk_server(
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
 
-    async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
-        request = SdkContext(ctx, levels.of(ctx))
-        request.call_timeout_s = call_timeout_s if ctx.method == "tools/call" else None
+    async def answer(method: str, params: Mapping[str, Any], request: SdkContext | HttpContext) -> dict[str, Any]:
+        request.call_timeout_s = call_timeout_s if method == "tools/call" else None
         try:
-            result = await _in_time(dispatcher.dispatch(ctx.method, ctx.params or {}, request), request.call_timeout_s)
+            result = await _in_time(dispatcher.dispatch(method, params, request), request.call_timeout_s)
         except MethodError as error:
             if request.is_modern and error.code == RESOURCE_NOT_FOUND:
                 error.code = types.INVALID_PARAMS
             raise
         if result.get("resultType") == "input_required":
             return result | {"requestState": request.responses_so_far()}
+        return result
+
+    async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
+        request = SdkContext(ctx, levels.of(ctx))
+        result = await answer(ctx.method, ctx.params or {}, request)
+        if not request.is_modern or result.get("resultType") == "input_required":
+            return result
         hint = _SKILLS_CACHE if ctx.method in _OF_SKILLS else {}
-        return {"resultType": "complete", **hint, **result} if request.is_modern else result
+        return {"resultType": "complete", **hint, **result}
 
     async def set_level(ctx: ServerRequestContext[None], params: types.SetLevelRequestParams) -> types.EmptyResult:
         levels.set(ctx, params.level)
@@ -117,8 +125,32 @@ def sdk_server(
     if dispatcher.server["instructions"]:
         server.middleware.append(partial(_instruct, dispatcher))
     security = RequestStateSecurity(keys=state_keys) if state_keys else RequestStateSecurity.ephemeral()
-    server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
+    boundary = RequestStateBoundary(security, default_audience=server.name)
+    server.middleware.append(boundary)
+    server.lean = LeanServer(
+        dispatcher,
+        METHODS.keys() & dispatcher.methods.keys(),
+        answer,
+        partial(_seal, boundary),
+        partial(_input_schema, dispatcher),
+        principal_of,
+        lambda: not is_tracing(),
+    )
     return server
+
+
+async def _seal(
+    boundary: RequestStateBoundary, method: str, params: Mapping[str, Any], result: dict[str, Any]
+) -> dict[str, Any]:
+    """Return a result that is `input_required` with its state sealed, as the SDK seals it."""
+    ctx = ServerRequestContext[None, Any](
+        session=cast("Any", None), lifespan_context=None, protocol_version=_MODERN, method=method, params=params
+    )
+
+    async def give(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:  # noqa: ARG001  the SDK gives it
+        return result
+
+    return cast("dict[str, Any]", await boundary(ctx, give))
 
 
 async def _answer_task(
@@ -152,6 +184,9 @@ async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> 
 
 class _Server(Server[None]):
     """A server whose lists never change; the SDK assumes that they do as soon as clients can subscribe to resources."""
+
+    lean: LeanServer | None = None
+    """Its functions for the lean engine over HTTP."""
 
     def __init__(self, extensions: dict[str, Any], **options: Any) -> None:
         super().__init__(**options)
@@ -326,6 +361,7 @@ def principal_of(user: object) -> Principal | None:
 
 
 _HANDSHAKE: Final = "2025-11-25"
+_MODERN: Final = "2026-07-28"
 
 
 class _Response(BaseModel):

@@ -37,6 +37,11 @@ def instrument(server: Server[Any], dispatcher: Dispatcher) -> None:
     server.middleware.insert(0, _with_parent)
 
 
+def is_tracing() -> bool:
+    """Return whether a provider of spans is configured; a handler may do that at any time."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+
+
 def _export(name: str, version: str) -> None:
     """Send spans to the collector, unless a handler has configured another destination."""
     from opentelemetry.sdk.resources import Resource

@@ -63,6 +63,7 @@ def serve(
     state_keys: Sequence[str] = (),
     max_client_sessions: int = client_share(MAX_SESSIONS),
     listener: socket.socket | None = None,
+    is_lean: bool = True,
 ) -> None:
     """Serve at `http://host:port/mcp` until a signal arrives, and print the address to stderr.
 
@@ -82,6 +83,7 @@ def serve(
         state_keys: keys that this process shares with others of the same server; without one, it serves alone.
         max_client_sessions: maximum sessions of one client.
         listener: socket that this process shares with others, which has the address; nothing is printed.
+        is_lean: answer requests of 2026-07-28 with the lean engine; otherwise the SDK answers them.
 
     Raises:
         AccessError: clients of other machines may reach the server without `token`, `authorize` or `is_open`, or
@@ -99,7 +101,7 @@ def serve(
     with listener or listen(host, port) as listening:
         number = listening.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
-        served = served_mcp(make_server(), state_keys, max_client_sessions)
+        served = served_mcp(make_server(), state_keys, max_client_sessions, is_lean=is_lean)
         app = http_app(
             served.endpoint,
             extras,
@@ -157,16 +159,24 @@ class ServedMcp:
 
 
 def served_mcp(
-    server: Server[Any], state_keys: Sequence[str], max_client_sessions: int = client_share(MAX_SESSIONS)
+    server: Server[Any],
+    state_keys: Sequence[str],
+    max_client_sessions: int = client_share(MAX_SESSIONS),
+    *,
+    is_lean: bool = True,
 ) -> ServedMcp:
-    """Return the faster sessions; those of the SDK if it has changed its private names."""
+    """Return the faster sessions; those of the SDK if it has changed its private names.
+
+    Unless `is_lean`, the SDK answers all requests of 2026-07-28.
+    """
     try:
         from toolmason_runtime.transports.http_sessions import Sessions
     except ImportError as error:
         _log.info("requests are answered by the SDK's own sessions: %s", error)
         return ServedMcp(SdkSessions(server), None)
     peers = Peers(state_keys) if state_keys else None
-    return ServedMcp(Sessions(server, peers, max_client_sessions), peers)
+    lean = getattr(server, "lean", None) if is_lean else None
+    return ServedMcp(Sessions(server, peers, max_client_sessions, lean), peers)
 
 
 async def _serve(

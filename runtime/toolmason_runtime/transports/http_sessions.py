@@ -32,6 +32,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 from toolmason_runtime.transports.framing import MESSAGE, encode_message, validate_bodies
+from toolmason_runtime.transports.http_lean import PING, PING_S, LeanRequests, LeanServer
 from toolmason_runtime.transports.limits import MAX_SESSIONS, client_of, client_share
 from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.replay import RecentEvents
@@ -39,14 +40,11 @@ from toolmason_runtime.transports.sdk_sessions import RETRY_MS, SdkSessions
 
 START_S: Final = 0.05
 """Seconds until a response begins without an event, so that the client can resume it."""
-PING_S: Final = 15.0
-"""Seconds between comments that keep a connection open while a request runs."""
 _BUFFERED_EVENTS: Final = 16
 _MAX_SEARCHED_CLIENTS: Final = 5
 """Clients with most sessions, of which one loses an idle session."""
 _client: ContextVar[str] = ContextVar("client", default="")
 """The client whose request is handled."""
-_PING: Final = b": ping\r\n\r\n"
 _METHODS: Final = {
     StreamableHTTPSessionManager: {
         "_admit_session": ["self", "requestor"],
@@ -83,18 +81,19 @@ _check_sdk()
 
 
 class Sessions(SdkSessions):
-    """Sessions whose requests are answered here."""
+    """Sessions whose requests are answered here. With `lean`, its engine answers the requests of 2026-07-28."""
 
     def __init__(
         self,
         server: Server[Any],
         peers: Peers | None = None,
         max_client_sessions: int = client_share(MAX_SESSIONS),
+        lean: LeanServer | None = None,
     ) -> None:
         super().__init__(server)
         self._peers = peers
         self._max_client_sessions = max_client_sessions
-        self._validated = validate_bodies(self._handle_request)
+        self._validated = validate_bodies(LeanRequests(lean, self._handle_request) if lean else self._handle_request)
 
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, or pass it to the process that has its session."""
@@ -242,7 +241,7 @@ async def _watch(receive: Receive, response: _EventResponse, sender: MemoryObjec
                 await receive()
         except TimeoutError:
             await response.write(part)
-            wait_s, part = PING_S, _PING
+            wait_s, part = PING_S, PING
         else:
             sender.close()
             return

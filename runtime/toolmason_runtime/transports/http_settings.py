@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from toolmason_runtime.shared.engines import DEFAULT_ENGINE, ENGINES, LEAN
 from toolmason_runtime.transports.http_access import AccessError
 from toolmason_runtime.transports.limits import MAX_REQUESTS, MAX_SESSIONS, client_share
 
@@ -33,6 +34,8 @@ class HttpSettings:
     """Maximum sessions of one client."""
     call_timeout_s: float | None
     """Maximum seconds of one call; None for no limit."""
+    is_lean: bool
+    """Whether the lean engine answers requests of 2026-07-28; otherwise the SDK answers them."""
     state_keys: tuple[str, ...]
     """Keys that several processes share. The first one seals, all are accepted: so a key can be replaced."""
 
@@ -63,6 +66,7 @@ def http_settings(command: str, flags: Mapping[str, Any] = MappingProxyType({}))
         max_client_requests=int(_number(command, "MAX_CLIENT_REQUESTS", flags, client_share(max_requests))),
         max_client_sessions=int(_number(command, "MAX_CLIENT_SESSIONS", flags, client_share(MAX_SESSIONS))),
         call_timeout_s=_number(command, "CALL_TIMEOUT", flags, 0) or None,
+        is_lean=_engine(command, flags) == LEAN,
         state_keys=_state_keys(command),
     )
 
@@ -89,6 +93,13 @@ def _number(command: str, name: str, flags: Mapping[str, Any], default: float) -
     if not math.isfinite(number) or number < (1 if text else 0):
         raise AccessError(f"{variable(command, name)} must be a number of at least 1")
     return number
+
+
+def _engine(command: str, flags: Mapping[str, Any]) -> str:
+    engine: str = flags.get("engine") or _text(command, "ENGINE") or DEFAULT_ENGINE
+    if engine not in ENGINES:
+        raise AccessError(f"{variable(command, 'ENGINE')} must be {' or '.join(ENGINES)}; got `{engine:.20}`")
+    return engine
 
 
 def _state_keys(command: str) -> tuple[str, ...]:

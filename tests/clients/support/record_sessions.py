@@ -24,8 +24,8 @@ from typing import Any, Final
 from codex_client import codex
 from real_clients import REAL_CLIENTS, RECORD, TESTS, Place, RealClient, provide, run, write
 from scripted_model import ScriptedModel, Step, serving
-from toolmason_runtime.server.flags import LEAN
 from toolmason_runtime.server.package_files import server_files
+from toolmason_runtime.shared.engines import LEAN
 
 from toolmason.clients import CLAUDE_CODE, CODEX, clients
 

@@ -15,7 +15,7 @@ import sample_server
 from command_sample import Sample
 from oracle import LEGACY
 from stdio_peer import SAMPLE, talking
-from toolmason_runtime.server.flags import ENGINES
+from toolmason_runtime.shared.engines import ENGINES
 
 pytestmark = pytest.mark.anyio
 

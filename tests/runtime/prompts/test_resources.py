@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp.types import BlobResourceContents, SubscriptionFilter, TextResourceContents
 from oracle import LEGACY, MODERN
-from toolmason_runtime.server.flags import ENGINES
+from toolmason_runtime.shared.engines import ENGINES
 from toolmason_runtime.shared.values.uri_template import match_uri
 from toolmason_runtime.wire.resource_updates import MAX_SUBSCRIPTIONS
 

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from oracle import MODERN, Oracle
-from toolmason_runtime.server.flags import DEFAULT_ENGINE
+from toolmason_runtime.shared.engines import DEFAULT_ENGINE
 
 PATIENCE_S = 30.0
 """How long anything may take before a test gives up; the machine may be slow."""

@@ -18,7 +18,7 @@ from http_peer import BEARER, TOKEN_FILE, serving
 from oracle import LEGACY, MODERN
 from redis_server import Servers
 from stdio_peer import PATIENCE_S, talking
-from toolmason_runtime.server.flags import ENGINES
+from toolmason_runtime.shared.engines import ENGINES
 from toolmason_runtime.wire.requests import TASKS
 
 DECLARED: dict[str, Any] = {"elicitation": {"form": {}}, "extensions": {TASKS: {}}}

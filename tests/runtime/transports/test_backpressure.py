@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from oracle import LEGACY
 from stdio_peer import Message, Peer, talking
-from toolmason_runtime.server.flags import LEAN
+from toolmason_runtime.shared.engines import LEAN
 from toolmason_runtime.transports.stdio.calls import MAX_RUNNING, MAX_WAITING
 from toolmason_runtime.transports.stdio.output import MAX_UNREAD_BYTES
 

@@ -288,6 +288,7 @@ def test_workers_that_cannot_start_end_the_server() -> None:
         ("MAX_CLIENT_REQUESTS", "0", "MY_SERVER_MAX_CLIENT_REQUESTS must be a number of at least 1"),
         ("MAX_CLIENT_SESSIONS", "many", "MY_SERVER_MAX_CLIENT_SESSIONS must be a number of at least 1"),
         ("MAX_REQUESTS", "inf", "MY_SERVER_MAX_REQUESTS must be a number of at least 1"),
+        ("ENGINE", "fast", "MY_SERVER_ENGINE must be sdk or lean; got `fast`"),
     ],
 )
 def test_invalid_setting_names_its_variable(
@@ -303,10 +304,13 @@ def test_flags_replace_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         "ALLOW_HOST": "a.example, b.example",
         "MAX_REQUESTS": "5",
         "STATE_KEY": f"{KEY} {KEY} x{KEY}",
+        "ENGINE": "sdk",
     }.items():
         monkeypatch.setenv(variable("my-server", name), text)
     set_there = http_settings("my-server")
-    given = http_settings("my-server", {"allow_host": ["c.example"], "max_requests": 6, "call_timeout": None})
+    given = http_settings(
+        "my-server", {"allow_host": ["c.example"], "max_requests": 6, "call_timeout": None, "engine": "lean"}
+    )
 
     assert (set_there.allowed_hosts, set_there.max_requests, set_there.call_timeout_s) == (
         ("a.example", "b.example"),
@@ -314,4 +318,5 @@ def test_flags_replace_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         None,
     )
     assert set_there.state_keys == (KEY, f"x{KEY}")
+    assert (set_there.is_lean, given.is_lean) == (False, True)
     assert (given.allowed_hosts, given.max_requests, given.max_client_requests) == (("c.example",), 6, 3)

@@ -13,8 +13,8 @@ from oracle import LEGACY, MODERN
 from quiet_context import QuietContext
 from stdio_peer import Peer
 from toolmason_runtime.server.dispatch import Dispatcher
-from toolmason_runtime.server.flags import ENGINES
 from toolmason_runtime.shared.client_table import CLIENTS
+from toolmason_runtime.shared.engines import ENGINES
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.styles import STYLES
 

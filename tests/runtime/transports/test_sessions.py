@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 from oracle import MODERN
 from stdio_peer import Message, Peer
-from toolmason_runtime.server.flags import ENGINES
+from toolmason_runtime.shared.engines import ENGINES
 
 SESSIONS: Final = sorted(Path(__file__).with_name("sessions").glob("*.jsonl"))
 STARTS: Final = [*(("--engine", engine) for engine in ENGINES), ()]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from edit_server import FORMS, PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
-from toolmason_runtime.server.flags import ENGINES
 from toolmason_runtime.shared.client_profiles import client_profile
+from toolmason_runtime.shared.engines import ENGINES
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_handlers.editing import tools
