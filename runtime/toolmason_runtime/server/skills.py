@@ -195,7 +195,7 @@ def _entry(skill: _Skill) -> dict[str, Any]:
 
 def _children(uri: Any, skills: Iterator[_Skill]) -> list[dict[str, Any]]:
     """Return the files and directories in a directory, as resources; empty if it does not exist."""
-    if not isinstance(uri, str) or uri.endswith("/"):
+    if not isinstance(uri, str) or not uri.startswith(SKILL_SCHEME) or uri.endswith("/"):
         return []
     children: dict[str, dict[str, Any]] = {}
     for skill in skills:

@@ -102,6 +102,8 @@ NOT_FILES = (
         "file:///etc/passwd",
         "skill://lend/SKILL.md\0",
         "skill://",
+        "skill:",
+        "skill",
         "",
         None,
         5,
