@@ -132,7 +132,7 @@ async def test_programs_end_with_a_killed_server_and_a_handlers_own_processes_ar
     package, place = tmp_path / "sample_server", tmp_path / "pids"
     shutil.copytree(Path(sample_server.__file__).parent, package)
     with (package / "odd_handlers.py").open("a", encoding="utf-8") as file:
-        file.write("import os\n" + HANDLERS)
+        file.write("import os\nimport subprocess\n" + HANDLERS)
     env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     env["FAMILY"] = "|".join(program("family", place, "deaf session"))
     with talking(LEGACY, command=(*SAMPLE, "--engine", engine), env=env) as peer:
