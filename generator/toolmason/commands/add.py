@@ -116,6 +116,7 @@ def tool(
     asks = _is_terminal()
 
     def task() -> Refactoring:
+        from toolmason.model.identifiers import identifier
         from toolmason.refactor.add import add_tool, handler_module, load, text_value
 
         server = load(project)[0].server
@@ -126,7 +127,7 @@ def tool(
             own_category = _choice("--category", "Category", [each.name for each in server.categories], ask=asks)
         own_risk = risk or (_choice("--risk", "Effect of a call", _RISKS, ask=asks) if is_handler else None)
         if is_handler:
-            function = handler or f"{handler_module(server, own_category or '')}:{own_name}"
+            function = handler or f"{handler_module(server, own_category or '')}:{identifier(own_name)}"
             keys["handler"] = _confirmed(function, "Function", ask=asks and handler is None)
         if asks and not params:
             values.update(_asked_parameters())

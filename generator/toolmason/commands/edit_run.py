@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -25,14 +27,35 @@ def edit_options(command: Command) -> Command:
 
 def begin_edits(root: Path, *, yes: bool, dry_run: bool) -> None:
     """Reject contradictory options, and finish an earlier run that was killed while it was writing."""
-    from toolmason.edits import EditError, finish_interrupted
-
     if yes and dry_run:
         raise click.UsageError("--yes cannot be combined with --dry-run")
-    try:
+    finish_edits(root)
+
+
+def finish_edits(root: Path) -> None:
+    """Finish an earlier run that was killed while it was writing files of the project."""
+    from toolmason.write.journal import has_staging
+
+    if not has_staging(root):
+        return
+    from toolmason.edits import finish_interrupted
+
+    with _locked(root):
         if finish_interrupted(root):
             click.echo("an earlier run was interrupted while writing; its changes are complete now", err=True)
-    except EditError as error:
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """Wait for other runs that write files of the project, and report errors of the file system."""
+    from toolmason.edits import EditError
+    from toolmason.write import LockTimeoutError, lock
+    from toolmason.write.snapshot import FileSystemError
+
+    try:
+        with lock(root):
+            yield
+    except (EditError, LockTimeoutError, FileSystemError) as error:
         raise CommandLineError(str(error)) from error
 
 
@@ -41,7 +64,7 @@ def run_edits(edits: Edits, *, yes: bool, dry_run: bool, next_step: str = "toolm
 
     Without a terminal and without `yes`, nothing is written and the result is `REFUSED`.
     """
-    from toolmason.edits import EditError, apply, show
+    from toolmason.edits import apply, show
 
     if not edits:
         click.echo("nothing to change", err=True)
@@ -58,10 +81,8 @@ def run_edits(edits: Edits, *, yes: bool, dry_run: bool, next_step: str = "toolm
         if not click.confirm(f"Change {files}?", err=True):
             click.echo("nothing was written", err=True)
             return ExitCode.REFUSED
-    try:
+    with _locked(edits.root):
         apply(edits)
-    except EditError as error:
-        raise CommandLineError(str(error)) from error
     click.echo(f"{files} changed; next: {next_step}", err=True)
     return ExitCode.FINE
 

@@ -69,7 +69,10 @@ def generate(  # noqa: PLR0917 - click passes options by name
     if is_check:
         exit_with(run.check())
 
+    from toolmason.commands.edit_run import finish_edits
+
     def task() -> ExitCode:
+        finish_edits(run.project.root)
         if stubs:
             add_missing_functions(run)
         return run.generate(discard_edits=discard_edits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -18,11 +19,11 @@ from toolmason.manifest.tables import ManifestTables
 from toolmason.model.server import Server
 from toolmason.pipeline import LoadedManifest, read, read_and_lint
 from toolmason.project import Project
-from toolmason.refactor.errors import ClashError, RefactorError
+from toolmason.refactor.errors import RefactorError
 from toolmason.refactor.manifest_edits import ManifestEdits
 from toolmason.refactor.result import Refactoring
 from toolmason.refactor.toml_text import quoted_toml
-from toolmason.refactor.tools import find_tool, raw_table, unknown_category
+from toolmason.refactor.tools import clash, find_tool, raw_table, unknown_category
 from toolmason.refactor.trial import InvalidManifestError, Trial, changed_copy
 from toolmason.resolve.stubs import MISSING_FUNCTION
 from toolmason.scaffold.stubs import write_stubs
@@ -66,9 +67,9 @@ def add_param(project: Project, tool: str, name: str, keys: Keys) -> Refactoring
     at = ("tools", tool, "params")
     for other, param in table.params.items():
         if name == other:
-            raise _clash(before, f"`{tool}` has a parameter `{name}`", (*at, other))
+            raise clash(before, f"`{tool}` has a parameter `{name}`", (*at, other))
         if name in param.aliases:
-            raise _clash(before, f"`{name}` is an alias of the parameter `{other}`", (*at, other))
+            raise clash(before, f"`{name}` is an alias of the parameter `{other}`", (*at, other))
     manifest = ManifestEdits(project, before.document)
     path, toml = manifest.owner(at if raw_table(before, at) else at[:2])
     text = _Text(toml.text)
@@ -89,7 +90,7 @@ def add_type(project: Project, name: str, keys: Keys) -> Refactoring:
     before, findings = load(project)
     types = raw_table(before, ("types",))
     if name in types:
-        raise _clash(before, f"the manifest has a type `{name}`", ("types", name))
+        raise clash(before, f"the manifest has a type `{name}`", ("types", name))
     manifest = ManifestEdits(project, before.document)
     if types:
         last = ("types", [*types][-1])
@@ -114,16 +115,10 @@ def handler_module(server: Server, category: str) -> str:
 def _check_new_tool(manifest: LoadedManifest, name: str) -> None:
     for tool in manifest.server.tools:
         if tool.name == name:
-            raise _clash(manifest, f"the manifest has a tool `{name}`", ("tools", name))
+            raise clash(manifest, f"the manifest has a tool `{name}`", ("tools", name))
         if name in tool.table.aliases:
             at = ("tools", tool.name, "aliases", tool.table.aliases.index(name))
-            raise _clash(manifest, f"`{name}` is an alias of the tool `{tool.name}`", at)
-
-
-def _clash(manifest: LoadedManifest, message: str, at: KeyPath) -> ClashError:
-    diagnostics = Diagnostics()
-    manifest.document.report(diagnostics, "TM306", message, at, hint="choose another name")
-    return ClashError(next(iter(diagnostics)))
+            raise clash(manifest, f"`{name}` is an alias of the tool `{tool.name}`", at)
 
 
 def _category(manifest: LoadedManifest, keys: Keys) -> str:
@@ -203,14 +198,23 @@ class _Text:
     """The text of a manifest's file, to which one table or key is added."""
 
     def __init__(self, text: str) -> None:
+        self._old_lines = text.split("\n")
         self._newline = "\r\n" if "\r\n" in text else "\n"
         self._text = text.replace("\r\n", "\n")
         self._statements = parse_statements(self._text)
 
     @property
     def result(self) -> str:
-        """The text with the addition."""
-        return self._text.replace("\n", self._newline)
+        """The text with the addition. Lines that were there keep their ends, which may be mixed."""
+        lines, old = self._text.split("\n"), [line.removesuffix("\r") for line in self._old_lines]
+        before = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(lines, old, strict=False)))
+        rest = len(old) - before
+        end = self._newline[:-1]
+        added = [f"{line}{end}" for line in lines[before : len(lines) - rest]]
+        if lines[len(lines) - rest :] != old[before:]:  # Blank lines between tables changed as well.
+            return self._text.replace("\n", self._newline)
+        result = "\n".join([*self._old_lines[:before], *added, *self._old_lines[before:]])
+        return result if rest else result.removesuffix("\r")
 
     def end_of(self, path: KeyPath) -> int | None:
         """Return the offset after a table, the tables inside it and the comments right below; None if there is none."""

@@ -6,9 +6,8 @@ import re
 from typing import Final
 
 from toolmason_runtime.shared.styles import STYLES
-from toolmason_runtime.shared.toml.positions import KeyPath
 
-from toolmason.diagnostics import Diagnostic, Diagnostics
+from toolmason.diagnostics import Diagnostics
 from toolmason.kinds import kinds
 from toolmason.kinds.handler.tables import HandlerKeys
 from toolmason.manifest.references import references
@@ -17,12 +16,12 @@ from toolmason.model.identifiers import identifier
 from toolmason.model.tool import Tool
 from toolmason.pipeline import LoadedManifest
 from toolmason.project import Project
-from toolmason.refactor.errors import ClashError, RefactorError
+from toolmason.refactor.errors import RefactorError
 from toolmason.refactor.files import ChangedFiles
 from toolmason.refactor.manifest_edits import ManifestEdits
 from toolmason.refactor.mentions import param_mentions, tool_mentions
 from toolmason.refactor.result import Refactoring
-from toolmason.refactor.tools import find_tool, notes_of, raw_table, suggestion
+from toolmason.refactor.tools import clash, find_tool, notes_of, raw_table, suggestion
 from toolmason.refactor.trial import load_valid, trial
 from toolmason.resolve.tool_names import tool_name_problem
 
@@ -109,16 +108,10 @@ def _check_tool_name(manifest: LoadedManifest, tool: Tool, new: str) -> None:
         raise RefactorError(f"{problem}; use letters, digits and underscores, starting with a letter")
     for other in manifest.server.tools:
         if other.name == new:
-            raise ClashError(_clash(manifest, "TM306", f"the manifest has a tool `{new}`", ("tools", new)))
+            raise clash(manifest, f"the manifest has a tool `{new}`", ("tools", new))
         if new in other.table.aliases and other is not tool:
             at = ("tools", other.name, "aliases", other.table.aliases.index(new))
-            raise ClashError(_clash(manifest, "TM306", f"`{new}` is an alias of the tool `{other.name}`", at))
-
-
-def _clash(manifest: LoadedManifest, code: str, message: str, at: KeyPath) -> Diagnostic:
-    found = Diagnostics()
-    manifest.document.report(found, code, message, at, hint="choose another name")
-    return next(iter(found))
+            raise clash(manifest, f"`{new}` is an alias of the tool `{other.name}`", at)
 
 
 def _check_param_name(manifest: LoadedManifest, tool: Tool, old: str, new: str) -> None:
@@ -143,10 +136,10 @@ def _check_param_name(manifest: LoadedManifest, tool: Tool, old: str, new: str) 
     for other, table in params.items():
         here = ("tools", tool.name, "params", other)
         if other == new:
-            raise ClashError(_clash(manifest, "TM306", f"`{tool.name}` has a parameter `{new}`", here))
+            raise clash(manifest, f"`{tool.name}` has a parameter `{new}`", here)
         if new in table.aliases and other != old:
             message = f"`{new}` is an alias of the parameter `{other}`"
-            raise ClashError(_clash(manifest, "TM306", message, (*here, "aliases", table.aliases.index(new))))
+            raise clash(manifest, message, (*here, "aliases", table.aliases.index(new)))
 
 
 def _other_names(manifest: LoadedManifest) -> set[str]:

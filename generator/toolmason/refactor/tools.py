@@ -8,11 +8,12 @@ from typing import Any
 from toolmason_runtime.shared.suggestions import closest_matches
 from toolmason_runtime.shared.toml.positions import KeyPath
 
+from toolmason.diagnostics import Diagnostics
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.pipeline import LoadedManifest
 from toolmason.project import Project
-from toolmason.refactor.errors import RefactorError
+from toolmason.refactor.errors import ClashError, RefactorError
 
 
 def find_tool(server: Server, name: str) -> Tool:
@@ -61,3 +62,10 @@ def notes_of(project: Project, manifest: LoadedManifest) -> tuple[str, ...]:
     if project.postings.exists() and manifest.server.discovery.semantic == "postings":
         notes.append(f"{project.postings.name} may be out of date: run toolmason embed")
     return tuple(notes)
+
+
+def clash(manifest: LoadedManifest, message: str, at: KeyPath) -> ClashError:
+    """Return the error that a new name belongs to something else, which is at a path of the manifest."""
+    found = Diagnostics()
+    manifest.document.report(found, "TM306", message, at, hint="choose another name")
+    return ClashError(next(iter(found)))

@@ -38,6 +38,7 @@ __all__ = [
     "ReadError",
     "WriteError",
     "check",
+    "lock",
     "write",
 ]
 
@@ -106,7 +107,7 @@ def write(
         changes = check(rendered, directory, part=part)
         if changes.is_clean and not has_staging(directory):
             return changes
-    with _lock(directory, lock_timeout_s):
+    with lock(directory.parent, lock_timeout_s):
         was_interrupted = recover(directory, disk)
         changes = Changes(compare(rendered, take_snapshot(directory), part), was_interrupted)
         if any(change.is_permanent or not discard_edits for change in changes.blocking):
@@ -148,22 +149,25 @@ def _signed_content(change: Change) -> bytes | None:
 
 
 @contextmanager
-def _lock(directory: Path, timeout_s: float) -> Iterator[None]:
-    """Lock `directory`, so that one run at a time writes it.
+def lock(directory: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
+    """Lock the project in `directory`, so that one run at a time writes it or its generated directory.
 
-    The lock file is beside the directory, so that users can delete the directory. The operating system releases the
-    lock when the process ends, however it ends.
+    The operating system releases the lock when the process ends, however it ends.
+
+    Raises:
+        LockTimeoutError: another run is writing.
+        FileSystemError: the lock file cannot be used.
     """
     # Imported here, since a run without changes needs no lock.
     from filelock import FileLock, Timeout
 
-    path = directory.parent / LOCK
+    path = directory / LOCK
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
         raise MisplacedDirectoryError(path, "it is not a regular file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path, timeout=timeout_s)
-        lock.acquire()
+        held = FileLock(path, timeout=timeout_s)
+        held.acquire()
     except Timeout as error:
         raise LockTimeoutError(path, timeout_s) from error
     except OSError as error:
@@ -171,4 +175,4 @@ def _lock(directory: Path, timeout_s: float) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.release()
+        held.release()

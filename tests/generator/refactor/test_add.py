@@ -189,6 +189,30 @@ def test_comments_and_line_ends_stay(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tool", "find_notes", "--category", "text", *READ),
+        ("param", "count_words", "unit", "--type", "string", "--description", "Unit", "--set", 'default="word"'),
+        ("type", "Note", "--field", "text:string:Text"),
+    ],
+)
+def test_mixed_line_ends_stay(project: Project, arguments: tuple[str, ...]) -> None:
+    before = manifest(project).replace("\n", "\r\n", 3).encode()
+    project.manifest.write_bytes(before)
+    result = add(project, *arguments, "--yes")
+    assert result.exit_code == 0, result.output
+    lines = project.manifest.read_bytes().split(b"\n")
+    assert [line for line in before.split(b"\n") if line.strip() and line not in lines] == []
+    assert lines[3] == before.split(b"\n")[3]
+
+
+def test_the_function_of_a_tool_with_a_dash_is_an_identifier(project: Project) -> None:
+    result = add(project, "tool", "find-notes", "--category", "text", *READ, "--yes")
+    assert result.exit_code == 0, result.output
+    assert 'handler = "text:find_notes"' in manifest(project)
+
+
+@pytest.mark.parametrize(
     ("params", "expected"),
     [
         pytest.param("", 'params.limit = { type = "integer" }\nreturns = "TextSize"\n', id="none"),

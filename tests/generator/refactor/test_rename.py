@@ -6,6 +6,7 @@ import difflib
 import shutil
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +15,13 @@ from click.testing import CliRunner, Result
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
+from toolmason.edits import apply
 from toolmason.model.tool import Tool
 from toolmason.pipeline import read
 from toolmason.project import Project
+from toolmason.refactor.rename import rename_tool
+from toolmason.write import lock
+from toolmason.write.journal import Disk
 
 Run = Callable[..., Result]
 
@@ -543,3 +548,37 @@ def test_a_manifest_that_is_a_link_within_the_project_changes(project: Project, 
     assert result.exit_code == 0, result.output
     assert project.manifest.is_symlink()
     assert "[tools.measure_text]" in target.read_text(encoding="utf-8")
+
+
+class KilledDisk(Disk):
+    """A disk whose process is killed after the journal and one file are written."""
+
+    def __init__(self) -> None:
+        self.replaced = 0
+
+    def replace(self, path: Path, target: Path) -> None:
+        self.replaced += 1
+        if self.replaced > 2:
+            raise KeyboardInterrupt
+        super().replace(path, target)
+
+
+def test_generate_finishes_a_rename_that_was_killed(project: Project, run: Run) -> None:
+    edits = rename_tool(project, "count_words", "measure_text").edits
+    with pytest.raises(KeyboardInterrupt):
+        apply(edits, disk=KilledDisk())
+    assert "[tools.count_words]" in project.manifest.read_text(encoding="utf-8")
+    result = run("generate")
+    assert result.exit_code == 0, result.output
+    assert "its changes are complete now" in result.output
+    assert "[tools.measure_text]" in project.manifest.read_text(encoding="utf-8")
+
+
+def test_two_runs_write_one_after_the_other(project: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmason.write.lock", partial(lock, timeout_s=0.1))
+    before = contents(project.root)
+    with lock(project.root):
+        result = run("rename", "count_words", "measure_text", "--yes")
+    assert (result.exit_code, "is held by another run" in result.output) == (2, True), result.output
+    assert {**contents(project.root), **before} == contents(project.root)
+    assert run("rename", "count_words", "measure_text", "--yes").exit_code == 0
