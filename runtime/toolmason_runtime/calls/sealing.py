@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -48,13 +49,18 @@ class Seal:
         except OSError:
             return self._process_key()
         key = secrets.token_bytes(MAC_BYTES)
+        whole = path.with_name(f"key.{secrets.token_hex(8)}")
         try:
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            create_private(path, key)
+            create_private(whole, key)
+            os.link(whole, path)  # so that no other process reads a part of the key
         except FileExistsError:
             return path.read_bytes()
         except OSError:
             return self._process_key()
+        finally:
+            with suppress(OSError):
+                whole.unlink(missing_ok=True)
         return key
 
     def _process_key(self) -> bytes:
