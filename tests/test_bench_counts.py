@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ BEFORE = {"start to list": 100_000_000, "a search": 200_000_000}
 
 
 @pytest.fixture
-def baseline(tmp_path: Path) -> Iterator[Path]:
+def baseline(tmp_path: Path) -> Path:
     path = tmp_path / "counts.json"
     path.write_text(json.dumps({"conditions": CONDITIONS, "instructions": BEFORE}), encoding="utf-8")
     return path
