@@ -495,10 +495,15 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Compare start, list, search, generation and more with other tools; rewrites docs/benchmarks.md."""
+    """Compare start, list, search, generation and more with other tools; rewrites docs/benchmarks.md.
+
+    `-- --short` tests the benchmark, and compares counts of instructions with bench/counts.json.
+    """
     session.install(EVERYTHING, *_group("bench"))
     _install_npm_packages(session)
     session.run("python", "-m", "bench", *session.posargs)
+    if "--short" in session.posargs:
+        session.run("python", "-m", "bench.counts")
 
 
 @nox.session

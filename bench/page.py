@@ -61,6 +61,7 @@ _REPEAT = """\
 ```bash
 nox -s bench                        # everything; rewrites this page
 python -m bench --short             # a test of the benchmark; its figures have no meaning and are not written
+python -m bench.counts              # instructions of typical work, by perf or valgrind, compared with bench/counts.json
 python -m bench --only generate --sizes 1000 --rounds 3
 python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it

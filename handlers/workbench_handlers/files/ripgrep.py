@@ -181,12 +181,15 @@ async def _matches(output: asyncio.StreamReader) -> AsyncGenerator[tuple[Parts, 
 
     ripgrep omits the column of an empty match at the end of a file that has no final line feed.
     """
+    last, parts = b"", Parts()
     while path := await _record(output, b"\0"):
+        if path != last:  # the matches of a file follow each other
+            last, parts = path, _parts(path)
         match (await _record(output, b"\n")).split(b":", 2):
             case [line, column, _] if column.isdigit():
-                yield _parts(path), (int(line), int(column))
+                yield parts, (int(line), int(column))
             case [line, *_]:
-                yield _parts(path), (int(line), _END_OF_LINE)
+                yield parts, (int(line), _END_OF_LINE)
 
 
 async def _record(output: asyncio.StreamReader, ending: bytes) -> bytes:

@@ -46,6 +46,7 @@ from toolmason_runtime.shared.values.wording import call_json, call_text, deprec
 from toolmason_runtime.wire.end_line import with_end_line
 from toolmason_runtime.wire.json_boundary import refused_arguments
 from toolmason_runtime.wire.paging import page_of
+from toolmason_runtime.wire.parts import in_turns, is_large
 from toolmason_runtime.wire.requests import TASK_METHODS, declares_tasks
 from toolmason_runtime.wire.resource_updates import ResourceUpdates
 from toolmason_runtime.wire.results import ResultWriter, WireResult, encodable
@@ -259,7 +260,7 @@ class Dispatcher:
             return {"resultType": "input_required", "inputRequests": pending.requests}
         if method.endswith("/list"):
             return result  # from the catalogue, which is JSON
-        checked: dict[str, Any] = encodable(result)
+        checked: dict[str, Any] = await in_turns(partial(encodable, result)) if is_large(result) else encodable(result)
         return checked
 
     @cached_property
@@ -466,8 +467,11 @@ class Dispatcher:
         return with_notes(await _as_result(name, work, as_json=as_json), (*notes, *validated.notes))
 
     async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
-        result = tool.results.to_wire(await tool.binding.result(arguments, await self._new_call(name, context)))
-        return with_end_line(result, is_whole="upstream" in self._entry(name))
+        result = await tool.binding.result(arguments, await self._new_call(name, context))
+        is_whole = "upstream" in self._entry(name)
+        if is_large(result):
+            return await in_turns(lambda: with_end_line(tool.results.to_wire(result), is_whole=is_whole))
+        return with_end_line(tool.results.to_wire(result), is_whole=is_whole)
 
     async def _new_call(self, name: str, context: Context) -> ToolCall:
         if self.before_handler is not None:

@@ -5,6 +5,7 @@ Only HTTP is served: the access checks do not see WebSockets.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Final, TypeVar
 
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import BaseRoute, Match, Route, Router, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from toolmason_runtime.audit import events
 from toolmason_runtime.transports.http_access import Authorize, guarded
@@ -31,6 +32,8 @@ Middleware = Callable[[ASGIApp], ASGIApp]
 """A function of the handlers that wraps MCP and the routes; it sees the requests that the access checks accept."""
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 
+PART_BYTES: Final = 262_144
+"""Bytes of a body that are sent in one turn of the event loop."""
 _PUBLIC: Final = "is_public"
 _POLICY_VIOLATION: Final = 1008
 """Status of RFC 6455, section 7.4.1, for a WebSocket that is refused."""
@@ -101,7 +104,7 @@ def http_app(
         protected = _split(routes, guard(), protected, private_paths)
     if is_direct:
         protected = direct_only(protected)
-    return _only_http(_with_health(limited(protected, extras.max_requests)))
+    return _only_http(_with_health(limited(_in_parts(protected), extras.max_requests)))
 
 
 def _is_public(route: BaseRoute) -> bool:
@@ -163,6 +166,26 @@ def _only_http(app: ASGIApp) -> ASGIApp:
         await (_AMBIGUOUS if is_ambiguous else app)(scope, receive, send)
 
     return checking
+
+
+def _in_parts(app: ASGIApp) -> ASGIApp:
+    """Send a large body as fast as the client reads: at once, it exceeds the limit of unsent bytes."""
+
+    async def sending(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_parts(message: Message) -> None:
+            body = message.get("body", b"")
+            if message["type"] != "http.response.body" or len(body) <= PART_BYTES:
+                await send(message)
+                return
+            for start in range(0, len(body), PART_BYTES):
+                part = bytes(body[start : start + PART_BYTES])
+                is_last = start + len(part) == len(body) and not message.get("more_body", False)
+                await send({"type": "http.response.body", "body": part, "more_body": not is_last})
+                await asyncio.sleep(0)
+
+        await app(scope, receive, send_parts)
+
+    return sending
 
 
 def _with_health(app: ASGIApp) -> ASGIApp:

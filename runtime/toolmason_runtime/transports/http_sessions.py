@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from inspect import signature
+from itertools import chain
 from typing import Any, Final
 from uuid import uuid4
 
@@ -37,6 +39,7 @@ from toolmason_runtime.transports.limits import MAX_SESSIONS, client_of, client_
 from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.replay import RecentEvents
 from toolmason_runtime.transports.sdk_sessions import RETRY_MS, SdkSessions
+from toolmason_runtime.wire.parts import is_large, json_parts
 
 START_S: Final = 0.05
 """Seconds until a response begins without an event, so that the client can resume it."""
@@ -192,7 +195,10 @@ class _Session(StreamableHTTPServerTransport):
                 await self._read_stream_writer.send(self._create_session_message(message, request, stream, version))
                 async for event in events:
                     is_last = isinstance(event.message, JSONRPCResponse | JSONRPCError)
-                    await response.write(_encoded(event), is_last=is_last)
+                    if isinstance(event.message, JSONRPCResponse) and is_large(event.message.result):
+                        await response.write_parts(_encoded_parts(event, event.message))
+                    else:
+                        await response.write(_encoded(event), is_last=is_last)
                     if is_last:
                         return
             await response.write(b"", is_last=True)
@@ -231,6 +237,18 @@ class _EventResponse:
                 body = self._first + body
             await self._send({"type": "http.response.body", "body": body, "more_body": not is_last})
 
+    async def write_parts(self, parts: Iterable[bytes]) -> None:
+        """Write the last event, one part after another, as fast as the client reads."""
+        async with self._lock:
+            if not self._is_started:
+                self._is_started = True
+                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
+                parts = chain([self._first], parts)
+            for part in parts:
+                await self._send({"type": "http.response.body", "body": part, "more_body": True})
+                await asyncio.sleep(0)
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
 
 async def _watch(receive: Receive, response: _EventResponse, sender: MemoryObjectSendStream[EventMessage]) -> None:
     """Send the head if no event comes, then pings, and close the stream if the client disconnects."""
@@ -245,6 +263,13 @@ async def _watch(receive: Receive, response: _EventResponse, sender: MemoryObjec
         else:
             sender.close()
             return
+
+
+def _encoded_parts(event: EventMessage, message: JSONRPCResponse) -> Iterator[bytes]:
+    yield b"id: %b\r\nevent: message\r\ndata: " % (event.event_id or "").encode()
+    for part in json_parts({"jsonrpc": "2.0", "id": message.id, "result": message.result}):
+        yield part.encode()
+    yield b"\r\n\r\n"
 
 
 def _encoded(event: EventMessage) -> bytes:

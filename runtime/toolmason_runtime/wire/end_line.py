@@ -7,7 +7,6 @@ repeats how to continue, so that a cut answer does not look complete.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ MIN_CHARS: Final = 4_000
 _MAX_NOTE_CHARS: Final = 700
 _CUT: Final = ("[cut:", "[to read in another call:", "[the first ")
 """Beginnings of first lines that say that text is missing."""
+_LOOKED_AT: Final = 4_000
+"""Characters of a text whose lines are separated at once."""
 _CONTINUED: Final = (
     *("continue with", "cut here", "cut after", "call read_files again", "more matches exist", "more pages exist"),
     *("are not shown", "stopped at the time limit"),
@@ -35,7 +36,7 @@ def with_end_line(result: WireResult, *, is_whole: bool = False) -> WireResult:
     note = next(filter(_is_of_part, _notes(texts[0])), "")
     if not note and (is_whole or sum(map(len, texts)) < MIN_CHARS):
         return result
-    lines = sum(len(text.splitlines()) for text in texts)
+    lines = sum(map(_line_count, texts))
     where = "first line says" if texts[0].startswith(note) else "first lines say"
     again = f" As the {where}: {_shortened(note)}" if note else ""
     end = f"end of this answer of {lines:,} lines; if fewer are above, the client cut it: request a smaller part."
@@ -45,10 +46,31 @@ def with_end_line(result: WireResult, *, is_whole: bool = False) -> WireResult:
 
 def _notes(text: str) -> Iterator[str]:
     """Yield the first line of a text, or all lines in brackets at its start."""
-    lines = text.splitlines() or [""]
-    yield from takewhile(lambda line: line.startswith("[") and line.endswith("]"), lines)
-    if lines[0].startswith("==> "):
-        yield lines[0]
+    if text.startswith("==> "):
+        yield _line_at(text, 0)
+    start = 0
+    while text.startswith("[", start) and (line := _line_at(text, start)).endswith("]"):
+        yield line
+        start += len(line)
+        start += 2 if text.startswith("\r\n", start) else 1
+
+
+def _line_at(text: str, start: int) -> str:
+    """Return the line that begins at `start`, without its end. Most are short, and the text may be long."""
+    length = _LOOKED_AT
+    while len(lines := text[start : start + length].splitlines()) == 1 and start + length < len(text):
+        length *= 2
+    return lines[0]
+
+
+def _line_count(text: str) -> int:
+    """Return the number of lines, without a list of all of them."""
+    count = start = 0
+    while start < len(text):
+        end = text.find("\n", start + _LOOKED_AT) + 1 or len(text)
+        count += len(text[start:end].splitlines())
+        start = end
+    return count
 
 
 def _is_of_part(note: str) -> bool:

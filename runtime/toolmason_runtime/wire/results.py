@@ -14,6 +14,7 @@ from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.shared.values.validation import validator
 from toolmason_runtime.wire.content import Noted, Reply, blocks
+from toolmason_runtime.wire.parts import PART_CHARS, is_large, joined_json
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -83,7 +84,8 @@ class ResultWriter:
             from toolmason_runtime.shared.visible_text import visible_value
 
             value = visible_value(value)
-        text = compact_json(value, allow_nan=False)
+        # In parts, so that the event loop goes on while this runs in a thread.
+        text = joined_json(value) if is_large(value) else compact_json(value, allow_nan=False)
         return {"content": [{"type": "text", "text": text}], "structuredContent": value}
 
     def _check(self, value: Any) -> None:
@@ -166,9 +168,18 @@ def _allows_null(schema: Any) -> bool:
 def encodable(value: Any) -> Any:
     """Return `value` with each unpaired surrogate, as in file names, replaced by `?`: UTF-8 cannot encode it."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        return value if value.isascii() or _is_encodable(value) else value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
         return [encodable(item) for item in value]
     if isinstance(value, dict):
         return {encodable(name): encodable(member) for name, member in value.items()}
     return value
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        for start in range(0, len(text), PART_CHARS):
+            text[start : start + PART_CHARS].encode()
+    except UnicodeEncodeError:
+        return False
+    return True

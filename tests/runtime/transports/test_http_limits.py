@@ -291,6 +291,17 @@ def test_clients_that_never_read_share_a_limit_of_bytes() -> None:
     assert all("it does not read its answers, and too many bytes wait" in line for line in said)
 
 
+@pytest.mark.parametrize("version", ERAS)
+def test_answer_larger_than_the_limit_of_unsent_bytes_is_sent_as_fast_as_the_client_reads(version: str) -> None:
+    code = STALLED.format(stall_s=600, max_bytes=1_000_000)
+    with serving(command=["-c", code]) as (_, address), ExitStack() as stack:
+        client = RawClient(address, version, stack)
+        *_, answer = client.call("shout", {"text": "x" * 3_000_000})
+
+    text = answer["result"]["content"][0]["text"]
+    assert len(text) == 3_000_000
+
+
 def test_client_that_reads_slowly_gets_its_whole_answer() -> None:
     code = STALLED.format(stall_s=1, max_bytes=1 << 30)
     with serving(command=["-c", code]) as (_, address), ExitStack() as stack:

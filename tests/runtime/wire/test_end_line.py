@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from itertools import takewhile
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toolmason_runtime.wire import end_line
 from toolmason_runtime.wire.end_line import MIN_CHARS, with_end_line
 
 LONG = "a line of text\n" * (MIN_CHARS // 10)
@@ -80,3 +85,30 @@ def test_a_long_first_line_is_shortened() -> None:
     last = texts(with_end_line(reply(f"[cut: {'x' * 5000}]\ntext")))[-1]
 
     assert len(last) < 1_000
+
+
+ENDS = ("\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
+
+
+@given(st.lists(st.sampled_from([*ENDS, "a", "[b]", "[cut: c]", "x" * 30, ""]), max_size=30))
+def test_lines_are_those_of_python_however_they_end(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(end_line, "_LOOKED_AT", 7)
+        count, notes = end_line._line_count(text), list(end_line._notes(text))
+
+    lines = text.splitlines()
+    assert count == len(lines)
+    assert notes == list(takewhile(lambda line: line.startswith("[") and line.endswith("]"), lines))
+
+
+def test_memory_for_the_last_line_does_not_grow_with_the_text() -> None:
+    result = reply("a line of text\n" * 1_000_000)
+    tracemalloc.start()
+    try:
+        with_end_line(result)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 500_000

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.shared.errors import INTERNAL_ERROR, MethodError
 from toolmason_runtime.transports.messages import RequestId
-from toolmason_runtime.transports.stdio.encoding import encode_error, encode_result
+from toolmason_runtime.transports.stdio.encoding import encode_error, encode_large_result, encode_result
+from toolmason_runtime.wire.parts import is_large
 
 if TYPE_CHECKING:
     from toolmason_runtime.transports.stdio.output import Output
@@ -38,7 +39,7 @@ class Call:
     is_stream: bool = False
     is_open: bool = True
     """Whether messages about it may be sent: it has neither ended nor been cancelled."""
-    task: asyncio.Task[bytes] | None = field(default=None, repr=False)
+    task: asyncio.Task[list[bytes]] | None = field(default=None, repr=False)
 
 
 class Calls:
@@ -112,16 +113,19 @@ class Calls:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _response(self, call: Call) -> bytes:
+    async def _response(self, call: Call) -> list[bytes]:
         try:
-            return encode_result(call.identity, await self._run(call))
+            result = await self._run(call)
+            if is_large(result):
+                return await encode_large_result(call.identity, result)
+            return [encode_result(call.identity, result)]
         except MethodError as error:
-            return encode_error(call.identity, error)
+            return [encode_error(call.identity, error)]
         except Exception:  # noqa: BLE001  its text is not for the client
             _log.exception("%s failed", call.method)
-            return encode_error(call.identity, MethodError(INTERNAL_ERROR, "Internal server error"))
+            return [encode_error(call.identity, MethodError(INTERNAL_ERROR, "Internal server error"))]
 
-    def _end(self, call: Call, task: asyncio.Task[bytes]) -> None:
+    def _end(self, call: Call, task: asyncio.Task[list[bytes]]) -> None:
         """Send the response of a task. One that was cancelled before its start has no other code that runs."""
         self._running.discard(call)
         self._streams.discard(call)
@@ -129,7 +133,8 @@ class Calls:
             del self._by_id[call.identity]
         if call.is_open:
             call.is_open = False
-            self._output.write(_closed(call) if task.cancelled() else task.result())
+            for part in [_closed(call)] if task.cancelled() else task.result():
+                self._output.write(part)
         self.start_next()
 
 

@@ -34,6 +34,19 @@ def encode_result(identity: RequestId, result: dict[str, Any]) -> bytes:
     return encode({"jsonrpc": "2.0", "id": identity, "result": result})
 
 
+async def encode_large_result(identity: RequestId, result: dict[str, Any]) -> list[bytes]:
+    """Return the response to a request in parts, of which one is encoded in each turn of the event loop."""
+    from asyncio import sleep
+
+    from toolmason_runtime.wire.parts import json_parts
+
+    parts = []
+    for part in json_parts({"jsonrpc": "2.0", "id": identity, "result": result}):
+        parts.append(part.encode())
+        await sleep(0)
+    return [*parts, b"\n"]
+
+
 def encode_error(identity: RequestId, error: MethodError) -> bytes:
     """Return the error response to a request."""
     data = {} if error.data is None else {"data": error.data}

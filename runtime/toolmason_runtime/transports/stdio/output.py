@@ -25,6 +25,8 @@ _PIPE_BYTES: Final = getattr(select, "PIPE_BUF", 0)
 """Bytes that do not block a write after `poll` has reported the descriptor as ready; 0 where there is no `poll`."""
 _MAX_TURN_BYTES: Final = 65_536
 """Maximum bytes that the event loop writes in one turn, the capacity of a pipe; a longer result would delay others."""
+_MAX_WRITE_BYTES: Final = 1_048_576
+"""Bytes that the thread takes from the queue at once: all of a long result would be a second copy of it."""
 _log = logging.getLogger(__package__)
 
 
@@ -108,7 +110,7 @@ class Output:
 
     def _write_ready(self) -> None:
         """Write as much as the client reads now; leave the rest to the thread."""
-        data = memoryview(self._take())
+        data = memoryview(self._take(_MAX_TURN_BYTES))
         end = min(len(data), _MAX_TURN_BYTES)
         written = 0
         is_open = True
@@ -120,7 +122,7 @@ class Output:
         rest = bytes(data[written:])
         with self._changed:
             self._is_scheduled = False
-            self._has_thread = is_open and bool(rest)
+            self._has_thread = is_open and bool(rest or self._lines)
         self._note_written(written, is_open=is_open)
         if self._has_thread:
             threading.Thread(target=self._write_all, args=(rest,), name="stdio writer", daemon=True).start()
@@ -128,19 +130,22 @@ class Output:
     def _write_all(self, data: bytes) -> None:
         """Write `data`, which may block, and the lines that are queued meanwhile."""
         is_open = True
-        while is_open and data:
+        while is_open and self._has_thread:
             is_open = write_all(self._sink, data)
             self._note_written(len(data), is_open=is_open)
             with self._changed:
-                data = self._take()
+                data = self._take(_MAX_WRITE_BYTES)
                 self._has_thread = bool(data)
 
-    def _take(self) -> bytes:
+    def _take(self, enough: int) -> bytes:
+        """Take the first lines from the queue, until they have `enough` bytes."""
         with self._changed:
-            data = b"".join(self._lines)
-            self._lines.clear()
-            self._unique.clear()
-            return data
+            taken, size = [], 0
+            while self._lines and size < enough:
+                taken.append(self._lines.popleft())
+                size += len(taken[-1])
+            self._unique.difference_update(taken)
+            return b"".join(taken)
 
     def _note_written(self, count: int, *, is_open: bool) -> None:
         with self._changed:
