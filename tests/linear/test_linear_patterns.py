@@ -16,6 +16,8 @@ sys.path.insert(0, str(SUPPORT))
 from attack_strings import attacks  # noqa: E402  SUPPORT is on the path now
 from growth import verdict  # noqa: E402  as above
 
+from toolmason.publishing.names import PROFILES  # noqa: E402  imports of our own stand last
+from toolmason.publishing.profiles import load_profile  # noqa: E402  as above
 from workbench_research.context import secrets  # noqa: E402  imports of our own stand last
 
 LEAST = {"generator": 170, "generated": 0, "handlers": 120, "runtime": 60}
@@ -39,6 +41,20 @@ def test_time_of_the_detectors_of_a_library_grows_with_the_length_of_a_text() ->
 
     assert len(patterns) > 20
     assert not [found for pattern in patterns if (found := verdict(pattern, ["finditer"]))]
+
+
+def test_time_of_the_patterns_of_publishing_rules_grows_with_the_length_of_a_text() -> None:
+    operations = {"matches": "fullmatch", "lacks": "search", "readme": "search"}
+    # Those of names are left out: a name has at most 64 characters.
+    rules = [rule for name in PROFILES for rule in load_profile(name).rules if rule.check in operations]
+    found = {
+        rule.code: verdict(re.compile(rule.parameters["pattern"]), [operations[rule.check]])
+        for rule in rules
+        if "pattern" in rule.parameters
+    }
+
+    assert len(found) > 5
+    assert {code: text for code, text in found.items() if text} == {}
 
 
 @pytest.mark.parametrize(

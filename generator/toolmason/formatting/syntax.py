@@ -9,7 +9,7 @@ from typing import Final
 from toolmason_runtime.shared.toml.positions import KEY, SCALAR, KeyPath, unquoted
 
 _SPACE: Final = re.compile(r"[ \t]*+")
-_COMMENT: Final = re.compile(r"[ \t]*+#[^\n]*+")
+_COMMENT: Final = re.compile(r"(?<![ \t])[ \t]*+#[^\n]*+|#[^\n]*+")
 _LINE_END: Final = re.compile(r"([ \t]*+#[^\n]*+)?[ \t]*+(?:\n|\Z)")
 
 

@@ -216,5 +216,5 @@ def _with_param(line: str, calls: Mentions, old: str, new: str, mentions: Mentio
     """Return a line of a document with the new name, if it has a call of the tool."""
     if not any(True for _ in calls.replace(line, "")):
         return line
-    line = re.sub(rf'(["\']){re.escape(old)}\1(?=\s*:)', lambda match: f"{match[1]}{new}{match[1]}", line)
-    return mentions.replaced(line, new)
+    key = re.compile(rf'(["\']){re.escape(old)}\1(?=\s*:)')
+    return mentions.replaced(key.sub(lambda match: f"{match[1]}{new}{match[1]}", line), new)

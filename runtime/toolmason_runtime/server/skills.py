@@ -30,7 +30,7 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 """Maximum bytes of all files of a skill (SEP-2640)."""
 _MAIN: Final = "SKILL.md"
 _FRONT_MATTER: Final = re.compile(r"---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_LINE: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):[ \t]+(.+)")
+_LINE: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):[ \t]++(.+)")
 _PLAIN: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)$)[^\W\d_][^:#]*", re.IGNORECASE)
 """A scalar without quotes that is a string in YAML."""
 

@@ -21,6 +21,26 @@ AUTHORS: Final = MappingProxyType(
         "regex.fullmatch(_regex(glob.removeprefix('/')), name, timeout=_MATCH_S)": "a glob, with a timeout",
         "regex.search(pattern, text, timeout=PATTERN_TIMEOUT_S)": "a pattern of a schema, with a timeout",
         "re.search('(.{1,100}?)'.join(parts), content)": "a prompt of the server's own; a repeat has 100 characters",
+        "re.compile(value)": "a pattern of a schema is only compiled, to find mistakes",
+        **dict.fromkeys(
+            (
+                "re.fullmatch(pattern, value)",
+                "re.search(pattern, value)",
+                "re.search(filled, subject.files.readme_text)",
+                "re.fullmatch(pattern, _snake_case(name))",
+            ),
+            "a pattern of a publishing rule, which another test measures",
+        ),
+        "re.finditer(reference.placeholder, value)": "the placeholder of a text, as in `references`",
+        **dict.fromkeys(
+            (
+                're.compile(f"""(["\\\\\']){re.escape(old)}\\\\1(?=\\\\s*:)""")',
+                r"re.finditer(f'(?<= ){re.escape(dashed)}(?![\\w-])', text)",
+                r"re.finditer(f'(?<![\\w.]){re.escape(name)}\\.{re.escape(old)}(?!\\w)', self.source[start:end])",
+                r"re.compile(f'(?:async\\s+)?def\\s+(?={re.escape(old)}\\b)')",
+            ),
+            "a name of the manifest: a fixed text",
+        ),
         "re.compile(pattern, flags)": "the pattern of a call to `grep_content` is matched in a child with a timeout",
     }
 )
@@ -48,10 +68,9 @@ def call_builders() -> None:
     from toolmason_runtime.shared.toml.tables import Table, keys_of
 
     from toolmason.clients import clients
-    from toolmason.importers.command_line.help.completion import _unquote
-    from toolmason.importers.command_line.help.parser import _split_choices
     from toolmason.importers.yaml_core import use_core_schema
-    from toolmason.resolve.client_names import full_name, tool_names
+    from toolmason.manifest.references import _params
+    from toolmason.manifest.rules import NAMES
     from toolmason.schema import hosts as schema_hosts
     from toolmason.schema.providers import providers
     from toolmason.schema.scan.values import is_described, is_number_text
@@ -72,8 +91,6 @@ def call_builders() -> None:
             client.withheld.includes("NAME")
             withheld: Any = {"pattern": client.withheld.pattern, "names": (), "passed_prefixes": ()}
             Client._passes(cast("Client", SimpleNamespace(passed=(), withheld=withheld)), "NAME")
-    for names in tool_names():
-        full_name(names, "server", "tool")
     for host in hosts().values():
         _check_inert(host, "text")
     check_runs_nothing("text")
@@ -83,15 +100,16 @@ def call_builders() -> None:
         for field in keys_of(table).values():
             if "pattern" in field.metadata:
                 _pattern_check(field.metadata)
+            names, placeholder = field.metadata.get(NAMES, ("", ""))
+            if names == "param":
+                list(_params(("key",), "text", placeholder))
+    _call_builders_of_names()
+    _call_builders_of_help()
     for typography in (True, False):
         Positions("a", typography=typography)
     parse_gitignore("*.pyc\n/build/\n**/a/**/b/**/c\na*b*c\n[!a-z]?\n")
     _yaml_loader()
     use_core_schema(type("Loader", (yaml.SafeLoader,), {}))
-    for separator in (r"[,|]", r"\|"):
-        _split_choices("a,b", separator)
-    for word in ("'a'", '"a"'):
-        _unquote(word)
     is_described(5, "up to 5")
     for keyword in ("maxLength", "maximum"):
         is_number_text(keyword, "1")
@@ -99,6 +117,28 @@ def call_builders() -> None:
         _is_quoted_literal("1", expected)
     RetryConfig().is_retryable("not found")
     RetryConfig().is_retryable("none of both")
+
+
+def _call_builders_of_help() -> None:
+    from toolmason.importers.command_line.help.completion import _unquote
+    from toolmason.importers.command_line.help.parser import _split_choices
+
+    for separator in (r"[,|]", r"\|"):
+        _split_choices("a,b", separator)
+    for word in ("'a'", '"a"'):
+        _unquote(word)
+
+
+def _call_builders_of_names() -> None:
+    from toolmason.refactor.mentions import param_mentions, tool_mentions
+    from toolmason.resolve.client_names import full_name, tool_names
+
+    for names in tool_names():
+        full_name(names, "server", "tool")
+    for name in ("count", "count_words"):
+        for is_ambiguous in (True, False):
+            tool_mentions(name, is_ambiguous=is_ambiguous)
+        param_mentions(name)
 
 
 def _subclasses(table: type[Any]) -> Iterator[type[Any]]:
