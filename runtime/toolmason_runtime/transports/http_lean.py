@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 from mcp.server.streamable_http import CONTENT_TYPE_JSON, CONTENT_TYPE_SSE, check_accept_headers
@@ -31,15 +31,15 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 from toolmason_runtime.audit.http import mark_reached, origin
-from toolmason_runtime.calls.call import Level
 from toolmason_runtime.calls.dispatcher import DispatcherProtocol
 from toolmason_runtime.calls.principal import Principal
-from toolmason_runtime.calls.request_context import RequestContext, refused_by_client
+from toolmason_runtime.calls.request_context import refused_by_client
 from toolmason_runtime.shared.errors import INTERNAL_ERROR, MethodError
 from toolmason_runtime.transports.framing import MESSAGE
+from toolmason_runtime.transports.session_context import SessionContext
 from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
 from toolmason_runtime.transports.stdio.session import Session
-from toolmason_runtime.wire.requests import DEFAULT_LEVEL, MODERN_VERSIONS, meta_of, progress_token, request_shape
+from toolmason_runtime.wire.requests import DEFAULT_LEVEL, MODERN_VERSIONS, meta_of, request_shape
 
 PING_S: Final = 15.0
 """Seconds without a message until a stream begins, and between comments that keep its connection open."""
@@ -57,7 +57,7 @@ _STREAM_HEADERS: Final = [
 _log = logging.getLogger(__name__)
 
 
-class HttpContext(RequestContext):
+class HttpContext(SessionContext):
     """One request of 2026-07-28 over HTTP."""
 
     call_timeout_s: float | None = None
@@ -67,24 +67,11 @@ class HttpContext(RequestContext):
     def __init__(
         self, message: JSONRPCRequest, scope: Scope, session: Session, principal: Principal | None, exchange: Exchange
     ) -> None:
-        super().__init__(message.params, DEFAULT_LEVEL, is_modern=True)
+        super().__init__(message.params, session, DEFAULT_LEVEL, is_modern=True)
         self._id = message.id
         self._scope = scope
-        self._session = session
         self._exchange = exchange
-        self._token = progress_token(message.params)
-        self.has_progress_token = self._token is not None
         self.principal = principal
-
-    @cached_property
-    def capabilities(self) -> Mapping[str, Any]:
-        """The client's capabilities, as sent."""
-        return self._session.client_capabilities(self._params)
-
-    @property
-    def client_name(self) -> str:
-        """The name in `clientInfo` of this request."""
-        return self._session.client_name(self._params)
 
     @property
     def origin(self) -> Mapping[str, Any]:
@@ -92,17 +79,8 @@ class HttpContext(RequestContext):
         version = self._session.client_version(self._params) or None
         return {"transport": "http", **origin(self._scope), "client_version": version, "request": self._id}
 
-    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Send progress if the request has a token."""
-        if self._token is None:
-            return
-        optional = {"total": total, "message": message}
-        params = {"progressToken": self._token, "progress": progress}
-        await self._exchange.notify("notifications/progress", params | _present(optional))
-
-    async def _send_log(self, level: Level, data: Any, logger: str | None) -> None:
-        params = {"level": level, "data": data} | _present({"logger": logger})
-        await self._exchange.notify("notifications/message", params)
+    async def _notify(self, method: str, params: Mapping[str, Any]) -> None:
+        await self._exchange.notify(method, params)
 
     async def _send_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         raise refused_by_client(method, "a server of 2026-07-28 sends no requests")
@@ -325,7 +303,3 @@ def _accepts_both(accept: str) -> bool:
     """Return whether an `Accept` header has JSON and streams of events."""
     request = Request({"type": "http", "headers": [(b"accept", accept.encode("latin-1"))]})
     return check_accept_headers(request) == (True, True)
-
-
-def _present(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}
