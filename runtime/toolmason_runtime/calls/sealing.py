@@ -77,3 +77,24 @@ def create_private(path: Path, data: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
+
+
+def replace_private(path: Path, data: bytes, *, time_s: float | None = None) -> None:
+    """Write a file that only this user can read, and replace an earlier one. No other process reads a part of it.
+
+    Args:
+        path: the file; its directory exists.
+        data: its new content.
+        time_s: the time that the file gets; None for the present one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    whole = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    try:
+        create_private(whole, data)
+        if time_s is not None:
+            os.utime(whole, (time_s, time_s))
+        whole.replace(path)
+    finally:
+        whole.unlink(missing_ok=True)

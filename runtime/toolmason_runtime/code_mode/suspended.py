@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime.calls.sealing import Seal, create_private
+from toolmason_runtime.calls.sealing import Seal, replace_private
 from toolmason_runtime.code_mode import limits
 from toolmason_runtime.shared.errors import ToolError
 
@@ -203,12 +203,7 @@ class SuspendedPrograms:
     def _write(self, identity: str, data: bytes) -> None:
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._sweep()
-        temporary = self._directory / f"{identity}.{secrets.token_hex(8)}"
-        try:
-            create_private(temporary, data)
-            temporary.replace(self._directory / identity)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_private(self._directory / identity, data)
 
     def _sweep(self) -> None:
         """Delete files of expired programs, and the oldest ones above the limit."""

@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio.to_thread
-from toolmason_runtime.calls.sealing import MAC_BYTES, create_private
+from toolmason_runtime.calls.sealing import MAC_BYTES, create_private, replace_private
 from toolmason_runtime.tasks.limits import ALIVE_S, BEAT_S, MEMORY_BYTES, RECORD_BYTES, RECORDS
 
 if TYPE_CHECKING:
@@ -115,13 +114,7 @@ class FileStore:
     def _put(self, name: str, data: bytes, expires: float) -> None:
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._sweep()
-        temporary = self._directory / f"{name}.{token_hex(8)}"
-        try:
-            create_private(temporary, data)
-            os.utime(temporary, (expires, expires))
-            temporary.replace(self._directory / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_private(self._directory / name, data, time_s=expires)
 
     def _get(self, name: str) -> bytes | None:
         try:

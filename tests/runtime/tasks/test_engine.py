@@ -591,11 +591,12 @@ async def test_a_failed_write_loses_no_earlier_task(tmp_path: Path, monkeypatch:
     tasks = Tasks(work, tmp_path, start_s=START_S)
     identity = (await tasks.call(params(a=1), Request(), at_once=False))["taskId"]
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("toolmason_runtime.tasks.store.create_private", full)
+        for name in ("create_private", "replace_private"):
+            patch.setattr(f"toolmason_runtime.tasks.store.{name}", full)
         direct = asyncio.create_task(tasks.call(params(a=2), Request(), at_once=True))
         await asyncio.sleep(0.1)
         for answer in (cancel(tasks, f"task_{'0' * 32}"), update(tasks, identity)):
