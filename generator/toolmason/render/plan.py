@@ -301,13 +301,8 @@ def _subjects(for_each: str, server: Server) -> Iterator[dict[str, Any]]:
     if for_each == "surface":  # for packaged rows
         yield from ({"category": module} for module in server.surface_modules)
         return
-    subjects: Mapping[str, tuple[Any, ...]] = {
-        "category": server.categories,
-        "tool": server.tools,
-        "command": server.commands,
-        "workflow": server.workflows,
-    }
-    yield from ({for_each: subject} for subject in subjects[for_each])
+    subjects = {"category": "categories", "tool": "tools", "command": "commands", "workflow": "workflows"}
+    yield from ({for_each: subject} for subject in getattr(server, subjects[for_each]))
 
 
 def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:
