@@ -28,7 +28,6 @@ from toolmason.render.indented_json import indent_json
 from toolmason.render.plan import PlannedFile, plan
 from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
 from toolmason.render.typed_clients.files import TEMPLATES, client_variables
-from toolmason.render.typed_clients.manifest_tools import manifest_client
 from toolmason.render.view import ServerView
 from toolmason.schema.projections import Projections
 from toolmason.store import Store
@@ -56,6 +55,8 @@ class TemplateFacts(Facts):
     @cached_property
     def typed_client(self) -> dict[str, Any]:
         """The variables of the templates of typed clients."""
+        from toolmason.render.typed_clients.manifest_tools import manifest_client
+
         return client_variables(manifest_client(self._server))
 
     @cached_property
