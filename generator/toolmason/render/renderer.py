@@ -182,16 +182,20 @@ def drafts(
 
 
 def finish(
-    texts: Mapping[PurePosixPath, str], *, store: Store | None = None, timeout_s: float | None = None
+    texts: dict[PurePosixPath, str], *, store: Store | None = None, timeout_s: float | None = None
 ) -> tuple[RenderedFile, ...]:
-    """Format and sign drafts. `store` has formatted files of earlier runs; `timeout_s` limits the formatting.
+    """Format and sign drafts, and remove each from `texts`, so that no text is in memory twice.
+
+    `store` has formatted files of earlier runs; `timeout_s` limits the formatting.
 
     Raises:
         SyntaxError: a draft is invalid Python or takes too long; the message has the file and the position.
     """
-    code = {path: text for path, text in texts.items() if path.suffix == ".py"}
-    formatted = {**texts, **_format(code, store, timeout_s)}
-    return tuple(RenderedFile(path, add_checksum(path, text)) for path, text in formatted.items())
+    paths = tuple(texts)
+    code = {path: texts.pop(path) for path in paths if path.suffix == ".py"}
+    texts |= _format(code, store, timeout_s)
+    del code
+    return tuple(RenderedFile(path, add_checksum(path, texts.pop(path))) for path in paths)
 
 
 def _format(
