@@ -206,7 +206,7 @@ def _render_project(
     del manifest  # The TOML document of a large manifest takes much memory.
     try:
         with pending as models:
-            files = _render_files(project, server, projections, models, store, only)
+            files = _render_files(project, server, projections, models, store=store, only=only)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
@@ -228,7 +228,8 @@ def _render_files(
     server: Server,
     projections: Projections,
     models: Mapping[str, str],
-    store: ContentCache | None,
+    *,
+    store: ContentCache | None = None,
     only: str | None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
@@ -369,7 +370,7 @@ def render_plugins(project: Project, manifest: LoadedManifest) -> dict[str, str]
     """
     outputs = replace(manifest.server.outputs, include=("plugins",), omit=(), clients=())
     every = replace(manifest.server, outputs=outputs, files=())
-    files = _render_files(project, every, manifest.projections, {}, None, "clients")
+    files = _render_files(project, every, manifest.projections, {}, only="clients")
     return {file.path.relative_to("plugins").as_posix(): file.text for file in files if file.path.parts[0] == "plugins"}
 
 

@@ -36,7 +36,8 @@ class Reference:
 
 def references(table: Table) -> Iterator[Reference]:
     """Yield the names that a table and the tables below it use, `ManifestTables` for a whole manifest."""
-    for name, key, uses in _fields(type(table)):
+    kind: Any = type(table)  # mypy does not take the class of a table as hashable
+    for name, key, uses in _fields(kind):
         value = getattr(table, name)
         if uses:
             yield from _declared(table, (*table.at, key), value, *uses)

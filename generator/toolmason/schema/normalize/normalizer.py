@@ -31,7 +31,7 @@ from toolmason.schema.normalize.type_branches import type_branches
 from toolmason.schema.normalize.valid_keywords import valid_keywords
 from toolmason.schema.references import References, UnresolvedReferenceError
 
-_BOUNDS: Final = ("minimum", "maximum")
+_BOUNDS: Final[tuple[str, ...]] = ("minimum", "maximum")
 _PLAIN_KEYWORDS: Final = frozenset({"type", "description", "title", "default", "enum", *_BOUNDS})
 _SCALARS: Final[Mapping[str, JsonType]] = {name: name for name in JSON_TYPES if name in SCALARS}
 _NOT_TYPE_KEYWORDS: Final = frozenset(
