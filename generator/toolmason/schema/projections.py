@@ -1,4 +1,4 @@
-"""The projections of a run: all targets of a schema share one reading of it, and results of earlier runs are reused."""
+"""The projections of a run: targets of a schema share one reading of it, and results of earlier runs are reused."""
 
 from __future__ import annotations
 
