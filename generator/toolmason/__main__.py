@@ -15,7 +15,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import signal
 from importlib.util import find_spec
 
-from toolmason.garbage_collection import reduce_garbage_collection
+from toolmason.garbage_collection import reduce_garbage_collection, skip_last_collection
 
 EXTRA = frozenset(
     {"click", "datamodel_code_generator", "filelock", "jinja2", "jsonref", "ruff", "tomli_w", "watchfiles"}
@@ -43,6 +43,8 @@ def main() -> None:
         toolmason(prog_name="toolmason")
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
+    finally:
+        skip_last_collection()
 
 
 if __name__ == "__main__":

@@ -394,9 +394,10 @@ def _by_platform(paths: Sequence[str] | Mapping[str, Sequence[str]]) -> Mapping[
 
 def _values(client: Client, server: Server) -> dict[str, Any]:
     """Return the values of placeholders that depend on the server's manifest."""
+    variables = server.variables
     return {
-        "$env": _environment(client, server),
-        "$variables": list(server.variables),
+        "$env": _environment(client, variables),
+        "$variables": list(variables),
         "$server": server.table.name,
         "$timeout": server.tool_timeout,
     }
@@ -520,13 +521,13 @@ CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
 '''
 
 
-def _environment(client: Client, server: Server) -> dict[str, str]:
-    """Return the `env` for the variables of `server` that `client` withholds by default.
+def _environment(client: Client, variables: Sequence[str]) -> dict[str, str]:
+    """Return the `env` for those of a server's `variables` that `client` withholds by default.
 
     Each has an empty default, as in `${TOKEN:-}`: without one, Gemini CLI sends an undefined `$TOKEN` literally.
     """
     withheld = client.withheld
-    return {name: f"${{{name}:-}}" for name in server.variables if withheld and withheld.includes(name)}
+    return {name: f"${{{name}:-}}" for name in variables if withheld and withheld.includes(name)}
 
 
 CLAUDE_CODE: Final = "claude-code"

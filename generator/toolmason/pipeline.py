@@ -202,9 +202,11 @@ def _render_project(
     pending: AbstractContextManager[Mapping[str, str]] = nullcontext({})
     if only in {None, "python"}:
         pending = _models(manifest.server, store)
+    server, projections = manifest.server, manifest.projections
+    del manifest  # The TOML document of a large manifest takes much memory.
     try:
         with pending as models:
-            files = _render_files(project, manifest, models, store, only)
+            files = _render_files(project, server, projections, models, store=store, only=only)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
@@ -223,9 +225,11 @@ _WITHOUT_HANDLERS: Final = frozenset({"__init__.py", "contract.py", "models.py",
 
 def _render_files(
     project: Project,
-    manifest: LoadedManifest,
+    server: Server,
+    projections: Projections,
     models: Mapping[str, str],
-    store: ContentCache | None,
+    *,
+    store: ContentCache | None = None,
     only: str | None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
@@ -233,17 +237,16 @@ def _render_files(
     from toolmason.render.renderer import render
     from toolmason.render.self_check import self_check, unchanged
 
-    server = manifest.server
     manifest_templates = tuple(row.template for row in server.files)
     if project.templates is not None and has_overrides(project.templates, manifest_templates):
         from toolmason.render.sandbox import confined_render
 
-        projections = manifest.projections.texts(tool.schema for tool in server.tools) if only is None else {}
-        return confined_render(project, server, models=models, part=only, projections=projections)
+        texts = projections.texts(tool.schema for tool in server.tools) if only is None else {}
+        return confined_render(project, server, models=models, part=only, projections=texts)
     files = render(
         server,
         models=models,
-        projections=manifest.projections,
+        projections=projections,
         store=store,
         compiled=_compiled_templates(store),
         part=only,
@@ -366,8 +369,8 @@ def render_plugins(project: Project, manifest: LoadedManifest) -> dict[str, str]
         TemplateRefusedError: one cannot be read safely, or takes too much time or memory.
     """
     outputs = replace(manifest.server.outputs, include=("plugins",), omit=(), clients=())
-    every = replace(manifest, server=replace(manifest.server, outputs=outputs, files=()))
-    files = _render_files(project, every, {}, None, "clients")
+    every = replace(manifest.server, outputs=outputs, files=())
+    files = _render_files(project, every, manifest.projections, {}, only="clients")
     return {file.path.relative_to("plugins").as_posix(): file.text for file in files if file.path.parts[0] == "plugins"}
 
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolmason.schema import Target, project
-from toolmason.schema.normalize import MAX_DEPTH
+from toolmason.schema.normal_form import Node
+from toolmason.schema.normalize import MAX_DEPTH, normalizer
 from toolmason.schema.projections import Projections
 
 SMALL = [json.loads(line)["schema"] for line in SMALL_CASES.read_text(encoding="utf-8").splitlines()]
@@ -131,3 +132,38 @@ def test_the_given_projection_can_be_changed_without_effect_on_the_next() -> Non
         projection = projections.project(OBJECT, Target.MCP)
         assert projection == project(OBJECT, Target.MCP)
         projection.schema["properties"]["a"]["type"] = "changed"
+
+
+TEXTS = st.sampled_from(["", " Number of items (1-50). ", "From 1 to 50", "a"])
+SCALARS = st.fixed_dictionaries(
+    {"type": st.sampled_from(["string", "integer", "number", "boolean", "Integer", "null"])},
+    optional={
+        "description": TEXTS,
+        "title": TEXTS,
+        "default": st.sampled_from([None, True, "a", "", 1, 1.0, 2**70, [1]]),
+        "enum": st.lists(st.sampled_from(["a", "b", "", 1, True, None]), max_size=3),
+        "minimum": st.sampled_from([0, 1, 50, 1.5, True, -(2**63), 2**80, "1"]),
+        "maximum": st.sampled_from([0, 1, 50, 2.5, False, 2**31 - 1, None]),
+    },
+)
+"""Scalars with bounds, enums and defaults, among them invalid ones."""
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    properties=st.dictionaries(st.sampled_from(["a", "b", "c-d"]), SCALARS, min_size=1),
+    required=st.sampled_from([["a"], []]),
+    target=st.sampled_from(list(Target)),
+)
+def test_plain_scalars_are_converted_as_in_the_general_way(
+    properties: dict[str, Any], required: list[str], target: Target
+) -> None:
+    schema = {"type": "object", "properties": properties, "required": required}
+    short = project(schema, target)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(normalizer, "_plain_node", lambda *_: None)
+        patch.setattr(Node, "is_scalar", False)
+        general = project(schema, target)
+    assert json.dumps(short.schema) == json.dumps(general.schema)
+    assert short.findings == general.findings
+    assert short.renamed == general.renamed

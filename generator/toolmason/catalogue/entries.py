@@ -21,23 +21,24 @@ def entry_of(declared: type, table: Table, **computed: Any) -> Any:
     entry = {}
     kind: Any = type(table)  # mypy does not take the class of a table as hashable
     defaults = _defaults(kind)
-    for key, hint in _keys(declared).items():
+    for key, (hint, is_required) in _keys(declared).items():
         value = computed[key] if key in computed else getattr(table, key, None)
-        if get_origin(hint) is NotRequired:
+        if not is_required:
             default = False if key in computed else defaults.get(key)
-            if value == default or value in (None, "", (), [], {}):
+            if value == default or (not value and value in (None, "", (), [], {})):
                 continue
-        entry[key] = entry_of(_required(hint), value) if isinstance(value, Table) else _plain(value)
+        entry[key] = entry_of(hint, value) if isinstance(value, Table) else _plain(value)
     return entry
 
 
-def _required(hint: Any) -> Any:
-    return get_args(hint)[0] if get_origin(hint) is NotRequired else hint
-
-
 @cache
-def _keys(declared: type) -> Mapping[str, Any]:
-    return get_type_hints(declared, include_extras=True)
+def _keys(declared: type) -> Mapping[str, tuple[Any, bool]]:
+    """Return the type of each key, and whether it is required."""
+    hints = get_type_hints(declared, include_extras=True)
+    return {
+        key: (get_args(hint)[0], False) if get_origin(hint) is NotRequired else (hint, True)
+        for key, hint in hints.items()
+    }
 
 
 @cache

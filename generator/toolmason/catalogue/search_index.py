@@ -7,7 +7,7 @@ query only needs a sum at run time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
@@ -62,11 +62,12 @@ def build_index(catalogue: Catalogue) -> SearchData:
     tools = {name: fill(entry) for name, entry in catalogue["tools"].items()}
     term_counts = [field_terms(entry, catalogue) for entry in tools.values()]
     idf = _inverse_document_frequencies(term_counts)
-    average = {field: _mean(sum(tool[field].values()) for tool in term_counts) for field in FIELDS}
+    lengths = [{field: counts.total() for field, counts in tool.items()} for tool in term_counts]
+    average = {field: _mean([length[field] for length in lengths]) for field in FIELDS}
     postings: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in sorted(idf)}
-    for number, (tool, entry) in enumerate(zip(term_counts, tools.values(), strict=True)):
+    for number, (tool, length, entry) in enumerate(zip(term_counts, lengths, tools.values(), strict=True)):
         boost = DEPRECATED_BOOST if "deprecated" in entry else 1.0
-        for term, weight in _weights(tool, average).items():
+        for term, weight in _weights(tool, length, average).items():
             score = round(SCORE_SCALE * boost * idf[term] * weight / (K1 + weight))
             postings[term][0].append(number)
             postings[term][1].append(max(MIN_SCORE, score))
@@ -91,7 +92,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
     """Return the search terms of each field of a tool with their counts."""
     tool = entry["tool"]
     summary, description = entry["summary"], str(tool.get("description", ""))
-    schema = tool["inputSchema"]
+    parameters = list(_parameters(tool["inputSchema"]))
     category = catalogue["categories"].get(entry["category"])
     program = tool_group(catalogue, entry)
     groups = [group for group in (category, program) if group]
@@ -108,9 +109,9 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
             (entry["category"], *tags, *(str(entry.get(key, "")) for key in ("cli", "api", "upstream")))
         ),
         "category_texts": " ".join(dict.fromkeys(group_texts)),
-        "parameters": " ".join(name for name, _ in _parameters(schema)),
-        "parameter_texts": " ".join(str(part.get("description", "")) for _, part in _parameters(schema)),
-        "values": " ".join(str(value) for _, part in _parameters(schema) for value in part.get("enum", ())),
+        "parameters": " ".join([name for name, _ in parameters]),
+        "parameter_texts": " ".join([str(part.get("description", "")) for _, part in parameters]),
+        "values": " ".join([str(value) for _, part in parameters for value in part.get("enum", ())]),
     }
     return {
         field: Counter(dict.fromkeys(terms(text), 1)) if field == "name" else _term_counts(text)
@@ -140,16 +141,19 @@ def _inverse_document_frequencies(term_counts: list[dict[str, Counter[str]]]) ->
     return {term: log(1 + (len(term_counts) - count + 0.5) / (count + 0.5)) for term, count in tools_with.items()}
 
 
-def _mean(lengths: Iterator[int]) -> float:
+def _mean(lengths: Sequence[int]) -> float:
     filled = [length for length in lengths if length]
     return sum(filled) / len(filled) if filled else 1.0
 
 
-def _weights(tool: Mapping[str, Counter[str]], average: Mapping[str, float]) -> dict[str, float]:
+def _weights(
+    tool: Mapping[str, Counter[str]], lengths: Mapping[str, int], average: Mapping[str, float]
+) -> dict[str, float]:
     weights: dict[str, float] = {}
     for name, field in FIELDS.items():
-        length = sum(tool[name].values())
-        norm = 1 - field.length_normalization + field.length_normalization * length / average[name]
+        if not lengths[name]:
+            continue
+        norm = 1 - field.length_normalization + field.length_normalization * lengths[name] / average[name]
         for term, count in tool[name].items():
             weights[term] = weights.get(term, 0.0) + field.weight * count / norm
     return weights

@@ -55,14 +55,18 @@ def stats(table: Catalogue, store: Store | None = None) -> Stats:
 
     `store` has the tokens of tools in earlier runs.
     """
+    # A style lists most tools as they are, or with another `_meta`.
+    counted: dict[str, int] = {}
     tools = {
-        name: cost_of(entry["tool"], store) for name, entry in table["tools"].items() if entry.get("enabled", True)
+        name: cost_of(entry["tool"], store, counted)
+        for name, entry in table["tools"].items()
+        if entry.get("enabled", True)
     }
     styles = []
     for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
         # `dict` replaces the search index, which listing does not use.
         listed = style_for(table, Selection(style), dict).listed()
-        costs = [cost_of(tool, store) for tool in listed]
+        costs = [cost_of(tool, store, counted) for tool in listed]
         # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
         size = sum(cost.size for cost in costs) + len(costs) + 1
         styles.append(StyleCost(style, len(listed), size, sum(cost.tokens for cost in costs)))
@@ -73,20 +77,25 @@ def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def cost_of(tool: WireTool, store: Store | None = None) -> Cost:
-    """Return the cost of a tool. `store` has those of earlier runs."""
+def cost_of(tool: WireTool, store: Store | None = None, counted: dict[str, int] | None = None) -> Cost:
+    """Return the cost of a tool. `store` has those of earlier runs, `counted` the tokens of texts in this one."""
     wire = _to_wire(tool)
     # An unpaired surrogate counts three bytes; reporting it is not the job of a measurement.
     data = wire.encode("utf-8", "surrogatepass")
     # Clients do not show `_meta` to models.
     shown = _to_wire({key: value for key, value in tool.items() if key != "_meta"}) if "_meta" in tool else wire
-    if store is None:
-        return Cost(tool["name"], len(data), estimate_tokens(shown))
-    key = f"tokens {sha256(data).hexdigest()}"
-    tokens = store.get(key)
+    key = "" if store is None else f"tokens {sha256(data).hexdigest()}"
+    stored = None if store is None else store.get(key)
+    if stored is not None:
+        return Cost(tool["name"], len(data), int(stored))
+    tokens = None if counted is None else counted.get(shown)
     if tokens is None:
-        store[key] = tokens = str(estimate_tokens(shown))
-    return Cost(tool["name"], len(data), int(tokens))
+        tokens = estimate_tokens(shown)
+        if counted is not None:
+            counted[shown] = tokens
+    if store is not None:
+        store[key] = str(tokens)
+    return Cost(tool["name"], len(data), tokens)
 
 
 def listed_tools(table: Catalogue) -> Sequence[WireTool]:

@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from toolmason_runtime.shared.specs.pins import HASH_LENGTH, REVIEW_COMMAND, hash_in
 from toolmason_runtime.shared.specs.upstream import Upstream
 
 from toolmason.kinds.upstream.implementation import upstream_of
 from toolmason.lint.finding import Finding, about_tool
-from toolmason.model.requirements import parse_requirement
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 Kind = Literal["npm", "python", "image", "deno", "go"]
 
@@ -33,7 +35,7 @@ class Package:
         """Whether the word means one version; a local path, or a variable, counts as one."""
         if "$" in self.spec or self.spec.startswith((".", "/", "~", "file:")):
             return True
-        requirement = parse_requirement(self.spec) if self.kind == "python" else None
+        requirement = _parse_requirement(self.spec) if self.kind == "python" else None
         if requirement and any(
             specifier.operator in {"==", "==="} and not specifier.version.endswith(".*")
             for specifier in requirement.specifier
@@ -251,11 +253,18 @@ def _program(word: str) -> str:
     return re.sub(r"(?i)\.(?:cmd|exe|bat|ps1)\Z", "", name)
 
 
+def _parse_requirement(spec: str) -> Requirement | None:
+    # Imported here, with `packaging`: few manifests name a package of Python.
+    from toolmason.model.requirements import parse_requirement
+
+    return parse_requirement(spec)
+
+
 def _name(package: Package) -> str:
     """Return the part of a specification before its version."""
     spec = package.spec
     if package.kind == "python":
-        if requirement := parse_requirement(spec):
+        if requirement := _parse_requirement(spec):
             extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
             return f"{requirement.name}{extras}"
         return re.split("[=<>!~;@]", spec, maxsplit=1)[0].rstrip()

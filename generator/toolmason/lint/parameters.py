@@ -219,7 +219,12 @@ def _walk(schema: JsonSchema, renamed: Mapping[str, str] = MappingProxyType({}))
         node = stack.pop()
         yield node
         if isinstance(node.schema, dict):
-            stack += reversed([child for keyword in node.schema for child in _subschemas(node, keyword, renamed)])
+            keywords = [keyword for keyword, value in node.schema.items() if type(value) not in _NO_SCHEMAS]
+            stack += reversed([child for keyword in keywords for child in _subschemas(node, keyword, renamed)])
+
+
+_NO_SCHEMAS: Final = frozenset({float, int, str})
+"""Types of values that contain no schema. A boolean is a schema."""
 
 
 def _subschemas(node: _Node, keyword: str, renamed: Mapping[str, str]) -> Iterator[_Node]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Final, Literal
 
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.shared.toml.tables import ExtensibleTable, Table, key_of
@@ -35,29 +36,38 @@ class Reference:
 
 def references(table: Table) -> Iterator[Reference]:
     """Yield the names that a table and the tables below it use, `ManifestTables` for a whole manifest."""
-    for field in fields(table):
-        if field.name == "extensions":
-            continue
-        value = getattr(table, field.name)
-        at = (*table.at, key_of(field))
-        if NAMES in field.metadata:
-            yield from _declared(table, at, value, *field.metadata[NAMES])
-        if not isinstance(value, str):
+    kind: Any = type(table)  # mypy does not take the class of a table as hashable
+    for name, key, uses in _fields(kind):
+        value = getattr(table, name)
+        if uses:
+            yield from _declared(table, (*table.at, key), value, *uses)
+        if value and type(value) not in _SCALARS:
             yield from _below(value)
     if isinstance(table, ExtensibleTable):
         for extension in table.extensions.values():
             yield from references(extension)
 
 
+_SCALARS: Final = frozenset({bool, float, int, str})
+
+
+@cache
+def _fields(table: type[Table]) -> tuple[tuple[str, str, tuple[str, str] | None], ...]:
+    """Return the fields of a class that may have names: the field, its key, and the declaration of its values."""
+    skipped = {"at", "extensions"}
+    return tuple(
+        (field.name, key_of(field), field.metadata.get(NAMES)) for field in fields(table) if field.name not in skipped
+    )
+
+
 def _below(value: Any) -> Iterator[Reference]:
     if isinstance(value, Table):
         yield from references(value)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _below(item)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _below(item)
+        return
+    parts = value if isinstance(value, tuple) else value.values() if isinstance(value, Mapping) else ()
+    for part in parts:
+        if part and type(part) not in _SCALARS:
+            yield from _below(part)
 
 
 def _declared(table: Table, at: KeyPath, value: Any, names: str, detail: str) -> Iterator[Reference]:

@@ -56,10 +56,14 @@ def _filled(value: T, placeholders: Placeholders, done: dict[int, Any]) -> T:
 
 
 def _fill(value: Any, placeholders: Placeholders, done: dict[int, Any]) -> Any:
-    if isinstance(value, tuple | list) and type(value) in {tuple, list}:
+    if type(value) in {tuple, list}:
+        if _SCALARS.issuperset(map(type, value)):
+            return value
         items = [_filled(item, placeholders, done) for item in value]
         return value if all(map(_is_same, items, value)) else type(value)(items)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # a dictionary is the quicker test
+        if _SCALARS.issuperset(map(type, value.values())):
+            return value
         filled = {key: _filled(part, placeholders, done) for key, part in value.items()}
         return value if all(map(_is_same, filled.values(), value.values())) else filled
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
@@ -96,12 +100,14 @@ def _filled_field(name: str, value: Any, placeholders: Placeholders, done: dict[
 
 
 def _has_brace(value: Any) -> bool:
-    """Return whether a text in JSON may have a placeholder."""
-    if isinstance(value, str):
-        return "{" in value
-    if isinstance(value, dict):
-        return any(map(_has_brace, value.values()))
-    return isinstance(value, list) and any(map(_has_brace, value))
+    """Return whether a text in an object or array may have a placeholder."""
+    for part in value.values() if isinstance(value, Mapping) else value:
+        if isinstance(part, str):
+            if "{" in part:
+                return True
+        elif isinstance(part, dict | list) and _has_brace(part):
+            return True
+    return False
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -417,7 +417,11 @@ class Server(FromTable):
     @property
     def has_programs(self) -> bool:
         """Whether it runs programs, APIs or upstreams, which a policy can restrict."""
-        return bool(self.groups) or any("kind" in tool.implementation.entry for tool in self.tools)
+        # Handlers are neither.
+        categories = (category for category in self.categories if category.kinds != ("handler",))
+        return bool(self.groups) or any(
+            "kind" in tool.implementation.entry for category in categories for tool in category.tools
+        )
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -55,7 +55,8 @@ def _rows(schema: Mapping[str, Any], prefix: str, levels: int) -> Iterator[Row]:
         if levels > 1:
             inner, steps = _unwrap(part)
             for node in (inner, *inner.get("anyOf", ())):
-                yield from _rows(node, f"{path}{steps}.", levels - 1)
+                if "properties" in node:
+                    yield from _rows(node, f"{path}{steps}.", levels - 1)
 
 
 def _unwrap(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

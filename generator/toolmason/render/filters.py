@@ -17,6 +17,8 @@ from toolmason.pictures.labels import xml
 
 _INLINE_CODE = re.compile(r"((?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\2(?!`))")
 """A code span on one line (CommonMark section 6.1): `` `a` `` or ``` ``a`b`` ```."""
+_BLOCK_START = re.compile(r"^(\s*)(#{1,6}\s|```|~~~|---|===|\|)")
+"""The start of a line that would be a heading, a fence, a rule or a table."""
 _PLAIN_YAML = re.compile(r"[A-Za-z][A-Za-z0-9 ,.()/'_-]*[A-Za-z0-9.)]")
 """Text that needs no quotes in YAML: `Review a diff (git)`."""
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -45,7 +47,7 @@ def cell(text: str) -> str:
 def markdown(text: str) -> str:
     """Return `text` as paragraphs of Markdown; headings, tables, fences and HTML in it are escaped."""
     lines = _escape_html(escape_unprintable(text, keep="\n")).split("\n")
-    return "\n".join(re.sub(r"^(\s*)(#{1,6}\s|```|~~~|---|===|\|)", r"\1\\\2", line) for line in lines)
+    return "\n".join([_BLOCK_START.sub(r"\1\\\2", line) for line in lines])
 
 
 def inert(text: str) -> str:
@@ -59,6 +61,8 @@ def inert(text: str) -> str:
 
 def _escape_html(text: str) -> str:
     """Escape `<` outside inline code, where an escape would be visible."""
+    if "<" not in text:
+        return text
     pieces = _INLINE_CODE.split(text)
     # `split` returns plain text, code span and backticks in turn; the backticks are part of the span.
     return "".join(
@@ -69,6 +73,8 @@ def _escape_html(text: str) -> str:
 def code(text: str) -> str:
     """Return `text` as inline code (CommonMark section 6.1), in more backticks than it contains."""
     line = one_line(text)
+    if "`" not in line:
+        return f"`{line}`"
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"

@@ -26,7 +26,7 @@ def format_python(files: Mapping[PurePosixPath, str], *, timeout_s: float | None
     with TemporaryDirectory(prefix="toolmason-") as directory:
         copies = {path: Path(directory, f"{number}.py") for number, path in enumerate(files)}
         for path, text in files.items():
-            copies[path].write_text(text, encoding="utf-8", newline="\n")
+            copies[path].write_bytes(text.encode())
         settings = ["--isolated", "--no-cache", "--line-length", str(LINE_LENGTH), "--target-version", "py311"]
         # Otherwise a `.ignore` of a parent directory, which others may write, decides which files are formatted.
         command = [find_ruff_bin(), "format", "--no-respect-gitignore", *settings]

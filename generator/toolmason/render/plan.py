@@ -27,7 +27,6 @@ from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server, SlashCommand
 from toolmason.render.overrides import packaged
 from toolmason.render.typed_clients.files import DIRECTORY, client_files
-from toolmason.render.typed_clients.manifest_tools import client_package
 from toolmason.schema.providers import providers
 
 MAX_PATH: Final = 200
@@ -237,8 +236,11 @@ def _own_files(server: Server) -> Iterator[PlannedFile]:
             yield from _expand(FileRow(path=path, template=commands.template, for_each="command"), server)
         if plugin := client.plugin:
             yield from _plugin_files(client, plugin, server)
-    for file, template in client_files(server.outputs.clients, client_package(server)):
-        yield PlannedFile(path=TYPED_CLIENTS / file, template=template)
+    if server.outputs.clients:
+        from toolmason.render.typed_clients.manifest_tools import client_package
+
+        for file, template in client_files(server.outputs.clients, client_package(server)):
+            yield PlannedFile(path=TYPED_CLIENTS / file, template=template)
     for dialect in providers().dialects.values():
         path = f"schemas/{dialect.file}"
         yield from _expand(FileRow(path=path, template=f"{path}.jinja", readable=False), server)
@@ -301,13 +303,8 @@ def _subjects(for_each: str, server: Server) -> Iterator[dict[str, Any]]:
     if for_each == "surface":  # for packaged rows
         yield from ({"category": module} for module in server.surface_modules)
         return
-    subjects: Mapping[str, tuple[Any, ...]] = {
-        "category": server.categories,
-        "tool": server.tools,
-        "command": server.commands,
-        "workflow": server.workflows,
-    }
-    yield from ({for_each: subject} for subject in subjects[for_each])
+    subjects = {"category": "categories", "tool": "tools", "command": "commands", "workflow": "workflows"}
+    yield from ({for_each: subject} for subject in getattr(server, subjects[for_each]))
 
 
 def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:

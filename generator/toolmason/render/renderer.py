@@ -28,7 +28,6 @@ from toolmason.render.indented_json import indent_json
 from toolmason.render.plan import PlannedFile, plan
 from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
 from toolmason.render.typed_clients.files import TEMPLATES, client_variables
-from toolmason.render.typed_clients.manifest_tools import manifest_client
 from toolmason.render.view import ServerView
 from toolmason.schema.projections import Projections
 from toolmason.store import Store
@@ -56,6 +55,8 @@ class TemplateFacts(Facts):
     @cached_property
     def typed_client(self) -> dict[str, Any]:
         """The variables of the templates of typed clients."""
+        from toolmason.render.typed_clients.manifest_tools import manifest_client
+
         return client_variables(manifest_client(self._server))
 
     @cached_property
@@ -181,16 +182,20 @@ def drafts(
 
 
 def finish(
-    texts: Mapping[PurePosixPath, str], *, store: Store | None = None, timeout_s: float | None = None
+    texts: dict[PurePosixPath, str], *, store: Store | None = None, timeout_s: float | None = None
 ) -> tuple[RenderedFile, ...]:
-    """Format and sign drafts. `store` has formatted files of earlier runs; `timeout_s` limits the formatting.
+    """Format and sign drafts, and remove each from `texts`, so that no text is in memory twice.
+
+    `store` has formatted files of earlier runs; `timeout_s` limits the formatting.
 
     Raises:
         SyntaxError: a draft is invalid Python or takes too long; the message has the file and the position.
     """
-    code = {path: text for path, text in texts.items() if path.suffix == ".py"}
-    formatted = {**texts, **_format(code, store, timeout_s)}
-    return tuple(RenderedFile(path, add_checksum(path, text)) for path, text in formatted.items())
+    paths = tuple(texts)
+    code = {path: texts.pop(path) for path in paths if path.suffix == ".py"}
+    texts |= _format(code, store, timeout_s)
+    del code
+    return tuple(RenderedFile(path, add_checksum(path, texts.pop(path))) for path in paths)
 
 
 def _format(

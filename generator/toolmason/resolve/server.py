@@ -152,7 +152,11 @@ def _subcommands(context: ResolveContext) -> tuple[Subcommand, ...]:
 
 def _categories(context: ResolveContext, tools: Sequence[Tool]) -> tuple[Category, ...]:
     """Return the categories that have tools."""
-    tools_of = {name: tuple(tool for tool in tools if tool.category == name) for name in context.tables.categories}
+    found: dict[str, list[Tool]] = {name: [] for name in context.tables.categories}
+    for tool in tools:
+        if tool.category in found:
+            found[tool.category].append(tool)
+    tools_of = {name: tuple(members) for name, members in found.items()}
     types_of = {name: types.reachable_types(members, context.types) for name, members in tools_of.items()}
     uses = Counter(object_type.name for object_types in types_of.values() for object_type in object_types)
     return tuple(

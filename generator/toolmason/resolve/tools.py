@@ -67,7 +67,8 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     exact = json_schema.object_schema(visible) if raw is None else raw
     if not types.has_gaps(context, params):
         _check_examples(context, checker, name, table, exact)
-    schema = exact if raw is not None else json_schema.with_definitions(exact, context.definitions)
+    has_types = raw is None and any(names(param.type) for param in visible)
+    schema = json_schema.with_definitions(exact, context.definitions) if has_types else exact
     sent = Projection(schema=schema) if table.verbatim_schema else _advertise(context, table, schema)
     return Tool(
         name=name,

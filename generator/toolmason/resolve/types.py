@@ -201,7 +201,7 @@ def _constraints(context: ResolveContext, table: ValueTable, ref: TypeRef) -> di
     is_valid = True
     for name, keyword in KEYWORDS.items():
         rule = getattr(table, name)
-        if rule in (None, "", (), False) and not (rule == 0 and rule is not False):
+        if rule is None or rule is False or rule in ("", ()):
             continue
         at = (*table.at, name)
         kind = _json_type(ref)
@@ -212,6 +212,8 @@ def _constraints(context: ResolveContext, table: ValueTable, ref: TypeRef) -> di
             is_valid = False
             continue
         constraints[keyword] = list(rule) if name == "enum" else rule
+    if is_valid and not constraints:
+        return constraints
     checks = (_check_bounds(context, table), _check_pattern(context, table), _check_enum(context, table, ref))
     return constraints if is_valid and all(checks) else None
 
@@ -364,8 +366,8 @@ def _check_default(context: ResolveContext, value: Property) -> bool:
         hint = "only a value or an array of them can be a default"
         context.error("TM309", message, (*value.at, "default"), hint=hint)
         return False
-    objects = dict.fromkeys(names(value.type) - enums.keys(), PrimitiveType("object"))
-    value = replace(value, type=_with_names_as(value.type, objects))
+    if objects := dict.fromkeys(names(value.type) - enums.keys(), PrimitiveType("object")):
+        value = replace(value, type=_with_names_as(value.type, objects))
     problems = SchemaChecker(definitions(tuple(enums.values()))).find_problems(property_schema(value), value.default)
     for problem in problems:
         at = (*value.at, "default", *problem.path)

@@ -139,11 +139,14 @@ class Node(NamedTuple):
         return plain.issuperset(JSON_TYPES)
 
     @property
+    def is_scalar(self) -> bool:
+        """Whether only values of one scalar type are accepted."""
+        return len(self.branches) == 1 and self.branches[0].type in SCALARS
+
+    @property
     def is_plain_scalar(self) -> bool:
-        """Whether the schema is only a scalar type with a description and a default, as most real ones are."""
-        branch = self.branches[0]
-        is_scalar = len(self.branches) == 1 and branch.type in SCALARS and branch.is_unconstrained
-        return is_scalar and not (self.opaque_rules or self.annotations)
+        """Whether the schema is only a scalar type with a description and a default."""
+        return self.is_scalar and self.branches[0].is_unconstrained and not (self.opaque_rules or self.annotations)
 
     @property
     def accepts_null(self) -> bool:

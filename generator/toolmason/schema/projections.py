@@ -1,4 +1,4 @@
-"""The projections of a run: all targets of a schema share one reading of it, and results of earlier runs are reused."""
+"""The projections of a run: targets of a schema share one reading of it, and results of earlier runs are reused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Projections:
 
     def project(self, schema: Any, target: Target, *, rename: bool | None = None, store: bool = True) -> Projection:
         """Return the same as `toolmason.schema.project`. With `store`, a new result is stored for later runs."""
-        text = self._text(schema)
+        text = self._text(schema, target)
         if not text:
             return project(schema, target, rename=rename)
         if self._store is None:
@@ -51,22 +51,29 @@ class Projections:
         entries = {}
         for schema in schemas:
             for target in _PROVIDERS:
-                key = _key(self._text(schema), target, None)
+                key = _key(self._text(schema, target), target, None)
                 if self._store.get(key) is None:
                     self.project(schema, target)
                 if (text := self._store.get(key)) is not None:
                     entries[key] = text
         return entries
 
-    def _text(self, schema: Any) -> str:
-        if id(schema) not in self._texts:
-            self._texts[id(schema)] = schema, json_text(schema)
-        return self._texts[id(schema)][1]
+    def _text(self, schema: Any, target: Target) -> str:
+        known = self._texts.get(id(schema))
+        if known is not None:
+            return known[1]
+        text = json_text(schema)
+        if target is not Target.MCP:
+            self._texts[id(schema)] = schema, text
+        return text
 
     def _convert(self, text: str, target: Target, rename: bool | None) -> Projection:
-        if text not in self._normalizers:
-            self._normalizers[text] = Normalizer(json.loads(text))
-        shared = self._normalizers[text]
+        shared = self._normalizers.get(text)
+        if shared is None:
+            shared = Normalizer(json.loads(text))
+            # By default, a server has no other targets than this first one.
+            if target is not Target.MCP:
+                self._normalizers[text] = shared
         projection = projected(shared, target, rename=rename) if shared.is_reusable else None
         if projection is None or not shared.is_reusable:
             projection = projected(Normalizer(json.loads(text)), target, rename=rename)

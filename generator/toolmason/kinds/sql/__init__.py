@@ -49,9 +49,7 @@ class SqlKind(Kind):
     @property
     def checks(self) -> Mapping[type[Table], TableCheck]:
         """Checks of databases."""
-        from toolmason.kinds.sql.checks import check_database_table
-
-        return {DatabaseTable: check_database_table}
+        return {DatabaseTable: _check_database_table}
 
     def check_tool(self, context: TableContext) -> None:
         """Report invalid keys."""
@@ -65,9 +63,11 @@ class SqlKind(Kind):
 
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the databases."""
-        from toolmason.kinds.sql.resolve import resolve_databases
+        context.kinds[self.name] = {}
+        if context.tables.own(SqlTables).databases:
+            from toolmason.kinds.sql.resolve import resolve_databases
 
-        context.kinds[self.name] = resolve_databases(context)
+            context.kinds[self.name] = resolve_databases(context)
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> SqlImplementation | None:
         """Return the statement of a tool."""
@@ -77,9 +77,18 @@ class SqlKind(Kind):
 
     def groups(self, context: ResolveContext) -> tuple[SqlDatabase, ...]:
         """Return the databases of tools."""
+        if not context.kinds[self.name]:
+            return ()
         from toolmason.kinds.sql.resolve import sql_databases
 
         return sql_databases(context)
+
+
+def _check_database_table(context: TableContext) -> None:
+    # Imported here, as in the methods: most manifests have no database.
+    from toolmason.kinds.sql.checks import check_database_table
+
+    check_database_table(context)
 
 
 KIND = SqlKind()

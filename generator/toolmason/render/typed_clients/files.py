@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from toolmason.render.typed_clients.python_source import python_client
-from toolmason.render.typed_clients.tools import TypedClient
-from toolmason.render.typed_clients.typescript_source import typescript_client
+if TYPE_CHECKING:
+    from toolmason.render.typed_clients.tools import TypedClient
 
 Language = Literal["python", "typescript"]
 LANGUAGES: Final[tuple[Language, ...]] = ("python", "typescript")
@@ -49,4 +48,8 @@ def client_files(languages: Iterable[Language], package: str) -> Iterator[tuple[
 
 def client_variables(client: TypedClient) -> dict[str, Any]:
     """Return the variables of the templates."""
+    # Imported here: most servers have no typed client, but `plan` needs the names of its files.
+    from toolmason.render.typed_clients.python_source import python_client
+    from toolmason.render.typed_clients.typescript_source import typescript_client
+
     return {"client": client, "python": python_client(client), "typescript": typescript_client(client)}

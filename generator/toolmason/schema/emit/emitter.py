@@ -147,8 +147,8 @@ class Emitter(EmitterContext):
         self.node_count += 1
         if self.level >= self.form.description_levels:
             node = self._without_text(node)
-        if node.is_plain_scalar and not self.dialect.strict_objects and self._exceeded_limit() is None:
-            return self._emit_plain(node)
+        if node.is_scalar and self._exceeded_limit() is None:
+            return self._emit_scalar(node, position)
         keys = self._recursion_keys(node, conjunction)
         limit = self._exceeded_object_limit(node, keys) or self._exceeded_limit()
         if limit is not None:
@@ -251,6 +251,15 @@ class Emitter(EmitterContext):
             node = node._replace(description="")
         parts = [part for branch in branches for part in self._emit_branch(branch)]
         return emit_union(self, parts, node, position)
+
+    def _emit_scalar(self, node: Node, position: Position) -> JsonSchema:
+        """Return the schema of a scalar, which cannot contain itself."""
+        if node.is_plain_scalar and not self.dialect.strict_objects:
+            return self._emit_plain(node)
+        self.level += 1
+        schema = sort_rules(self._emit_node(node, position))
+        self.level -= 1
+        return schema
 
     def _emit_plain(self, node: Node) -> JsonSchema:
         self._report_title(node)

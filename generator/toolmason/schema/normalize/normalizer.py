@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from toolmason.schema.findings import Severity, finding
 from toolmason.schema.intersection import merge_branches
-from toolmason.schema.keywords import JSON_TYPES, JsonType
+from toolmason.schema.keywords import JSON_TYPES, MAX_SAFE_INTEGER, JsonType
 from toolmason.schema.mistakes import enum_of_items
 from toolmason.schema.normal_form import ALL_TYPES, SCALARS, Branch, Conjunction, Node, Subschema, identity_key
 from toolmason.schema.normalize.annotations import with_annotations
@@ -31,7 +31,8 @@ from toolmason.schema.normalize.type_branches import type_branches
 from toolmason.schema.normalize.valid_keywords import valid_keywords
 from toolmason.schema.references import References, UnresolvedReferenceError
 
-_PLAIN_KEYWORDS: Final = frozenset({"type", "description", "title"})
+_BOUNDS: Final[tuple[str, ...]] = ("minimum", "maximum")
+_PLAIN_KEYWORDS: Final = frozenset({"type", "description", "title", "default", "enum", *_BOUNDS})
 _SCALARS: Final[Mapping[str, JsonType]] = {name: name for name in JSON_TYPES if name in SCALARS}
 _NOT_TYPE_KEYWORDS: Final = frozenset(
     {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable"}
@@ -188,13 +189,44 @@ class Normalizer(NormalizerContext):
 
 
 def _plain_node(schema: dict[str, Any], pointer: str) -> Node | None:
-    """Return the node of a scalar with texts, as most real ones are; None for any other schema."""
+    """Return the node of a scalar with texts, a default, and bounds or an enum; None for any other schema.
+
+    Most real schemas are such. The node is that of the general way.
+    """
     name, description, title = schema.get("type"), schema.get("description", ""), schema.get("title", "")
     json_type = _SCALARS.get(name) if isinstance(name, str) else None
     if json_type is None or not isinstance(description, str) or not isinstance(title, str):
         return None
-    branches = (Branch(type=json_type, pointer=pointer),)
-    return Node(branches=branches, pointer=pointer, description=description.strip(), title=title)
+    default = schema.get("default")
+    if default is not None and not isinstance(default, str | bool) and not _is_small_integer(default):
+        return None
+    branch = Branch(type=json_type, pointer=pointer)
+    if "enum" in schema:
+        values = schema["enum"]
+        if json_type != "string" or len(schema.keys() & _BOUNDS) or not _are_distinct_texts(values):
+            return None
+        branch = Branch(type=json_type, pointer=pointer, enum=tuple(values))
+    elif limits := {keyword: schema[keyword] for keyword in _BOUNDS if keyword in schema}:
+        bounds = list(limits.values())
+        if not branch.is_numeric or not all(map(_is_small_integer, bounds)) or bounds[0] > bounds[-1]:
+            return None
+        branch = Branch(type=json_type, pointer=pointer, limits=limits)
+    return Node(
+        branches=(branch,),
+        pointer=pointer,
+        description=description.strip(),
+        title=title,
+        default=default,
+        has_default="default" in schema,
+    )
+
+
+def _is_small_integer(value: Any) -> bool:
+    return type(value) is int and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
+
+
+def _are_distinct_texts(values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and {*map(type, values)} == {str} and len({*values}) == len(values)
 
 
 def _unconstrained(pointer: str, pattern: str, message: str) -> Node:
