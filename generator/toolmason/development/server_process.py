@@ -52,9 +52,7 @@ class ServerProcess:
             *(str(project.manifest), "--http", "--port", str(port), "--log-format", "text"),
             *arguments,
         ]
-        self._context = (
-            multiprocessing.get_context("forkserver") if _CAN_FORK else multiprocessing.get_context("spawn")
-        )
+        self._context = multiprocessing.get_context("forkserver") if _CAN_FORK else multiprocessing.get_context("spawn")
         self._process: BaseProcess | None = None
 
     def import_libraries(self) -> None:

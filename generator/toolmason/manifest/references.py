@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal
 
 from toolmason_runtime.shared.toml.positions import KeyPath
@@ -35,18 +36,23 @@ class Reference:
 
 def references(table: Table) -> Iterator[Reference]:
     """Yield the names that a table and the tables below it use, `ManifestTables` for a whole manifest."""
-    for field in fields(table):
-        if field.name == "extensions":
-            continue
-        value = getattr(table, field.name)
-        at = (*table.at, key_of(field))
-        if NAMES in field.metadata:
-            yield from _declared(table, at, value, *field.metadata[NAMES])
-        if not isinstance(value, str):
+    for name, key, names in _fields(type(table)):
+        value = getattr(table, name)
+        if names:
+            yield from _declared(table, (*table.at, key), value, *names)
+        if value is not None and not isinstance(value, (str, int, float)):
             yield from _below(value)
     if isinstance(table, ExtensibleTable):
         for extension in table.extensions.values():
             yield from references(extension)
+
+
+@cache
+def _fields(kind: type[Table]) -> tuple[tuple[str, str, tuple[str, str] | None], ...]:
+    """Return the name, the key and the declared names of each field of a kind of table."""
+    return tuple(
+        (field.name, key_of(field), field.metadata.get(NAMES)) for field in fields(kind) if field.name != "extensions"
+    )
 
 
 def _below(value: Any) -> Iterator[Reference]:
