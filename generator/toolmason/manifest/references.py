@@ -36,7 +36,7 @@ class Reference:
 
 def references(table: Table) -> Iterator[Reference]:
     """Yield the names that a table and the tables below it use, `ManifestTables` for a whole manifest."""
-    kind: type[Any] = type(table)
+    kind: Any = type(table)
     for name, key, names in _fields(kind):
         value = getattr(table, name)
         if names:
@@ -49,7 +49,7 @@ def references(table: Table) -> Iterator[Reference]:
 
 
 @cache
-def _fields(kind: type[Any]) -> tuple[tuple[str, str, tuple[str, str] | None], ...]:
+def _fields(kind: Any) -> tuple[tuple[str, str, tuple[str, str] | None], ...]:
     """Return the name, the key and the declared names of each field of a kind of table."""
     return tuple(
         (field.name, key_of(field), field.metadata.get(NAMES)) for field in fields(kind) if field.name != "extensions"
