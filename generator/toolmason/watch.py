@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from watchfiles import Change, watch
 
@@ -15,23 +19,32 @@ from toolmason.write.cache import input_keys, named_files
 
 _DEBOUNCE_MS = 400
 """Maximum time in which the changes of one save are collected."""
+_STEP_MS = 20
+"""Time without a change after which a save is complete."""
 _POLL_MS = 250
 """Interval at which the watcher yields. The first time confirms that it is listening."""
+_UNFINISHED_S: Final = 0.1
+"""Time for an editor that has emptied or removed a file to write it."""
+_MAX_COMPARED_BYTES: Final = 1_000_000
+_TEMPORARY_SUFFIXES: Final = ("~", ".pyc", "___jb_tmp___", "___jb_old___")
+_TEMPORARY_PREFIXES: Final = (".", "#")
 _IGNORED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "venv"})
 
 
 def is_input(path: Path, project: Project) -> bool:
     """Return whether generation depends on `path`: a file of the manifest, one of its schemas, a template or a handler.
 
-    All other files are ignored, so that output (`generated/`, logs) does not start a run; so are hidden files, backups,
-    compiled files and installed packages.
+    All other files are ignored, so that output (`generated/`, logs) does not start a run; so are hidden files, backups
+    and temporary files of editors, compiled files and installed packages.
     """
     if path == project.manifest:
         return True
     if not path.is_relative_to(project.root):
         return False
     parts = path.relative_to(project.root).parts
-    if any(part in _IGNORED_DIRECTORIES or part.startswith(".") for part in parts) or path.name.endswith(("~", ".pyc")):
+    if any(part in _IGNORED_DIRECTORIES or part.startswith(_TEMPORARY_PREFIXES) for part in parts):
+        return False
+    if path.name.endswith(_TEMPORARY_SUFFIXES):
         return False
     directories = (project.template_directory, project.root / "handlers")
     return any(path.is_relative_to(directory) for directory in directories) or _is_part_of_manifest(path, project)
@@ -55,6 +68,47 @@ def _is_part_of_manifest(path: Path, project: Project) -> bool:
     return False
 
 
+class _Saves:
+    """The states of saved files. Editors change a file several times in one save, or write another and rename it."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, object] = {}
+
+    def is_new(self, batch: Iterable[tuple[Change, str]]) -> bool:
+        """Return whether any file of the batch has a new state: earlier changes of its save are not repeated."""
+        changes: dict[str, set[Change]] = {}
+        for change, name in batch:
+            changes.setdefault(name, set()).add(change)
+        if not all(_has_content(name) for name in changes):
+            time.sleep(_UNFINISHED_S)
+        states = {
+            name: _state(name)
+            for name, kinds in changes.items()
+            if not {Change.added, Change.deleted} <= kinds or name in self._states or os.path.lexists(name)
+        }
+        new = {name: state for name, state in states.items() if name not in self._states or self._states[name] != state}
+        self._states.update(new)
+        return bool(new)
+
+
+def _has_content(name: str) -> bool:
+    with suppress(OSError):
+        return os.path.getsize(name) > 0  # noqa: PTH202 - a name of the watcher
+    return False
+
+
+def _state(name: str) -> object:
+    """Return a value that is equal only for the same content, saved at the same time; None for a missing file."""
+    path = Path(name)
+    with suppress(OSError):
+        status = path.stat()
+        if not path.is_file() or status.st_size > _MAX_COMPARED_BYTES:
+            return object()
+        # The time finds a text that was saved before and restored; the text, two saves in one tick of a coarse clock.
+        return status.st_mtime_ns, sha256(path.read_bytes()).digest()
+    return None
+
+
 def run_on_changes(
     project: Project,
     work: Callable[[], object],
@@ -76,15 +130,21 @@ def run_on_changes(
         project.root,
         watch_filter=is_relevant,
         debounce=_DEBOUNCE_MS,
+        step=_STEP_MS,
         rust_timeout=_POLL_MS,
         yield_on_timeout=True,
         ignore_permission_denied=True,
     )
+    saves = _Saves()
     try:
         next(changes)
         work()
         ready()
         for batch in changes:
-            (work if batch else idle)()
+            if batch and saves.is_new(batch):
+                work()
+                gc.collect()  # Only here: commands reduce garbage collection.
+            elif not batch:
+                idle()
     except KeyboardInterrupt:
         return

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,6 +113,9 @@ def test_files_that_generate_reads_are_watched(name: str, project: Project) -> N
         "handlers/notes/__pycache__/text.cpython-311.pyc",
         "handlers/notes/.text.py.swp",
         "handlers/notes/text.py~",
+        "handlers/notes/#text.py#",
+        "handlers/notes/text.py___jb_tmp___",
+        "handlers/notes/text.py___jb_old___",
         "templates/node_modules/x.jinja",
         "said.log",
         "../elsewhere/handlers/x.py",
@@ -142,6 +145,115 @@ def test_schema_is_heeded_as_long_as_the_manifest_names_it(project: Project) -> 
 
     project.manifest.write_text(f"{named}[", encoding="utf-8")
     assert not is_input(schema, project)
+
+
+def write_in_place(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_in_parts(path: Path, text: str) -> None:
+    """Empty the file and write it a little later, as VS Code may on a slow disk; then set its mode."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        threading.Event().wait(0.06)
+        file.write(text)
+    threading.Event().wait(0.06)
+    path.chmod(0o640)
+
+
+def write_as_vim(path: Path, text: str) -> None:
+    """Probe the directory, rename the file to a backup, write, and remove the backup."""
+    path.with_name("4913").touch()
+    path.with_name("4913").unlink()
+    path.rename(f"{path}~")
+    write_in_place(path, text)
+    Path(f"{path}~").unlink()
+
+
+def write_as_jetbrains(path: Path, text: str) -> None:
+    write_in_place(Path(f"{path}___jb_tmp___"), text)
+    path.rename(f"{path}___jb_old___")
+    Path(f"{path}___jb_tmp___").rename(path)
+    Path(f"{path}___jb_old___").unlink()
+
+
+def write_as_emacs(path: Path, text: str) -> None:
+    lock = path.with_name(f".#{path.name}")
+    lock.symlink_to("someone@somewhere.1")
+    write_in_place(path.with_name(f"#{path.name}#"), text)
+    path.rename(f"{path}~")
+    write_in_place(path, text)
+    path.with_name(f"#{path.name}#").unlink()
+    lock.unlink()
+
+
+def write_and_rename(path: Path, text: str) -> None:
+    """Write another file and rename it, as most tools that are no editors do."""
+    write_in_place(Path(f"{path}.tmp.4711"), text)
+    Path(f"{path}.tmp.4711").replace(path)
+
+
+@pytest.mark.parametrize("name", ["manifest/notes.toml", "handlers/notes/text.py"])
+@pytest.mark.parametrize(
+    "save",
+    [write_in_place, write_in_parts, write_as_vim, write_as_jetbrains, write_as_emacs, write_and_rename],
+    ids=lambda save: save.__name__,
+)
+def test_one_save_of_an_editor_is_one_run_with_the_new_text(
+    save: Callable[[Path, str], None], name: str, project: Project
+) -> None:
+    path = project.root / name
+    text = path.read_text(encoding="utf-8") + "\n# saved\n"
+    runs: list[bool] = []
+
+    def work() -> None:
+        runs.append(path.exists() and path.read_text(encoding="utf-8") == text)
+
+    def idle() -> None:
+        if True in runs:
+            raise KeyboardInterrupt
+
+    saving = threading.Thread(target=save, args=(path, text))
+    run_on_changes(project, work, ready=saving.start, idle=idle)
+    saving.join()
+
+    assert runs == [False, True]
+
+
+def test_text_that_is_saved_and_restored_during_a_run_is_read_again(project: Project) -> None:
+    text = project.manifest.read_text(encoding="utf-8")
+    read: list[str] = []
+
+    def work() -> None:
+        if len(read) == 1:
+            write_in_place(project.manifest, f"{text}# 2\n")
+        read.append(project.manifest.read_text(encoding="utf-8"))
+        if len(read) == 2:
+            write_in_place(project.manifest, f"{text}# 1\n")
+
+    def idle() -> None:
+        if len(read) > 1:
+            raise KeyboardInterrupt
+
+    run_on_changes(project, work, ready=lambda: write_in_place(project.manifest, f"{text}# 1\n"), idle=idle)
+
+    assert [line[-2] for line in read[1:]] == ["2", "1"]
+
+
+@pytest.mark.parametrize("name", ["handlers/notes/text.py", "templates/docs/index.md.jinja"])
+def test_a_removed_file_starts_a_run(name: str, project: Project) -> None:
+    path = project.root / name
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    runs: list[bool] = []
+
+    def work() -> None:
+        runs.append(path.exists())
+        if len(runs) > 1:
+            raise KeyboardInterrupt
+
+    run_on_changes(project, work, ready=path.unlink)
+
+    assert runs == [True, False]
 
 
 def test_edit_of_the_manifest_is_generated(watch: Watch, project: Project) -> None:

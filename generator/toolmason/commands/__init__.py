@@ -1,66 +1,39 @@
-"""The command line. Commands import other packages when they run, so that `--help` and completion are fast."""
+"""The command line. A command is imported when it is used or listed, and imports other packages when it runs."""
 
 from __future__ import annotations
 
-from toolmason.commands.add import add
-from toolmason.commands.audit_log import audit
-from toolmason.commands.call import call, inspect
-from toolmason.commands.cli import cli
-from toolmason.commands.client import client
-from toolmason.commands.completion import completion
-from toolmason.commands.dev import dev
-from toolmason.commands.diff import diff
-from toolmason.commands.embed import embed
-from toolmason.commands.eval import evaluate_search
-from toolmason.commands.explain import explain
-from toolmason.commands.fmt import fmt
-from toolmason.commands.generate import check, generate
-from toolmason.commands.import_ import importing
-from toolmason.commands.init import init
-from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
-from toolmason.commands.publish import publish
-from toolmason.commands.release import release
-from toolmason.commands.rename import move, rename
-from toolmason.commands.report import report
-from toolmason.commands.run import run
-from toolmason.commands.schema import schema
-from toolmason.commands.search import search
-from toolmason.commands.stats import stats
-from toolmason.commands.templates import templates
-from toolmason.commands.upgrade import upgrade
 
-for _command in (
-    generate,
-    check,
-    diff,
-    release,
-    publish,
-    report,
-    dev,
-    run,
-    call,
-    cli,
-    inspect,
-    lint,
-    fmt,
-    add,
-    upgrade,
-    stats,
-    search,
-    embed,
-    evaluate_search,
-    explain,
-    audit,
-    schema,
-    init,
-    rename,
-    move,
-    importing,
-    client,
-    templates,
-    completion,
-):
-    toolmason.add_command(_command)
+toolmason.targets |= {
+    "add": "toolmason.commands.add:add",
+    "audit": "toolmason.commands.audit_log:audit",
+    "call": "toolmason.commands.call:call",
+    "check": "toolmason.commands.generate:check",
+    "cli": "toolmason.commands.cli:cli",
+    "client": "toolmason.commands.client:client",
+    "completion": "toolmason.commands.completion:completion",
+    "dev": "toolmason.commands.dev:dev",
+    "diff": "toolmason.commands.diff:diff",
+    "embed": "toolmason.commands.embed:embed",
+    "eval": "toolmason.commands.eval:evaluate_search",
+    "explain": "toolmason.commands.explain:explain",
+    "fmt": "toolmason.commands.fmt:fmt",
+    "generate": "toolmason.commands.generate:generate",
+    "import": "toolmason.commands.import_:importing",
+    "init": "toolmason.commands.init:init",
+    "inspect": "toolmason.commands.call:inspect",
+    "lint": "toolmason.commands.lint:lint",
+    "move": "toolmason.commands.rename:move",
+    "publish": "toolmason.commands.publish:publish",
+    "release": "toolmason.commands.release:release",
+    "rename": "toolmason.commands.rename:rename",
+    "report": "toolmason.commands.report:report",
+    "run": "toolmason.commands.run:run",
+    "schema": "toolmason.commands.schema:schema",
+    "search": "toolmason.commands.search:search",
+    "stats": "toolmason.commands.stats:stats",
+    "templates": "toolmason.commands.templates:templates",
+    "upgrade": "toolmason.commands.upgrade:upgrade",
+}
 
 __all__ = ["toolmason"]

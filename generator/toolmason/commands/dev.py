@@ -36,7 +36,7 @@ def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]
     _require_free(port)
     manifest, server_arguments = split_manifest(arguments)
     run = Run(find_current_project(manifest), "text", None)
-    server = ServerProcess(run.project, port, server_arguments)
+    server = ServerProcess(run.project, port, server_arguments, _serve)
 
     def generate_and_serve() -> None:
         if stubs:
@@ -53,6 +53,7 @@ def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]
 
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        server.import_libraries()
         with inspector(server.url) if with_inspector else nullcontext():
             run_on_changes(run.project, generate_and_serve, ready=ready, idle=report_end)
     except InspectorError as error:
@@ -68,6 +69,13 @@ def _require_free(port: int) -> None:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise CommandLineError(f"port {port}: {reason}; choose another with --port") from error
+
+
+def _serve(arguments: list[str]) -> None:
+    """Serve as `toolmason run` does, in a process of its own."""
+    from toolmason.commands.run import run
+
+    run.main(arguments, prog_name="toolmason run")
 
 
 def _interrupt(*_: object) -> NoReturn:

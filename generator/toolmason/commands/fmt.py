@@ -137,9 +137,10 @@ def _write(changed: dict[Path, tuple[bytes, bytes]]) -> None:
 
     for directory in dict.fromkeys(path.parent for path in changed):
         texts = {path: new.decode() for path, (_, new) in changed.items() if path.parent == directory}
+        read = {path: changed[path][0].decode() for path in texts}
         try:
             finish_interrupted(directory)
-            apply(Edits.of(directory, texts))
+            apply(Edits.of(directory, texts, read=read))
         except EditError as error:
             raise CommandLineError(str(error)) from error
         for path in texts:

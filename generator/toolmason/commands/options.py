@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -70,8 +71,25 @@ _OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, e
 """Errors of writing to a stream. Click handles a closed pipe itself."""
 
 
-class OutputSafeGroup(click.Group):
-    """A click group that reports failed output (full disk, closed stream) and unusable kinds of tools in one line."""
+class ToolmasonGroup(click.Group):
+    """The group of all commands: it imports one when it is used, and reports some errors of all in one line.
+
+    These are failed output (full disk, closed stream) and unusable kinds of tools.
+    """
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.targets: dict[str, str] = {}
+        """`module:function` of each command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's method
+        """Return the names of all commands, sorted."""
+        return sorted(self.targets)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's method
+        """Import a command; None if there is none of that name."""
+        target = self.targets.get(cmd_name)
+        return resolve_name(target) if target else None
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line; see `click.Group.main`."""
@@ -107,7 +125,7 @@ def _discard_stdout() -> None:
         os.close(descriptor)
 
 
-@click.group(cls=OutputSafeGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=ToolmasonGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version",
     is_flag=True,

@@ -1,40 +1,79 @@
-"""The server of `toolmason dev`: a process that serves HTTP on loopback and is replaced after each change."""
+"""The server of `toolmason dev`: a process that serves HTTP on loopback and is replaced after each change.
+
+Its libraries take most of the time of a start. Where processes can be forked, each server is a fork of a process that
+has imported them, but no file of the project.
+"""
 
 from __future__ import annotations
 
-import subprocess
+import multiprocessing
+import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import forkserver
+from threading import Thread
+from typing import TYPE_CHECKING, Final
 
 from toolmason.project import Project
 
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
 _END_S: Final = 8.0
 """Seconds until a server that does not end is killed. A right one ends within five."""
+_LIBRARIES: Final = (
+    "anyio._backends._asyncio",
+    "ctypes",
+    "toolmason_runtime.calls.model",
+    "toolmason_runtime.server.command",
+    "toolmason_runtime.server.http_command",
+    "toolmason_runtime.serving",
+    "toolmason_runtime.transports.http_sessions",
+    "uvicorn.lifespan.off",
+)
+"""Modules that import the libraries of a server, and those that one imports at its start or first call."""
+_CAN_FORK: Final = "forkserver" in multiprocessing.get_all_start_methods()
+_SAFE_PATH: Final = "PYTHONSAFEPATH"
+
+Serve = Callable[[list[str]], object]
+"""A function of a module that runs a server with the arguments of `toolmason run`."""
 
 
 class ServerProcess:
     """At most one running server of a project, on one port."""
 
-    def __init__(self, project: Project, port: int, arguments: Sequence[str]) -> None:
+    def __init__(self, project: Project, port: int, arguments: Sequence[str], serve: Serve) -> None:
         """Args: `arguments` are further arguments of the server, such as `--classic`."""
         self.url = f"http://127.0.0.1:{port}/mcp"
-        self._command = (
-            *(sys.executable, "-m", "toolmason", "run", str(project.manifest)),
-            *("--http", "--port", str(port), "--log-format", "text"),
+        self._serve = serve
+        self._arguments = [
+            *(str(project.manifest), "--http", "--port", str(port), "--log-format", "text"),
             *arguments,
-        )
-        self._process: subprocess.Popen[bytes] | None = None
+        ]
+        self._context = multiprocessing.get_context("forkserver") if _CAN_FORK else multiprocessing.get_context("spawn")
+        self._process: BaseProcess | None = None
+
+    def import_libraries(self) -> None:
+        """Begin to import the libraries of a server, in another process."""
+        if _CAN_FORK:
+            self._context.set_forkserver_preload([self._serve.__module__, *_LIBRARIES])
+            with _safe_path():
+                forkserver.ensure_running()
 
     def restart(self) -> None:
         """Stop the server if it runs, and start it with the files as they are now."""
         self.stop()
-        # Not our stdin: Ctrl-C reaches the server from the terminal as well, which ends it in the right way.
-        self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603
+        self._process = self._context.Process(
+            target=_run, args=(self._serve, self._arguments, _SAFE_PATH in os.environ), name="server"
+        )
+        with _safe_path():
+            self._process.start()
 
     def exit_code(self) -> int | None:
         """Return the exit code of a server that has ended by itself, once; otherwise None."""
-        code = self._process.poll() if self._process else None
+        code = self._process.exitcode if self._process else None
         if code is not None:
             self._process = None
         return code
@@ -45,8 +84,37 @@ class ServerProcess:
         if process is None:
             return
         process.terminate()
-        try:
-            process.wait(_END_S)
-        except subprocess.TimeoutExpired:
+        process.join(_END_S)
+        if process.exitcode is None:
             process.kill()
-            process.wait()
+            process.join()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep the working directory, often the project, off the import path of a started process."""
+    if _SAFE_PATH in os.environ:
+        yield
+        return
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE_PATH]
+
+
+def _run(serve: Serve, arguments: list[str], has_safe_path: bool) -> None:
+    """Serve in this process, which is not to differ from one that `toolmason run` starts."""
+    if not has_safe_path:
+        os.environ.pop(_SAFE_PATH, None)
+    multiprocessing.set_start_method(None, force=True)
+    # Python compares the time of a module in whole seconds, and its size: of two quick edits, it may run the first.
+    sys.dont_write_bytecode = True
+    Thread(target=_end_with_parent, daemon=True).start()
+    serve(arguments)
+
+
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        signal.raise_signal(signal.SIGTERM)

@@ -64,11 +64,17 @@ class Edits:
     all: tuple[Edit, ...]
 
     @classmethod
-    def of(cls, root: Path, texts: Mapping[Path, str]) -> Edits:
+    def of(cls, root: Path, texts: Mapping[Path, str], *, read: Mapping[Path, str] | None = None) -> Edits:
         """Return the changes that write new texts to the files in `texts`, which may not exist.
 
+        Args:
+            root: the project.
+            texts: new text of each file.
+            read: the texts from which the new ones were made, as far as known.
+
         Raises:
-            EditError: a file is outside the project, read-only, not UTF-8, or has an unresolved merge conflict.
+            EditError: a file is outside the project, read-only, not UTF-8, has an unresolved merge conflict, or was
+                saved since it was read.
         """
         root = root.resolve()
         edits = []
@@ -76,9 +82,11 @@ class Edits:
             # The target of a link is changed, and the link stays.
             target = path.resolve()
             old = read_text(target, root) if target.exists() or not target.is_relative_to(root) else None
+            name = target.relative_to(root).as_posix()
+            if path in (read or {}) and old != (read or {})[path]:
+                raise EditError(name, "the file was saved meanwhile; nothing was changed: run the command again")
             if old == new:
                 continue
-            name = target.relative_to(root).as_posix()
             if old is not None and not target.stat().st_mode & S_IWUSR:
                 raise EditError(name, "the file is read-only")
             edits.append(Edit(name, old, new))

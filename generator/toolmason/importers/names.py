@@ -9,8 +9,6 @@ from functools import lru_cache
 from itertools import count
 from typing import Final
 
-from toolmason_runtime.shared.toml.problems import unprintable
-
 from toolmason.manifest.package_names import package_name_problem
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import RESERVED_CONSTANTS, RESERVED_CONTRACT_NAMES, class_name, constant_name
@@ -21,6 +19,8 @@ MAX_DESCRIPTION_LENGTH: Final = 4096
 
 _LOOSE: Final = " ,;:-\u2013\u2014"
 """Characters removed from the end of a shortened text."""
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""The line breaks and control characters that a manifest refuses: see `unprintable`."""
 _SENTENCE_END: Final = re.compile(r"(?<=.)[.!?](?=\s|$)")
 _SENTENCE: Final = re.compile(r"(.+?[.!?])(?=\s+\S)")
 """The first of several sentences."""
@@ -108,7 +108,7 @@ def _derived_names(name: str) -> set[str]:
 
 def one_line(text: str) -> str:
     """Return a text on one line, without control characters."""
-    return " ".join("".join(" " if unprintable(char) else char for char in text).split())
+    return " ".join(_CONTROLS.sub(" ", text).split())
 
 
 def summary_of(text: str) -> str:

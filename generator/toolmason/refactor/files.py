@@ -35,13 +35,15 @@ class ChangedFiles:
         self._manifest = manifest
         self._manifest_texts = texts
         self._texts: dict[Path, str] = {}
+        self._read_texts: dict[Path, str] = {}
         self._uncertain: list[tuple[Path, int, str]] = []
         self._function: tuple[str, str, str] | None = None
 
     def edits(self) -> Edits:
         """Return the changes so far."""
         texts = self._manifest.results() if self._manifest_texts is None else self._manifest_texts
-        return Edits.of(self._project.root, {**texts, **self._texts})
+        read = {path: text.text for path, text in self._manifest.texts.items()} | self._read_texts
+        return Edits.of(self._project.root, {**texts, **self._texts}, read=read)
 
     def refactoring(self, findings: Diagnostics, notes: tuple[str, ...]) -> Refactoring:
         """Return the result; `findings` are the new ones of the manifest."""
@@ -64,7 +66,7 @@ class ChangedFiles:
     def python(self, path: Path) -> PythonText | None:
         """Return a module for changes, None if it is not valid Python; then it is listed."""
         try:
-            return PythonText(read_text(path, self._project.root))
+            return PythonText(self._text(path))
         except (SyntaxError, ValueError):
             self._uncertain.append((path, 1, "not valid Python"))
             return None
@@ -177,7 +179,7 @@ class ChangedFiles:
             ConflictError: it has a merge conflict.
         """
         try:
-            text = read_text(path, self._project.root)
+            text = self._text(path)
         except EditError as error:
             if self._has_any(path, names):
                 if isinstance(error, ConflictError):
@@ -185,6 +187,16 @@ class ChangedFiles:
                 self._uncertain.append((path, 1, f"{error.reason}, and it contains the name"))
             return None
         return text if any(name in text for name in names) else None
+
+    def _text(self, path: Path) -> str:
+        """Return the text of a file. It is read once: a file that is saved meanwhile is refused at the end.
+
+        Raises:
+            EditError: see `read_text`.
+        """
+        if path not in self._read_texts:
+            self._read_texts[path] = read_text(path, self._project.root)
+        return self._read_texts[path]
 
     @staticmethod
     def _has_any(path: Path, names: Iterable[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import queue
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,82 @@ def test_an_invalid_manifest_is_reported_while_the_last_version_runs_on(
 
     development.wait_for("did you mean `summary`?")
     assert development.call("count_words", "to be").startswith('{"words":2')
+
+
+def test_an_error_is_shown_once_and_the_next_good_save_is_served(project: Project, development: Development) -> None:
+    replace(project.manifest, "[tools.count_words]", "[tools.count_words]\nsumary = 1")
+    development.wait_for("Nothing was written.")
+    project.manifest.chmod(0o640)
+    replace(project.manifest, "sumary = 1\n", "")
+
+    assert not any("sumary" in line for line in development.wait_for("serving MCP at"))
+
+
+def test_each_of_many_quick_saves_of_the_same_size_may_be_the_last(project: Project, development: Development) -> None:
+    module = project.root / "handlers" / "notes" / "text.py"
+    replace(module, "words=", "words=1000 + ")
+    development.wait_for("serving MCP at")
+    for number in range(1000, 1005):
+        # Within one second: Python would take the compiled code of an earlier save.
+        replace(module, f"words={number} + ", f"words={number + 1} + ")
+
+    answer = ""
+    while '"words":1007' not in answer:
+        development.wait_for("serving MCP at")
+        with suppress(ExceptionGroup):  # a server that is just replaced
+            answer = development.call("count_words", "to be")
+
+
+def test_a_removed_handler_is_reported_and_served_again_when_it_is_restored(
+    project: Project, development: Development
+) -> None:
+    module = project.root / "handlers" / "notes" / "text.py"
+    text = module.read_text(encoding="utf-8")
+    development.call("count_words", "imports the module")
+    module.unlink()
+    development.wait_for("1 error")
+    assert development.call("count_words", "to be").startswith('{"words":2')
+
+    module.write_text(text.replace("words=", "words=1000 + "), encoding="utf-8")
+    development.wait_for("serving MCP at")
+    assert '"words":1002' in development.call("count_words", "to be")
+
+
+def test_modules_of_the_project_do_not_replace_those_of_the_libraries(
+    project: Project, development: Development
+) -> None:
+    for name in ("socket", "uvicorn", "multiprocessing"):
+        project.root.joinpath(f"{name}.py").write_text("raise SystemExit('ours')\n", encoding="utf-8")
+    assert development.end() == 0
+
+    again = Development(project, development.port)
+    try:
+        again.wait_for("serving MCP at")
+    finally:
+        again.end()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be killed there without its children")
+def test_the_server_ends_when_its_parent_is_killed(development: Development) -> None:
+    development.process.kill()
+
+    assert development.end() == -signal.SIGKILL
+
+
+def test_a_handler_starts_processes_as_under_another_command(project: Project, development: Development) -> None:
+    module = project.root / "handlers" / "notes" / "text.py"
+    text = module.read_text(encoding="utf-8")
+    method = "__import__('multiprocessing').get_start_method()"
+    environ = "__import__('os').environ.get('PYTHONSAFEPATH')"
+    module.write_text(text.replace("words=", f"words=0 if ({method}, {environ}) != {expected_start()} else 5000 + "))
+    development.wait_for("serving MCP at")
+
+    assert '"words":5002' in development.call("count_words", "to be")
+
+
+def expected_start() -> tuple[str, str | None]:
+    """Return the start method of processes in a fresh process, and its environment's safe path."""
+    return multiprocessing.get_start_method(), os.environ.get("PYTHONSAFEPATH")
 
 
 @pytest.mark.parametrize("development", [("--stubs",)], indirect=True)

@@ -69,6 +69,16 @@ def test_the_next_run_finishes_the_work_of_a_killed_one(project: Path) -> None:
     assert not finish_interrupted(project)
 
 
+@pytest.mark.parametrize("saved", ["mine\n", "new b.py\n"])
+def test_a_file_that_was_saved_since_its_text_was_read_is_refused(saved: str, project: Path) -> None:
+    read = {path: path.read_text(encoding="utf-8") for path in project.iterdir()}
+    assert len(Edits.of(project, new_texts(project), read=read).all) == 4
+    (project / "b.py").write_text(saved, encoding="utf-8")
+
+    with pytest.raises(EditError, match=r"b\.py: the file was saved meanwhile"):
+        Edits.of(project, new_texts(project), read=read)
+
+
 def test_a_file_that_was_changed_meanwhile_stops_the_run(project: Path) -> None:
     edits = Edits.of(project, new_texts(project))
     (project / "b.py").write_text("mine\n", encoding="utf-8")

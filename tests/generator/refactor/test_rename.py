@@ -15,11 +15,14 @@ from click.testing import CliRunner, Result
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
-from toolmason.edits import apply
+from toolmason.edits import EditError, apply
 from toolmason.model.tool import Tool
 from toolmason.pipeline import read
 from toolmason.project import Project
+from toolmason.refactor.files import ChangedFiles
+from toolmason.refactor.manifest_edits import ManifestEdits
 from toolmason.refactor.rename import rename_tool
+from toolmason.refactor.trial import load_valid
 from toolmason.write import lock
 from toolmason.write.journal import Disk
 
@@ -561,6 +564,18 @@ class KilledDisk(Disk):
         if self.replaced > 2:
             raise KeyboardInterrupt
         super().replace(path, target)
+
+
+@pytest.mark.parametrize("name", ["manifest/notes.toml", "handlers/notes/text.py"])
+def test_a_file_that_is_saved_during_the_trial_is_not_overwritten(name: str, project: Project) -> None:
+    before, _ = load_valid(project)
+    files = ChangedFiles(project, ManifestEdits(project, before.document))
+    files.rename_function("notes.text", "count_words", "measure_text")
+    path = project.root / name
+    path.write_text(path.read_text(encoding="utf-8") + "\n# saved\n", encoding="utf-8")
+
+    with pytest.raises(EditError, match=f"{name}: the file was saved meanwhile"):
+        files.edits()
 
 
 def test_generate_finishes_a_rename_that_was_killed(project: Project, run: Run) -> None:

@@ -10,7 +10,7 @@ import copy
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
@@ -76,7 +76,7 @@ class Budget:
 
     def tokens(self, params: Mapping[str, Entry]) -> int:
         """Return the estimated tokens of parameters, with their types."""
-        return sum(self._entry_tokens(name, entry) for name, entry in params.items())
+        return sum(self._entry_costs(params).values())
 
     def shorten_types(self, params: Iterable[Mapping[str, Entry]]) -> None:
         """Shorten the descriptions of the fields of the types that large tools use."""
@@ -104,9 +104,10 @@ class Budget:
             kept: names of parameters that stay, since the manifest has them.
         """
         params: dict[str, Entry] = tool["params"]
+        costs = self._entry_costs(params)
 
         def is_large() -> bool:
-            return self.tokens(params) > self.max_tokens
+            return sum(costs.values()) > self.max_tokens
 
         if is_large() and "description" in tool:
             tool["description"] = shorten(tool["description"], _MAX_DESCRIPTION)
@@ -114,11 +115,13 @@ class Budget:
             if is_large():
                 for entry in params.values():
                     _shorten(entry, length)
+                costs |= self._entry_costs(params)
         if is_large():
             for name, entry in params.items():
                 self._fold_choices(key, name, entry)
+            costs |= self._entry_costs(params)
         optional = [name for name, entry in params.items() if entry.get("required") is False]
-        self._fold_types(key, params, optional, is_large)
+        self._fold_types(key, params, optional, costs)
         words = f"{tool.get('summary', '')} {tool.get('description', '')}"
         use = usefulness(params, words, self.shared)
         for name in sorted(optional, key=lambda name: use[name]):
@@ -126,15 +129,16 @@ class Budget:
                 break
             if name not in kept and name != tool.get("save"):
                 entry = params.pop(name)
+                del costs[name]
                 self.losses.add(
                     "rare", key, next((entry[place] for place in REQUEST_LOCATIONS if place in entry), name)
                 )
-        self._fold_types(key, params, list(params), is_large)
+        self._fold_types(key, params, list(params), costs)
 
-    def _fold_types(self, key: str, params: dict[str, Entry], chosen: list[str], is_large: Callable[[], bool]) -> None:
-        """Replace the types of parameters by `object`, the largest first, until the tool fits."""
-        for name in sorted(chosen, key=lambda name: -self._entry_tokens(name, params[name]) if name in params else 0):
-            if not is_large() or name not in params:
+    def _fold_types(self, key: str, params: dict[str, Entry], chosen: list[str], costs: dict[str, int]) -> None:
+        """Replace the types of parameters by `object`, the largest first, until the tool fits. Update the `costs`."""
+        for name in sorted(chosen, key=lambda name: -costs.get(name, 0)):
+            if sum(costs.values()) <= self.max_tokens or name not in params:
                 return
             entry = params[name]
             kind = next((kind for kind in names(parse(entry["type"])) if self._fields(kind)), "")
@@ -147,6 +151,7 @@ class Budget:
             ]
             more = f" and {len(shown) - _SHOWN_MEMBERS} more" if len(shown) > _SHOWN_MEMBERS else ""
             _describe(entry, f"Members: {', '.join(shown[:_SHOWN_MEMBERS])}{more}")
+            costs[name] = self._entry_tokens(name, entry)
             self.losses.add("large", key, name)
 
     def _fold_choices(self, key: str, name: str, entry: Entry) -> None:
@@ -156,6 +161,9 @@ class Budget:
             _describe(entry, f"One of {len(choices)} values, such as {shown}")
             del entry["enum"]
             self.losses.add("constraint", key, f"{name}: {len(choices)} choices, which need too many tokens")
+
+    def _entry_costs(self, params: Mapping[str, Entry]) -> dict[str, int]:
+        return {name: self._entry_tokens(name, entry) for name, entry in params.items()}
 
     def _entry_tokens(self, name: str, entry: Entry) -> int:
         sent: Entry = {name: {key: value for key, value in entry.items() if key not in _NOT_SENT}}

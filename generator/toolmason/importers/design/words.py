@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from toolmason.importers.design.english import ABBREVIATIONS, ALSO_NOUNS, ARTICLES, PREPOSITIONS, VERBS, singular
@@ -47,8 +48,14 @@ def is_other_script(text: str) -> bool:
 
 def words_of(text: str) -> Words:
     """Return the words of a name in lower case, without identifiers that a machine made."""
+    return list(_words_of(text))
+
+
+@lru_cache(maxsize=4096)
+def _words_of(text: str) -> tuple[str, ...]:
+    """See `words_of`. The paths of an API repeat their segments."""
     if not has_latin_words(text):
-        return []
+        return ()
     plain = unicodedata.normalize("NFKD", text.translate(_LATIN))
     plain = "".join(char for char in plain if not unicodedata.combining(char)).replace("ß", "ss")
     plain = _UUID.sub(" ", plain)
@@ -56,7 +63,7 @@ def words_of(text: str) -> Words:
     for token in re.split(r"[^A-Za-z0-9]+", plain):
         if not _is_key(token):
             words += separated(token, " ").lower().split()
-    return words
+    return tuple(words)
 
 
 def _is_key(token: str) -> bool:

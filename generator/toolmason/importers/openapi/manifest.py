@@ -139,6 +139,8 @@ class _Importer:
     """Maximum characters of a name of a tool: clients put the name of the server before it."""
     _common: str = ""
     """The beginning that the names of all operations share."""
+    _wanted: dict[str, list[str]] = field(default_factory=dict)
+    """The names that the document gives each operation."""
     _operations: dict[str, Operation] = field(default_factory=dict)
     """The operation of each tool."""
     _categories: dict[str, str] = field(default_factory=dict)
@@ -212,9 +214,12 @@ class _Importer:
 
     def _wanted_names(self, operation: Operation) -> list[str]:
         """Return the names that the document gives a tool, the best one first."""
-        wanted = list(names_of(operation, self.name, self._common, self._length))
-        chosen = self.extensions[operation.key].name
-        return [name_from(chosen, wanted[0], self._length), *wanted] if chosen else wanted
+        if operation.key not in self._wanted:
+            wanted = list(names_of(operation, self.name, self._common, self._length))
+            chosen = self.extensions[operation.key].name
+            first = [name_from(chosen, wanted[0], self._length)] if chosen else []
+            self._wanted[operation.key] = [*first, *wanted]
+        return self._wanted[operation.key]
 
     def _category(self, tag: str, operation: Operation) -> str:
         if tag not in self._categories:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -121,7 +122,8 @@ class _Resource:
     is_item: bool
 
 
-def _resources(path: str) -> list[_Resource]:
+@lru_cache(maxsize=256)
+def _resources(path: str) -> tuple[_Resource, ...]:
     """Return the segments of a path that name a resource or an action."""
     resources: list[_Resource] = []
     for segment in _EXTENSION.sub("", unquote(path).rstrip("/")).split("/"):
@@ -133,7 +135,7 @@ def _resources(path: str) -> list[_Resource]:
             resources.append(_Resource(words, has_key and segment.startswith(constant)))
         elif has_key and resources:
             resources[-1] = _Resource(resources[-1].words, is_item=True)
-    return resources
+    return tuple(resources)
 
 
 def _version(operation: Operation) -> Words:
