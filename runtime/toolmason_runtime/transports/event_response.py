@@ -28,6 +28,8 @@ class EventResponse:
         self._send = send
         self._headers = headers
         self._first = first
+        self.is_left = False
+        """Whether the client has disconnected."""
         self._is_started = False
         self._lock = asyncio.Lock()
         self._start: asyncio.Handle | None = None
@@ -99,6 +101,7 @@ class EventResponse:
                 await self.write(part)
                 wait_s, part = PING_S, PING
             else:
+                self.is_left = True
                 leave()
                 return
 

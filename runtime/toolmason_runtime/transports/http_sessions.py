@@ -17,7 +17,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import (
     CONTENT_TYPE_SSE,
@@ -47,8 +47,6 @@ _MAX_SEARCHED_CLIENTS: Final = 5
 """Clients with most sessions, of which one loses an idle session."""
 _client: ContextVar[str] = ContextVar("client", default="")
 """The client whose request is handled."""
-_Stream = tuple[MemoryObjectSendStream[EventMessage], MemoryObjectReceiveStream[EventMessage]]
-"""The events of one request."""
 _METHODS: Final = {
     StreamableHTTPSessionManager: {
         "_admit_session": ["self", "requestor"],
@@ -219,7 +217,7 @@ class _Session(StreamableHTTPServerTransport):
             # The session, or a client that disconnects, closes the streams.
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 if self.lean is not None and self.lean.accepts(message, request):
-                    is_answered = await self._answer_here(self.lean, message, request, response, own)
+                    is_answered = await self._answer_here(self.lean, message, request, response, events)
                 else:
                     assert self._read_stream_writer is not None  # noqa: S101  the session is open
                     await self._read_stream_writer.send(self._create_session_message(message, request, stream, version))
@@ -232,13 +230,17 @@ class _Session(StreamableHTTPServerTransport):
             events.close()
 
     async def _answer_here(
-        self, lean: LeanSession, message: JSONRPCRequest, request: Request, response: EventResponse, own: _Stream
+        self,
+        lean: LeanSession,
+        message: JSONRPCRequest,
+        request: Request,
+        response: EventResponse,
+        events: MemoryObjectReceiveStream[EventMessage],
     ) -> bool:
         """Answer a request, and return whether its response was sent.
 
         A request with other messages, and one whose client has left, is answered through the SDK's streams.
         """
-        stream, (_, events) = str(message.id), own
         sending: asyncio.Task[bool] | None = None
 
         def send_events() -> None:
@@ -249,9 +251,9 @@ class _Session(StreamableHTTPServerTransport):
             answer = await lean.answer(message, request, send_events)
             if self.is_terminated:
                 return False
-            if answer is not None and sending is None and self._request_streams.get(stream) == own:
+            if answer is not None and sending is None and not response.is_left:
                 assert self._event_store is not None  # noqa: S101  each session has one
-                event_id = await self._event_store.store_event(stream, answer)
+                event_id = await self._event_store.store_event(str(message.id), answer)
                 return await response.send_event(EventMessage(answer, event_id))
             if answer is None:
                 await self._terminate_unanswered_request(message.id)
