@@ -72,8 +72,10 @@ class EventResponse:
         async with self._lock:
             if not self._is_started:
                 self._is_started = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
                 body = self._first + body
+                # A response of a known length costs less than one in chunks.
+                length = [(b"content-length", str(len(body)).encode())] if is_last else []
+                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers + length})
             await self._send({"type": "http.response.body", "body": body, "more_body": not is_last})
 
     async def _write_parts(self, parts: Iterable[bytes]) -> None:

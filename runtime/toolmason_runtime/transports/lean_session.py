@@ -7,11 +7,11 @@ and the events of a stream, as soon as it has more than its response.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-import anyio
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
@@ -29,6 +29,9 @@ from starlette.requests import Request
 from toolmason_runtime.transports.http_lean import TRACE, LeanServer
 from toolmason_runtime.wire.requests import PROTOCOL_VERSION, meta_of, request_shape
 
+if TYPE_CHECKING:
+    import anyio
+
 _TRANSPORT: Final = TransportContext(kind="jsonrpc", can_send_request=True)
 _log = logging.getLogger(__name__)
 
@@ -39,7 +42,7 @@ class LeanSession:
     def __init__(self, server: LeanServer) -> None:
         self._server = server
         self._connection: Connection | None = None
-        self._scopes: set[anyio.CancelScope] = set()
+        self._running: set[_Cancellation] = set()
 
     def open(self, session: ServerSession) -> None:
         """Note the connection of the handshake."""
@@ -73,26 +76,31 @@ class LeanSession:
         assert connection is not None  # noqa: S101  the request was accepted
         dispatcher: Any = connection.outbound
         call = _Call(on_message, dispatcher, message)
-        scope = anyio.CancelScope()
+        cancellation = _Cancellation()
         running = dispatcher._in_flight  # noqa: SLF001  where the SDK looks up what a client cancels
         key = coerce_request_id(message.id)
-        entry = running[key] = _InFlight(scope, call)
-        self._scopes.add(scope)
+        entry = running[key] = _InFlight(cast("anyio.CancelScope", cancellation), call)
+        self._running.add(cancellation)
         answer = None
-        with scope:
-            try:
-                answer = await self._response(message, _context(message, request, call, connection))
-            finally:
-                call.close()
-                self._scopes.discard(scope)
-                if running.get(key) is entry:
-                    del running[key]
-        return None if call.cancel_requested.is_set() else answer
+        try:
+            answer = await self._response(message, _context(message, request, call, connection))
+        except asyncio.CancelledError:
+            if not cancellation.is_requested:
+                raise
+        finally:
+            call.close()
+            self._running.discard(cancellation)
+            if running.get(key) is entry:
+                del running[key]
+            is_stopped = cancellation.is_stopped_otherwise()
+        if is_stopped:
+            raise asyncio.CancelledError
+        return None if cancellation.is_requested else answer
 
     def end(self) -> None:
         """Cancel the running requests."""
-        for scope in list(self._scopes):
-            scope.cancel()
+        for cancellation in list(self._running):
+            cancellation.cancel()
 
     def _is_open(self) -> bool:
         return self._connection is not None and self._connection.client_params is not None
@@ -111,6 +119,24 @@ class LeanSession:
             return JSONRPCError(jsonrpc="2.0", id=message.id, error=data)
 
 
+class _Cancellation:
+    """Cancels the current task for a request: a scope of anyio costs as much as the rest of a call."""
+
+    def __init__(self) -> None:
+        self.is_requested = False
+        self._task = asyncio.current_task()
+
+    def cancel(self) -> None:
+        """Cancel the request, once."""
+        if not self.is_requested and self._task is not None:
+            self.is_requested = True
+            self._task.cancel()
+
+    def is_stopped_otherwise(self) -> bool:
+        """Undo the cancellation of the task at the end of the request; return whether another one remains."""
+        return self.is_requested and self._task is not None and self._task.uncancel() > 0
+
+
 class _Call(_JSONRPCDispatchContext[TransportContext]):
     """A request as the SDK sees it: its notifications, and requests to the client, belong to its stream."""
 
@@ -118,7 +144,8 @@ class _Call(_JSONRPCDispatchContext[TransportContext]):
         self, on_message: Callable[[], None], dispatcher: JSONRPCDispatcher[TransportContext], message: JSONRPCRequest
     ) -> None:
         token = progress_token_from_params(message.params)
-        super().__init__(_TRANSPORT, dispatcher, message.id, _progress_token=token)
+        cancelled = cast("anyio.Event", asyncio.Event())  # one of anyio costs more
+        super().__init__(_TRANSPORT, dispatcher, message.id, _progress_token=token, cancel_requested=cancelled)
         self._on_message = on_message
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
