@@ -47,17 +47,20 @@ class Exchange:
         status: int = head["status"]
         return status
 
+    async def opened(self) -> None:
+        """Wait for the id of the first event, which a silent request also gets."""
+        while not self.event_ids:
+            part = await self._next()
+            assert part is not None
+            self._add(part)
+
     async def messages(self) -> AsyncIterator[Any]:
         """Yield the messages of the body, as they arrive."""
         is_stream = "event-stream" in self.headers.get("content-type", "")
         while (part := await self._next()) is not None:
-            self._text += part.get("body", b"").decode()
-            while is_stream and "\r\n\r\n" in self._text:
-                event, _, self._text = self._text.partition("\r\n\r\n")
-                lines = dict(line.partition(": ")[::2] for line in event.split("\r\n"))
-                self.event_ids += [lines["id"]] if lines.get("id") else []
-                if lines.get("data"):
-                    yield normal(json.loads(lines["data"]))
+            for message in self._add(part) if is_stream else ():
+                yield message
+            self._text += "" if is_stream else part.get("body", b"").decode()
         if self._text.startswith("{"):
             yield normal(json.loads(self._text))
 
@@ -74,6 +77,17 @@ class Exchange:
         self.leave()
         self._task.cancel()
         await asyncio.wait((self._task,))
+
+    def _add(self, part: AsgiMessage) -> list[Any]:
+        """Return the messages of the events that end with a part of the body."""
+        self._text += part.get("body", b"").decode()
+        *events, self._text = self._text.split("\r\n\r\n")
+        messages = []
+        for event in events:
+            lines = dict(line.partition(": ")[::2] for line in event.split("\r\n"))
+            self.event_ids += [lines["id"]] if lines.get("id") else []
+            messages += [normal(json.loads(lines["data"]))] if lines.get("data") else []
+        return messages
 
     async def _run(self, app: ASGIApp) -> None:
         try:

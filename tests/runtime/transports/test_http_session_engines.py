@@ -26,7 +26,7 @@ from toolmason_runtime.transports.sdk_sessions import SdkSessions
 Scenario = Callable[[AsgiClient], Awaitable[Any]]
 LEAN, ENGINE_SDK, BARE = "lean", "--engine sdk", "the SDK's own sessions"
 VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", LEGACY]
-ASKED = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+ASKED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 
 
 @asynccontextmanager
@@ -160,7 +160,8 @@ async def cancel_by_each_id(client: AsgiClient) -> list[Any]:
         await waiting.status()
         messages = waiting.messages()
         found.append(await anext(messages))
-        for other in (99, None, True, {}, cancelled):
+        others: list[Any] = [99, None, True, {}, cancelled]
+        for other in others:
             status = await client.notify("notifications/cancelled", {"requestId": other, "reason": "enough"})
             found.append((other, status))
         found += [message async for message in messages]
@@ -220,14 +221,12 @@ async def leave_before_the_first_event(client: AsgiClient) -> list[Any]:
     """Disconnect from a silent call: it goes on, and its result can be fetched."""
     held = client.ask("tools/call", {"name": "hold", "arguments": {}}, "held")
     await held.status()
-    part = asyncio.create_task(anext(held.messages()))
-    await asyncio.sleep(0.1)
+    await held.opened()
     held.leave()
     await asyncio.sleep(0.1)
     resumed = client.begin("GET", last_event_id=held.event_ids[0])
     found: list[Any] = [await resumed.status(), await answer(client.ask("tools/call", {"name": "release"}, 2))]
     found.append(await anext(resumed.messages()))
-    part.cancel()
     return found
 
 
