@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolmason_runtime.server.asgi import authorize, http_server
+from toolmason_runtime.server.memory import limit_arenas
 from toolmason_runtime.server.workers import run_workers, this_worker
 from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.transports import http
@@ -64,6 +65,7 @@ def serve_http(
         return _supervise(count, (host, port), catalogue, variable(prog, "STATE_KEY"), note=note, shutdown=shutdown)
     if worker is not None:
         worker.end_with_supervisor()
+    limit_arenas()
     http.serve(
         lambda: http_server(make_dispatcher(), settings),
         shutdown,

@@ -39,7 +39,7 @@ from toolmason_runtime.server.subscribers import Subscribers
 from toolmason_runtime.server.telemetry import is_tracing
 from toolmason_runtime.shared.errors import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.shared.server_info import server_info
-from toolmason_runtime.transports.http_lean import HttpContext, LeanServer
+from toolmason_runtime.transports.http_lean import OPENED, HttpContext, LeanServer
 from toolmason_runtime.wire.requests import DEFAULT_LEVEL, TASK_METHODS, declared_extensions, request_shape
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="private")
@@ -110,6 +110,12 @@ def sdk_server(
         hint = _SKILLS_CACHE if ctx.method in _OF_SKILLS else {}
         return {"resultType": "complete", **hint, **result}
 
+    async def answer_in_session(ctx: ServerRequestContext[None]) -> dict[str, Any]:
+        async def give(ctx: ServerRequestContext[None]) -> HandlerResult:
+            return await answer(ctx.method, ctx.params or {}, SdkContext(ctx, levels.of(ctx)))
+
+        return cast("dict[str, Any]", await _hide_internal_errors(ctx, give))
+
     async def set_level(ctx: ServerRequestContext[None], params: types.SetLevelRequestParams) -> types.EmptyResult:
         levels.set(ctx, params.level)
         return types.EmptyResult()
@@ -121,6 +127,7 @@ def sdk_server(
         server.add_request_handler(method, types.RequestParams, partial(_answer_task, dispatcher))
     Subscribers(dispatcher, forward, lambda ctx: SdkContext(ctx, DEFAULT_LEVEL)).serve(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
+    server.middleware.append(_note_session)
     server.middleware.append(_hide_internal_errors)
     if dispatcher.server["instructions"]:
         server.middleware.append(partial(_instruct, dispatcher))
@@ -131,6 +138,7 @@ def sdk_server(
         dispatcher,
         METHODS.keys() & dispatcher.methods.keys(),
         answer,
+        answer_in_session,
         partial(_seal, boundary),
         partial(_input_schema, dispatcher),
         principal_of,
@@ -203,6 +211,14 @@ class _Server(Server[None]):
             # Streams are served for tasks as well.
             capabilities.resources.subscribe = "resources/subscribe" in self._request_handlers
         return capabilities
+
+
+async def _note_session(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+    """Pass the session of a handshake over HTTP to the lean engine."""
+    result = await call_next(ctx)
+    if ctx.method == "initialize" and ctx.request is not None and (note := ctx.request.scope.get(OPENED)) is not None:
+        note(ctx.session)
+    return result
 
 
 async def _hide_internal_errors(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:

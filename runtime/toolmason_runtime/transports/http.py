@@ -83,7 +83,7 @@ def serve(
         state_keys: keys that this process shares with others of the same server; without one, it serves alone.
         max_client_sessions: maximum sessions of one client.
         listener: socket that this process shares with others, which has the address; nothing is printed.
-        is_lean: answer requests of 2026-07-28 with the lean engine; otherwise the SDK answers them.
+        is_lean: answer valid requests with the lean engine; otherwise the SDK answers them.
 
     Raises:
         AccessError: clients of other machines may reach the server without `token`, `authorize` or `is_open`, or
@@ -167,7 +167,7 @@ def served_mcp(
 ) -> ServedMcp:
     """Return the faster sessions; those of the SDK if it has changed its private names.
 
-    Unless `is_lean`, the SDK answers all requests of 2026-07-28.
+    Unless `is_lean`, the SDK answers all requests.
     """
     try:
         from toolmason_runtime.transports.http_sessions import Sessions

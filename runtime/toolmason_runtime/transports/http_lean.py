@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http import CONTENT_TYPE_JSON, CONTENT_TYPE_SSE, check_accept_headers
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
@@ -41,13 +42,16 @@ from toolmason_runtime.transports.stdio.encoding import encode, encode_error, en
 from toolmason_runtime.transports.stdio.session import Session
 from toolmason_runtime.wire.requests import DEFAULT_LEVEL, MODERN_VERSIONS, meta_of, request_shape
 
+OPENED: Final = "toolmason.opened"
+"""The key of a function in the ASGI scope of `initialize` that gets the SDK's session."""
 PING_S: Final = 15.0
 """Seconds without a message until a stream begins, and between comments that keep its connection open."""
 PING: Final = b": ping\r\n\r\n"
 _DISCOVER: Final = "server/discover"
 _ROUTING: Final = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
 _PARAM_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower()
-_TRACE: Final = "traceparent"
+TRACE: Final = "traceparent"
+"""The header, and the member of `_meta`, of a request that belongs to a trace."""
 _STREAM_HEADERS: Final = [
     (b"content-type", CONTENT_TYPE_SSE.encode()),
     (b"cache-control", b"no-cache, no-transform"),
@@ -100,6 +104,8 @@ class LeanServer:
     methods: Collection[str]
     """The methods that `answer` accepts."""
     answer: Answer
+    answer_in_session: Callable[[ServerRequestContext[None]], Awaitable[dict[str, Any]]]
+    """Returns the result of a request of 2025-11-25 or earlier."""
     seal: Seal
     input_schema: Callable[[str], Mapping[str, Any] | None]
     """Returns the schema of a listed tool."""
@@ -143,8 +149,8 @@ class LeanRequests:
             and shape is not None
             and shape(params)
             and params.get("requestState") is None
-            and _TRACE not in headers
-            and _TRACE not in meta_of(params)
+            and TRACE not in headers
+            and TRACE not in meta_of(params)
             and self._server.is_usable()
             and (method != "tools/call" or self._has_valid_param_headers(params, headers, scope))
         )
@@ -294,12 +300,12 @@ def _routed_headers(scope: Scope) -> dict[str, str] | None:
             return None
     is_modern = headers.get(MCP_PROTOCOL_VERSION_HEADER) in MODERN_VERSIONS
     is_json = headers.get("content-type", "").lower().startswith(CONTENT_TYPE_JSON)
-    is_accepted = is_modern and is_json and _accepts_both(headers.get("accept", ""))
+    is_accepted = is_modern and is_json and accepts_both(headers.get("accept", ""))
     return headers if is_accepted and "mcp-session-id" not in headers else None
 
 
 @lru_cache(maxsize=32)
-def _accepts_both(accept: str) -> bool:
+def accepts_both(accept: str) -> bool:
     """Return whether an `Accept` header has JSON and streams of events."""
     request = Request({"type": "http", "headers": [(b"accept", accept.encode("latin-1"))]})
     return check_accept_headers(request) == (True, True)

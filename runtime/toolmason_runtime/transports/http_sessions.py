@@ -1,7 +1,8 @@
 """Sessions of clients of 2025-11-25 and earlier over streamable HTTP, faster than those of the SDK.
 
-The SDK starts five tasks for the response of each request. Here the task of the request writes its events itself. That
-needs private names of the SDK, so importing this module raises ImportError if one of them is missing or has changed.
+The SDK starts five tasks for the response of each request. Here the task of the request writes its events itself, and
+answers most requests (`lean_session`). That needs private names of the SDK, so importing this module raises ImportError
+if one of them is missing or has changed.
 """
 
 from __future__ import annotations
@@ -9,40 +10,38 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from inspect import signature
-from itertools import chain
 from typing import Any, Final
 from uuid import uuid4
 
 import anyio
-from anyio.streams.memory import MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import (
     CONTENT_TYPE_SSE,
     MCP_SESSION_ID_HEADER,
     EventMessage,
     StreamableHTTPServerTransport,
-    check_accept_headers,
 )
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _InFlight, _JSONRPCDispatchContext
+from mcp.shared.message import SessionMessage
+from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCRequest
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
-from toolmason_runtime.transports.framing import MESSAGE, encode_message, validate_bodies
-from toolmason_runtime.transports.http_lean import PING, PING_S, LeanRequests, LeanServer
+from toolmason_runtime.transports.event_response import EventResponse
+from toolmason_runtime.transports.framing import MESSAGE, validate_bodies
+from toolmason_runtime.transports.http_lean import OPENED, LeanRequests, LeanServer, accepts_both
+from toolmason_runtime.transports.lean_session import LeanSession
 from toolmason_runtime.transports.limits import MAX_SESSIONS, client_of, client_share
 from toolmason_runtime.transports.peers import Peers
 from toolmason_runtime.transports.replay import RecentEvents
 from toolmason_runtime.transports.sdk_sessions import RETRY_MS, SdkSessions
-from toolmason_runtime.wire.parts import is_large, json_parts
 
-START_S: Final = 0.05
-"""Seconds until a response begins without an event, so that the client can resume it."""
 _BUFFERED_EVENTS: Final = 16
 _MAX_SEARCHED_CLIENTS: Final = 5
 """Clients with most sessions, of which one loses an idle session."""
@@ -58,22 +57,29 @@ _METHODS: Final = {
         "_check_content_type": ["self", "request"],
         "_create_session_message": ["self", "message", "request", "request_id", "protocol_version"],
         "_mint_priming_event": ["self", "stream_id", "protocol_version"],
+        "_terminate_unanswered_request": ["self", "request_id"],
     },
+    _InFlight: {"__init__": ["self", "scope", "dctx"]},
+    _JSONRPCDispatchContext: {"close": ["self"]},
 }
 """The private methods of the SDK that are called or replaced here, with their parameters."""
 _ATTRIBUTES: Final = {
     StreamableHTTPSessionManager: {"_server_instances", "_session_owners"},
-    StreamableHTTPServerTransport: {"_request_streams", "_read_stream_writer", "idle_scope"},
+    StreamableHTTPServerTransport: {
+        *("_request_streams", "_read_stream_writer", "_write_stream", "_event_store", "idle_scope"),
+    },
+    JSONRPCDispatcher: {"_in_flight"},
+    _JSONRPCDispatchContext: {"cancel_requested"},
 }
 
 
 def _check_sdk() -> None:
     """Raise ImportError if the SDK lacks a private name or has changed a method."""
-    for owner, methods in _METHODS.items():
-        unknown = _ATTRIBUTES[owner] - {*dir(owner), *vars(owner)["__init__"].__code__.co_names}
+    for owner in _METHODS.keys() | _ATTRIBUTES.keys():
+        unknown = _ATTRIBUTES.get(owner, set()) - {*dir(owner), *vars(owner)["__init__"].__code__.co_names}
         changed = {
             name
-            for name, parameters in methods.items()
+            for name, parameters in _METHODS.get(owner, {}).items()
             if not hasattr(owner, name) or list(signature(getattr(owner, name)).parameters) != parameters
         }
         if unknown or changed:
@@ -84,7 +90,7 @@ _check_sdk()
 
 
 class Sessions(SdkSessions):
-    """Sessions whose requests are answered here. With `lean`, its engine answers the requests of 2026-07-28."""
+    """Sessions whose requests are answered here. With `lean`, the lean engine answers the valid ones of both eras."""
 
     def __init__(
         self,
@@ -96,6 +102,7 @@ class Sessions(SdkSessions):
         super().__init__(server)
         self._peers = peers
         self._max_client_sessions = max_client_sessions
+        self._lean = lean
         self._validated = validate_bodies(LeanRequests(lean, self._handle_request) if lean else self._handle_request)
 
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,6 +123,7 @@ class Sessions(SdkSessions):
             identity, event_store=RecentEvents(), retry_interval=RETRY_MS, idle_timeout=self.session_idle_timeout
         )
         session.client = client
+        session.lean = LeanSession(self._lean) if self._lean else None
         if requestor is not None:
             # The SDK answers requests of other principals with 404.
             self._session_owners[identity] = requestor
@@ -154,6 +162,8 @@ class _Session(StreamableHTTPServerTransport):
 
     client = ""
     """The client that opened it."""
+    lean: LeanSession | None = None
+    """Answers its valid requests; without it, the SDK answers them."""
 
     @property
     def is_idle(self) -> bool:
@@ -164,50 +174,96 @@ class _Session(StreamableHTTPServerTransport):
         """Return the time at which it ends for being idle: the later, the later it was used; infinite while it is."""
         return self.idle_scope.deadline if self.idle_scope else math.inf
 
+    async def terminate(self) -> None:
+        """End the session and its running requests."""
+        if self.lean is not None:
+            self.lean.end()
+        await super().terminate()
+
     async def _handle_post_request(self, scope: Scope, request: Request, receive: Receive, send: Send) -> None:
         message = scope.get(MESSAGE)
         # The SDK answers the requests that it refuses.
         is_accepted = (
             request.headers.get(MCP_SESSION_ID_HEADER) == self.mcp_session_id
-            and check_accept_headers(request) == (True, True)
+            and accepts_both(request.headers.get("accept", ""))
             and self._check_content_type(request)
         )
         if isinstance(message, JSONRPCRequest) and message.method != "initialize" and is_accepted:
             await receive()  # the body, of which `message` was made
             await self._answer(message, request, send)
-        else:
-            await super()._handle_post_request(scope, request, receive, send)
+            return
+        if self.lean is not None:
+            scope[OPENED] = self.lean.open
+        await super()._handle_post_request(scope, request, receive, send)
 
     async def _answer(self, message: JSONRPCRequest, request: Request, send: Send) -> None:
-        """Pass a request to the server, and send its events up to its response."""
+        """Answer a request with its events up to its response. A client that disconnects can ask for the rest."""
         stream = str(message.id)
         version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
         first_event = await self._mint_priming_event(stream, version)
         first = f"id: {first_event['id']}\r\ndata: \r\nretry: {RETRY_MS}\r\n\r\n".encode() if first_event else b""
-        sender, events = anyio.create_memory_object_stream[EventMessage](_BUFFERED_EVENTS)
-        self._request_streams[stream] = sender, events
-        response = _EventResponse(send, self._headers(), first)
-        watching = asyncio.create_task(_watch(request.receive, response, sender))
+        sender, events = own = anyio.create_memory_object_stream[EventMessage](_BUFFERED_EVENTS)
+        self._request_streams[stream] = own
+        response = EventResponse(send, self._headers(), first)
+
+        def leave() -> None:
+            if self._request_streams.get(stream) == own:
+                del self._request_streams[stream]
+            sender.close()
+
+        response.watch(request.receive, leave)
+        is_answered = False
         try:
             # The session, or a client that disconnects, closes the streams.
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                assert self._read_stream_writer is not None  # noqa: S101  the session is open
-                await self._read_stream_writer.send(self._create_session_message(message, request, stream, version))
-                async for event in events:
-                    is_last = isinstance(event.message, JSONRPCResponse | JSONRPCError)
-                    if isinstance(event.message, JSONRPCResponse) and is_large(event.message.result):
-                        await response.write_parts(_encoded_parts(event, event.message))
-                    else:
-                        await response.write(_encoded(event), is_last=is_last)
-                    if is_last:
-                        return
-            await response.write(b"", is_last=True)
+                if self.lean is not None and self.lean.accepts(message, request):
+                    is_answered = await self._answer_here(self.lean, message, request, response, events)
+                else:
+                    assert self._read_stream_writer is not None  # noqa: S101  the session is open
+                    await self._read_stream_writer.send(self._create_session_message(message, request, stream, version))
+                    is_answered = await response.send_events(events)
+            if not is_answered:
+                await response.write(b"", is_last=True)
         finally:
-            watching.cancel()
-            if self._request_streams.get(stream) == (sender, events):
-                del self._request_streams[stream]
-            sender.close()
+            response.close()
+            leave()
             events.close()
+
+    async def _answer_here(
+        self,
+        lean: LeanSession,
+        message: JSONRPCRequest,
+        request: Request,
+        response: EventResponse,
+        events: MemoryObjectReceiveStream[EventMessage],
+    ) -> bool:
+        """Answer a request, and return whether its response was sent.
+
+        A request with other messages, and one whose client has left, is answered through the SDK's streams.
+        """
+        sending: asyncio.Task[bool] | None = None
+
+        def send_events() -> None:
+            nonlocal sending
+            sending = sending or asyncio.create_task(response.send_events(events))
+
+        try:
+            answer = await lean.answer(message, request, send_events)
+            if self.is_terminated:
+                return False
+            if answer is not None and sending is None and not response.is_left:
+                assert self._event_store is not None  # noqa: S101  each session has one
+                event_id = await self._event_store.store_event(str(message.id), answer)
+                return await response.send_event(EventMessage(answer, event_id))
+            if answer is None:
+                await self._terminate_unanswered_request(message.id)
+            else:
+                assert self._write_stream is not None  # noqa: S101  the session is open
+                await self._write_stream.send(SessionMessage(answer))
+            return await (sending or response.send_events(events))
+        finally:
+            if sending is not None:
+                sending.cancel()
 
     def _headers(self) -> list[tuple[bytes, bytes]]:
         return [
@@ -217,63 +273,3 @@ class _Session(StreamableHTTPServerTransport):
             (MCP_SESSION_ID_HEADER.encode(), (self.mcp_session_id or "").encode()),
             (b"x-accel-buffering", b"no"),
         ]
-
-
-class _EventResponse:
-    """A stream of events. Its head and `first` are sent with the first event: one packet for most calls."""
-
-    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]], first: bytes) -> None:
-        self._send = send
-        self._headers = headers
-        self._first = first
-        self._is_started = False
-        self._lock = asyncio.Lock()
-
-    async def write(self, body: bytes, *, is_last: bool = False) -> None:
-        async with self._lock:
-            if not self._is_started:
-                self._is_started = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
-                body = self._first + body
-            await self._send({"type": "http.response.body", "body": body, "more_body": not is_last})
-
-    async def write_parts(self, parts: Iterable[bytes]) -> None:
-        """Write the last event, one part after another, as fast as the client reads."""
-        async with self._lock:
-            if not self._is_started:
-                self._is_started = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
-                parts = chain([self._first], parts)
-            for part in parts:
-                await self._send({"type": "http.response.body", "body": part, "more_body": True})
-                await asyncio.sleep(0)
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _watch(receive: Receive, response: _EventResponse, sender: MemoryObjectSendStream[EventMessage]) -> None:
-    """Send the head if no event comes, then pings, and close the stream if the client disconnects."""
-    wait_s, part = START_S, b""
-    while True:
-        try:
-            async with asyncio.timeout(wait_s):
-                await receive()
-        except TimeoutError:
-            await response.write(part)
-            wait_s, part = PING_S, PING
-        else:
-            sender.close()
-            return
-
-
-def _encoded_parts(event: EventMessage, message: JSONRPCResponse) -> Iterator[bytes]:
-    yield b"id: %b\r\nevent: message\r\ndata: " % (event.event_id or "").encode()
-    for part in json_parts({"jsonrpc": "2.0", "id": message.id, "result": message.result}):
-        yield part.encode()
-    yield b"\r\n\r\n"
-
-
-def _encoded(event: EventMessage) -> bytes:
-    return b"id: %b\r\nevent: message\r\ndata: %b\r\n\r\n" % (
-        (event.event_id or "").encode(),
-        encode_message(event.message),
-    )

@@ -35,7 +35,7 @@ class HttpSettings:
     call_timeout_s: float | None
     """Maximum seconds of one call; None for no limit."""
     is_lean: bool
-    """Whether the lean engine answers requests of 2026-07-28; otherwise the SDK answers them."""
+    """Whether the lean engine answers valid requests; otherwise the SDK answers them."""
     state_keys: tuple[str, ...]
     """Keys that several processes share. The first one seals, all are accepted: so a key can be replaced."""
 

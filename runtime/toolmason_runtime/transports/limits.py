@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections import Counter
+from functools import lru_cache
 from typing import Final
 
 from starlette.responses import PlainTextResponse
@@ -70,7 +71,11 @@ def client_of(scope: Scope) -> str:
         claims = getattr(token, "claims", None) or {}
         principal = getattr(token, "subject", None) or token.client_id
         return f"{claims.get('iss', '')} {principal}"
-    host = (scope.get("client") or ("",))[0]
+    return _client_at((scope.get("client") or ("",))[0])
+
+
+@lru_cache(maxsize=1024)
+def _client_at(host: str) -> str:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

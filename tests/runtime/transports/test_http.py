@@ -333,12 +333,12 @@ def test_stream_of_a_call_ends_with_its_session() -> None:
 
 
 ADJUSTED = """
-from toolmason_runtime.transports import http_sessions
+from toolmason_runtime.transports import event_response, http_sessions
 from toolmason_runtime.transports.http import serve
 from toolmason_runtime.transports.shutdown import Shutdown
 from sample_server.server import build_server
 
-http_sessions.PING_S = 0.01
+event_response.PING_S = 0.01
 http_sessions.MAX_SESSIONS = 2
 serve(build_server, Shutdown(), port=0)
 """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from mcp.server.streamable_http import EventMessage
-from mcp.types import JSONRPCNotification
+from mcp.types import JSONRPCNotification, JSONRPCResponse
+from toolmason_runtime.transports import replay
 from toolmason_runtime.transports.replay import RecentEvents
 
 
@@ -83,3 +85,52 @@ def test_old_events_are_forgotten() -> None:
         assert await missed(events, first) == (None, [])
 
     asyncio.run(scenario())
+
+
+def response(identity: int) -> JSONRPCResponse:
+    return JSONRPCResponse(jsonrpc="2.0", id=identity, result={})
+
+
+def test_events_of_answered_requests_are_forgotten_after_a_time_and_others_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    async def scenario() -> None:
+        nonlocal now
+        events, others = RecentEvents(), RecentEvents()
+        running, answered, reused = [await events.store_event(name, None) for name in ("0", "1", "2")]
+        for identity in (1, 2):
+            await events.store_event(str(identity), response(identity))
+        again = await events.store_event("2", None)
+        now = replay.ANSWERED_S
+        await others.store_event("1", None)
+        assert (await missed_ids(events, answered))[0] == "1"
+
+        now += 1
+        await others.store_event("1", None)
+        found = [(await missed_ids(events, each))[0] for each in (running, answered, reused, again)]
+        assert found == ["0", None, None, "2"]
+
+    asyncio.run(scenario())
+
+
+async def missed_ids(events: RecentEvents, last: str) -> tuple[str | None, list[str | None]]:
+    sent: list[str | None] = []
+
+    async def send(event: EventMessage) -> None:
+        sent.append(event.event_id)
+
+    return await events.replay_events_after(last, send), sent
+
+
+def test_the_memory_of_a_session_with_many_requests_is_bounded() -> None:
+    async def scenario() -> tuple[int, int]:
+        events = RecentEvents(max_events=10)
+        for number in range(100):
+            await events.store_event("stream", notification("a"))
+            await events.store_event(str(number), None)
+        return len(events._events), len(events._unanswered)
+
+    assert asyncio.run(scenario()) == (10, 6)
