@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files.grep import GrepRequest, grep
-from workbench_handlers.files.ripgrep import is_ascii_pattern, list_non_utf8_files, required_literal, search_lines
+from workbench_handlers.files.ripgrep import (
+    is_ascii_pattern,
+    list_candidates,
+    list_non_utf8_files,
+    required_literal,
+    search_lines,
+)
 from workbench_handlers.files.sections import find_boundaries, section_at
 from workbench_handlers.workspace.open import existing
 
@@ -283,8 +289,22 @@ def test_a_pattern_with_a_required_text_finds_it_in_every_encoding(room: Any, fi
     room.write("other.txt", "nothing of that\n".encode("utf-16-le"))
     room.write("f.bin", b"\0\1\2 caf\xe9 costs 3\n")
     answer = find(r"caf\w costs")
-    assert files_of(answer) == ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]
+    assert sorted(files_of(answer)) == ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]
     assert answer.count(f"1: {text.strip()}") == 5
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"the \s*", r"\[x\] = \{1\}\^\$\|\(\)\d", r"a-b, 'c'; \"d\"\w", r"&<x>: @y/%!`\s", r"\+\*\?\.\-,\w"]
+)
+def test_ripgrep_itself_finds_the_files_with_a_required_text(room: Any, pattern: str) -> None:
+    assert RIPGREP, "install ripgrep"
+    literal = required_literal(pattern, ignore_case=False)
+    room.write("a.txt", f"x {literal} y\n")
+    room.write("sub/b.txt", f"x {literal} y\n".encode("utf-16-le"))
+    room.write("c.txt", "x y\n")
+    found = asyncio.run(list_candidates(RIPGREP, room.project, literal, ignore_case=False))
+    assert len(literal) > 3
+    assert sorted(found or []) == ["a.txt", "sub/b.txt"]
 
 
 def test_a_required_text_of_many_files_is_found_in_all_of_them(room: Any, find: Any) -> None:

@@ -171,6 +171,10 @@ async def search_lines(
             yield parts, positions
 
 
+_SYNTAX: Final = frozenset("\\.+*?()|[]{}^$")
+"""The characters that Rust accepts with a backslash, other than `re.escape`, which escapes a space too."""
+
+
 class _TooManyError(Exception):
     """More lines match, or more files contain a text, than have room."""
 
@@ -207,7 +211,7 @@ async def list_non_utf8_files(program: str, directory: Path) -> AsyncGenerator[P
 async def list_candidates(program: str, directory: Path, literal: str, *, ignore_case: bool) -> list[str] | None:
     """Return the files below `directory` that contain an ASCII text, also in UTF-16; None if they are too many."""
     case = "--ignore-case" if ignore_case else "--case-sensitive"
-    texts = [re.escape(character) for character in literal]
+    texts = [f"\\{character}" if character in _SYNTAX else character for character in literal]
     # Two characters suffice: ripgrep searches for a short text faster, and each file is looked at anyway.
     wide = r"\x00".join(texts[-2:])
     arguments = ("--files-with-matches", "--text", case, f"--regexp={''.join(texts)}", f"--regexp={wide}", "--")
