@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.counts", description="Count the instructions of typical work with perf or valgrind."
     )
-    parser.add_argument("--strict", action="store_true", help=f"exit with 1 if a count grew by over {MAX_GROWTH:.0%}")
+    parser.add_argument("--strict", action="store_true", help=f"exit with 1 if a count grew by over {MAX_GROWTH:.0%}%")
     parser.add_argument("--write", action="store_true", help=f"write the numbers to bench/{BASELINE.name}")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:

@@ -1,4 +1,7 @@
-"""State that the research tools of one server share: running operations, retries and statistics."""
+"""State that the research tools of one server share: running operations, retries and statistics.
+
+The lifespan imports this module for every tool, so it imports the packages of a question when one is asked.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import SearchPath
 
-from workbench_research.asking import Api, Asking, CallOptions, Kept, Request, keep
-from workbench_research.backends.keys import URL_KEY
-from workbench_research.backends.question import Answer, Report
-from workbench_research.backends.selection import select
-from workbench_research.budget import Spending
 from workbench_research.logs import record
 from workbench_research.operations import (
     HANDOVER_S,
@@ -36,7 +34,10 @@ from workbench_research.progress import HEARTBEAT_INTERVAL_S, progress_reporter
 from workbench_research.slots import MAX_PROGRAMS
 
 if TYPE_CHECKING:
+    from workbench_research.asking import Api, Asking, Kept
+    from workbench_research.backends.question import Answer, Report
     from workbench_research.backends.retry import RetryConfig, RetryStatistics
+    from workbench_research.budget import Spending
     from workbench_research.context.material import Files
 
 LINGER_VARIABLE: Final = "WORKBENCH_LINGER_SECONDS"
@@ -99,6 +100,9 @@ class Research:
             ToolError: nothing can be asked.
         """
         if self._api is None:
+            from workbench_research.asking import Api
+            from workbench_research.backends.selection import select
+
             environ = SearchPath.of(os.environ, projects).narrow(os.environ)
             selected = await asyncio.to_thread(select, environ)
             self._api = self._api or Api(selected=selected, backend=selected.backend(environ), environ=environ)
@@ -139,6 +143,9 @@ class Research:
             ToolError: as `do`, a required package is missing, or the operation exceeds the time of one call.
         """
         require_for_questions()
+        from workbench_research.asking import CallOptions, Request, keep
+        from workbench_research.backends.keys import URL_KEY
+        from workbench_research.budget import Spending
 
         record(_log, logging.INFO, "called", tool=call.tool, directory=str(directory), arguments=_loggable(params))
 
@@ -176,6 +183,8 @@ class Research:
                 raise _still_running_error(error.operation) from None
 
     def _asking(self, call: ToolCall, operation: Operation, spending: Spending, to_keep: list[Kept]) -> Asking:
+        from workbench_research.asking import Asking
+
         async def once(key: str, work: Callable[[], Awaitable[str]]) -> str:
             return await call.once(key, work, keep_s=HANDOVER_S, on_wanted=operation.want)
 

@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files.grep import GrepRequest, grep
-from workbench_handlers.files.ripgrep import is_ascii_pattern, search_lines
+from workbench_handlers.files.ripgrep import (
+    is_ascii_pattern,
+    list_candidates,
+    list_non_utf8_files,
+    required_literal,
+    search_lines,
+)
 from workbench_handlers.files.sections import find_boundaries, section_at
 from workbench_handlers.workspace.open import existing
 
@@ -259,6 +265,84 @@ def test_only_patterns_that_match_ascii_alone_are_ascii_patterns(pattern: str, i
     assert is_ascii_pattern(pattern) is is_ascii
 
 
+@pytest.mark.parametrize(
+    ("pattern", "literal"),
+    [
+        *((r"^\s*def \w+", "def "), (r"foo\.bar\d+", "foo.bar"), ("colou?r.*x", "colo"), ("abcd*", "abc")),
+        *(("ab{2}cde", "cde"), (r"\[x\]=.", "[x]="), ("ab[cd]ef+gh", "ab"), ("a+bc", "bc"), ("x*?yz.", "yz")),
+        *((pattern, "") for pattern in ("a|bc.", "(abc)?.", "(?i)abc.", r"\x41bc.", r"\p{L}abc", "[^]a]bcd", "é.abc")),
+        *((pattern, "") for pattern in (r"\<abc.", r"\b{start}abc", "[a&&[^b]]abc", "a{x}bcd", "[[:alpha:]]bcd", ".*")),
+    ],
+)
+def test_the_required_text_of_a_pattern_is_in_each_match(pattern: str, literal: str) -> None:
+    assert required_literal(pattern, ignore_case=False) == literal
+
+
+def test_a_required_text_has_no_letter_that_another_character_equals_without_case() -> None:
+    assert required_literal(r"stack\w+", ignore_case=True) == "tac"
+
+
+def test_a_pattern_with_a_required_text_finds_it_in_every_encoding(room: Any, find: Any) -> None:
+    text = "the café costs 3 °C more\n"
+    for name, codec in (("a", "utf-8"), ("b", "latin-1"), ("c", "utf-16"), ("d", "utf-16-le"), ("e", "utf-16-be")):
+        room.write(f"{name}.txt", text.encode(codec))
+    room.write("other.txt", "nothing of that\n".encode("utf-16-le"))
+    room.write("f.bin", b"\0\1\2 caf\xe9 costs 3\n")
+    answer = find(r"caf\w costs")
+    assert sorted(files_of(answer)) == ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]
+    assert answer.count(f"1: {text.strip()}") == 5
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"the \s*", r"\[x\] = \{1\}\^\$\|\(\)\d", r"a-b, 'c'; \"d\"\w", r"&<x>: @y/%!`\s", r"\+\*\?\.\-,\w"]
+)
+def test_ripgrep_itself_finds_the_files_with_a_required_text(room: Any, pattern: str) -> None:
+    assert RIPGREP, "install ripgrep"
+    literal = required_literal(pattern, ignore_case=False)
+    room.write("a.txt", f"x {literal} y\n")
+    room.write("sub/b.txt", f"x {literal} y\n".encode("utf-16-le"))
+    room.write("c.txt", "x y\n")
+    found = asyncio.run(list_candidates(RIPGREP, room.project, literal, ignore_case=False))
+    assert len(literal) > 3
+    assert sorted(found or []) == ["a.txt", "sub/b.txt"]
+
+
+def test_a_required_text_of_many_files_is_found_in_all_of_them(room: Any, find: Any) -> None:
+    for number in range(250):
+        room.write(f"{number:03}.txt", "word one\n")
+    room.write("zzz.txt", "word été\n".encode("latin-1"))
+    answer = find(r"word \w+")
+    assert answer.startswith("[200 matching lines in 200 files")
+    assert files_of(find(r"word \w+é")) == ["zzz.txt"]
+
+
+def test_a_wrong_pattern_is_an_error_even_if_no_file_has_its_text(room: Any, find: Any) -> None:
+    room.write("a.txt", "one\n")
+    with pytest.raises(ToolError, match="not a regular expression"):
+        find(r"nowhere \w{3,1}")
+
+
+PIECES = st.sampled_from(
+    [b"a", b"\n", b"\r\n", "é".encode(), "€".encode(), "\U0001f600".encode(), "\ud7ff".encode(), "\ue000".encode()]
+) | st.integers(0x80, 0xFF).map(lambda byte: bytes([byte]))
+
+
+@settings(max_examples=15, deadline=None)
+@given(files=st.lists(st.lists(PIECES, max_size=6).map(b"".join), min_size=1, max_size=60))
+def test_exactly_the_files_that_are_not_utf8_are_listed(files: list[bytes]) -> None:
+    assert RIPGREP, "install ripgrep"
+    with tempfile.TemporaryDirectory() as directory:
+        for number, data in enumerate(files):
+            Path(directory, f"{number}.txt").write_bytes(data)
+
+        async def search() -> set[str]:
+            return {name async for (name,) in list_non_utf8_files(str(RIPGREP), Path(directory))}
+
+        listed = asyncio.run(search())
+    for number, data in enumerate(files):
+        assert (f"{number}.txt" in listed) is (data.decode("utf-8", "ignore").encode() != data)
+
+
 NAMES = st.text(alphabet="aB.- _~é\uffff\U0001f600", min_size=1, max_size=3).filter(lambda name: name.strip(".") != "")
 
 
@@ -277,7 +361,7 @@ def test_matches_come_in_the_order_in_which_ripgrep_sorts_paths(paths: set[str])
         expected = [Path(os.fsdecode(path)).parts for path in ran.stdout.split(b"\0") if path]
 
         async def search() -> list[tuple[str, ...]]:
-            found = search_lines(str(RIPGREP), Path(directory), "", "word", ignore_case=False, most=5)
+            found = search_lines(str(RIPGREP), Path(directory), [""], "word", ignore_case=False, most=5)
             return [parts async for parts, _ in found]
 
         assert asyncio.run(search()) == expected

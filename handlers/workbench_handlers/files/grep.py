@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from toolmason_runtime import ToolCall, ToolError, size_of, text_budget
@@ -31,6 +32,9 @@ MAX_LINE_CHARACTERS: Final = 400
 """Maximum characters of one line in a result."""
 GREP_SECONDS: Final = 30.0
 """Time limit of one search, in seconds."""
+
+MIN_LITERAL: Final = 3
+"""Minimum characters of a literal text by which files are chosen; most files contain a shorter one."""
 
 SEPARATOR_SIZE: Final = 8
 """Size of the line breaks between two lines or blocks."""
@@ -189,14 +193,6 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
     is_single = is_file(top.path)
     directory = Located(top.root, top.parts[:-1], "") if is_single else top
     check = IgnoreCheck(top)
-    matches = ripgrep.search_lines(
-        program,
-        directory.path,
-        top.parts[-1] if is_single else "",
-        search.pattern,
-        ignore_case=search.ignore_case,
-        most=MAX_MATCHES + 1,
-    )
     top_codec = await asyncio.to_thread(_legacy_codec, top) if is_single else ""
     if top_codec:
         async with aclosing(_legacy_hits([top], search, answer)) as hits:
@@ -204,6 +200,15 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
                 yield hit
         return
     is_ascii = ripgrep.is_ascii_pattern(search.pattern)
+    candidates = None if is_single or is_ascii else await _candidates(program, directory, search)
+    matches = ripgrep.search_lines(
+        program,
+        directory.path,
+        [top.parts[-1]] if is_single else [""] if candidates is None else candidates,
+        search.pattern,
+        ignore_case=search.ignore_case,
+        most=MAX_MATCHES + 1,
+    )
 
     def read(below: tuple[str, ...], positions: Sequence[tuple[int, int]]) -> FileMatches | None:
         located = top if is_single else _filter_match(top, below, check)
@@ -215,18 +220,29 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
                 yield found
     if is_single or is_ascii:
         return
-    legacy: list[Located] = []
-    async with aclosing(ripgrep.list_non_utf8_files(program, directory.path)) as paths:
-        async for below in paths:
-            file = await asyncio.to_thread(_filter_match, top, below, check)
-            codec = await asyncio.to_thread(_legacy_codec, file) if file else ""
-            if file and codec:
-                legacy.append(file)
-    legacy.sort(key=lambda file: file.parts)
+    unsure = [Path(path).parts for path in candidates or ()]
+    if candidates is None:
+        async with aclosing(ripgrep.list_non_utf8_files(program, directory.path)) as paths:
+            unsure = [below async for below in paths]
+    legacy = await asyncio.to_thread(_legacy_files, top, unsure, check)
     if legacy:
         async with aclosing(_legacy_hits(legacy, search, answer)) as hits:
             async for hit in hits:
                 yield hit
+
+
+async def _candidates(program: str, directory: Located, search: GrepRequest) -> list[str] | None:
+    """Return the only files that may match, in any encoding; None if they are too many or unknown."""
+    literal = ripgrep.required_literal(search.pattern, ignore_case=search.ignore_case)
+    if len(literal) < MIN_LITERAL:
+        return None
+    return await ripgrep.list_candidates(program, directory.path, literal, ignore_case=search.ignore_case)
+
+
+def _legacy_files(top: Located, files: Sequence[tuple[str, ...]], check: IgnoreCheck) -> list[Located]:
+    """Return those of `files` below `top` that are in an encoding that ripgrep does not know, in order."""
+    located = [file for below in files if (file := _filter_match(top, below, check)) and _legacy_codec(file)]
+    return sorted(located, key=lambda file: file.parts)
 
 
 def _filter_match(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> Located | None:

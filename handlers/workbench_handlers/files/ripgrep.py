@@ -56,8 +56,23 @@ _LINE_FLAGS: Final = (
     "--text",
 )
 _SORTED: Final = "--sort=path"
-_NON_UTF8_FLAGS: Final = ("--files-with-matches", "--invert-match", "--line-regexp", "--", "(?s:.)*")
-"""Lists files with a line that is not valid UTF-8: `.` matches only valid characters."""
+_NEXT: Final = r"[\x80-\xBF]"
+"""A byte of a character of several bytes that is not its first one."""
+_ENDS: Final = r"(?:[^\x80-\xBF]|$)"
+_INVALID_UTF8: Final = "|".join(
+    (
+        r"[\xC0\xC1\xF5-\xFF]|\xE0[\x80-\x9F]|\xED[\xA0-\xBF]|\xF0[\x80-\x8F]|\xF4[\x90-\xBF]",
+        *(rf"[\xC2-\xF4]{_ENDS}", rf"[\xE0-\xF4]{_NEXT}{_ENDS}", rf"[\xF0-\xF4]{_NEXT}{{2}}{_ENDS}"),
+        *(rf"(?:^|[\x00-\x7F]){_NEXT}", rf"[\xC2-\xDF]{_NEXT}{{2}}"),
+        *(rf"[\xE0-\xEF]{_NEXT}{{3}}", rf"[\xF0-\xF4]{_NEXT}{{4}}"),
+    )
+)
+_NON_UTF8_FLAGS: Final = ("--files-with-matches", "--text", "--", f"(?-u:{_INVALID_UTF8})")
+"""Lists files with a line that is not valid UTF-8. The shorter `(?s:.)*` with `--invert-match` takes twice as long."""
+MAX_CANDIDATES: Final = 200
+"""Maximum files that contain the literal text of a pattern and are searched by their names."""
+_MAX_CANDIDATE_CHARS: Final = 16_000
+"""Maximum characters of their names, which the command line has room for on every system."""
 
 Parts = tuple[str, ...]
 """A path relative to the directory of a search."""
@@ -81,23 +96,59 @@ def is_ascii_pattern(pattern: str) -> bool:
     return _ASCII_PATTERN.fullmatch(pattern) is not None
 
 
+_PATTERN_PARTS: Final = re.compile(
+    r"""(?P<literal> [A-Za-z0-9_ \-'",;:=/@%&<>!`] | \\(?P<escaped> [-'"!%&*+./:=?@,;^$|(){}\[\]] ) )
+        (?P<optional> [?*{] )?
+        | \\[wWsSdDbBntr][?*+]*      # matches something else
+        | \[\^?[A-Za-z0-9_ \-]+\][?*+]*
+        | [.^$?*+]
+        | \{[0-9,]+\}""",
+    re.VERBOSE,
+)
+
+
+def required_literal(pattern: str, *, ignore_case: bool) -> str:
+    r"""Return the longest ASCII text that each match contains; empty if there is none, or the pattern has groups.
+
+    Example: it is `def ` for `^\s*def \w+`.
+    """
+    best, run, place = "", "", 0
+    while place < len(pattern):
+        part = _PATTERN_PARTS.match(pattern, place)
+        if part is None:
+            return ""
+        place = part.end()
+        character = part["escaped"] or part["literal"] or ""
+        # Letters that a character outside of ASCII equals without case: U+212A and U+017F.
+        is_kept = character and not part["optional"] and not (ignore_case and character in "kKsS")
+        run = run + character if is_kept else ""
+        best = max(best, run, key=len)
+        if part["optional"]:
+            place -= 1
+    return best
+
+
 class UnsupportedPatternError(Exception):
     """ripgrep does not support the pattern, or failed; Python may succeed."""
 
 
 async def search_lines(
-    program: str, directory: Path, target: str, pattern: str, *, ignore_case: bool, most: int
+    program: str, directory: Path, targets: Sequence[str], pattern: str, *, ignore_case: bool, most: int
 ) -> AsyncGenerator[tuple[Parts, Positions], None]:
-    """Yield the files below `directory`/`target` in the order of their paths, with their first `most` matching lines.
+    """Yield the files of `targets` in the order of their paths, with their first `most` matching lines.
+
+    `targets` are files below `directory`, or an empty name for all files. Without any, only the pattern is checked.
 
     Raises:
         UnsupportedPatternError: the pattern is not a Rust regular expression, or too large.
         TimeoutError: the search exceeded `UNSORTED_SECONDS`; its matches were yielded.
     """
     case = "--ignore-case" if ignore_case else "--case-sensitive"
-    arguments = [*_LINE_FLAGS, f"--max-count={most}", case, "--", pattern]
+    depth = [] if targets else ["--max-depth=0"]
+    arguments = [*depth, *_LINE_FLAGS, f"--max-count={most}", case, "--", pattern]
+    targets = targets or [""]
     try:
-        files, is_complete = await _search_unsorted(program, directory, target, arguments)
+        files, is_complete = await _search_unsorted(program, directory, targets, arguments)
     except _TooManyError:
         pass  # the sorted search can stop at the first ones
     else:
@@ -107,7 +158,7 @@ async def search_lines(
             raise TimeoutError
         return
     arguments.insert(0, _SORTED)
-    async with _running(program, directory, target, arguments) as output, aclosing(_matches(output)) as matches:
+    async with _running(program, directory, targets, arguments) as output, aclosing(_matches(output)) as matches:
         parts = ()
         positions: Positions = []
         async for where, position in matches:
@@ -120,12 +171,16 @@ async def search_lines(
             yield parts, positions
 
 
+_SYNTAX: Final = frozenset("\\.+*?()|[]{}^$")
+"""The characters that Rust accepts with a backslash, other than `re.escape`, which escapes a space too."""
+
+
 class _TooManyError(Exception):
-    """More than `MAX_UNSORTED` lines match."""
+    """More lines match, or more files contain a text, than have room."""
 
 
 async def _search_unsorted(
-    program: str, directory: Path, target: str, arguments: Sequence[str]
+    program: str, directory: Path, targets: Sequence[str], arguments: Sequence[str]
 ) -> tuple[dict[Parts, Positions], bool]:
     """Return the matches by file, and whether they are complete.
 
@@ -135,7 +190,7 @@ async def _search_unsorted(
     files: dict[Parts, Positions] = {}
     count = 0
     try:
-        async with asyncio.timeout(UNSORTED_SECONDS), _running(program, directory, target, arguments) as output:
+        async with asyncio.timeout(UNSORTED_SECONDS), _running(program, directory, targets, arguments) as output:
             async for parts, position in _matches(output):
                 files.setdefault(parts, []).append(position)
                 count += 1
@@ -148,17 +203,38 @@ async def _search_unsorted(
 
 async def list_non_utf8_files(program: str, directory: Path) -> AsyncGenerator[Parts, None]:
     """Yield the files below `directory` that are not valid UTF-8, in any order. In them, ripgrep finds only ASCII."""
-    async with _running(program, directory, "", _NON_UTF8_FLAGS) as output:
+    async with _running(program, directory, [""], _NON_UTF8_FLAGS) as output:
         while path := await _record(output, b"\0"):
             yield _parts(path)
 
 
+async def list_candidates(program: str, directory: Path, literal: str, *, ignore_case: bool) -> list[str] | None:
+    """Return the files below `directory` that contain an ASCII text, also in UTF-16; None if they are too many."""
+    case = "--ignore-case" if ignore_case else "--case-sensitive"
+    texts = [f"\\{character}" if character in _SYNTAX else character for character in literal]
+    # Two characters suffice: ripgrep searches for a short text faster, and each file is looked at anyway.
+    wide = r"\x00".join(texts[-2:])
+    arguments = ("--files-with-matches", "--text", case, f"--regexp={''.join(texts)}", f"--regexp={wide}", "--")
+    paths: list[str] = []
+    left = _MAX_CANDIDATE_CHARS
+    try:
+        async with _running(program, directory, [""], arguments) as output:
+            while path := await _record(output, b"\0"):
+                paths.append(os.fsdecode(path).removeprefix("./"))
+                left -= len(paths[-1])
+                if len(paths) > MAX_CANDIDATES or left < 0:
+                    raise _TooManyError  # noqa: TRY301  it ends ripgrep
+    except _TooManyError:
+        return None
+    return paths
+
+
 @asynccontextmanager
 async def _running(
-    program: str, directory: Path, target: str, arguments: Sequence[str]
+    program: str, directory: Path, targets: Sequence[str], arguments: Sequence[str]
 ) -> AsyncGenerator[asyncio.StreamReader, None]:
     execution = Execution(
-        argv=(program, *_LOCATION_FLAGS, *arguments, f"./{target}"),
+        argv=(program, *_LOCATION_FLAGS, *arguments, *(f"./{target}" for target in targets)),
         executable=program,
         cwd=str(directory),
         env=bare_environment(),

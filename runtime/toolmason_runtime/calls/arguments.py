@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolmason_runtime.calls.binding import load_model
 from toolmason_runtime.calls.repair import Repair
@@ -51,8 +51,7 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,100}\s*", re.ASCII)
 """An integer as text: ` 42`, `-7`. The limit bounds the time of `int`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """The arguments of a handler; `notes` are for the model.
 
     `value` is a model, or a dict if the tool has a raw schema or an API, or the arguments were valid without the model.
@@ -110,6 +109,10 @@ class ArgumentValidator:
         self._claims = entry.get("claims", {})
         has_all_rules = params is None or isinstance(params, str)
         self._flat_check = flat_check(self._declared) if has_all_rules else None
+        # `inputSchema` lists every argument, also one that the model takes from a reference.
+        self._drops_extra = GEMINI_EXTRA_ARGUMENT not in self._public_schema.get("properties", {})
+        self._takes_exact_model = not {"unique", *_EXACT_KINDS} & entry.keys()
+        """Whether the model's value for arguments of exact form needs no further check and no change."""
 
     @cached_property
     def _model(self) -> type[BaseModel] | None:
@@ -144,12 +147,14 @@ class ArgumentValidator:
         renaming_notes = tuple(self._replace_aliases(arguments)) if "argument_aliases" in self._entry else ()
         if "deprecated_arguments" in self._entry:
             renaming_notes += self._deprecations(arguments)
-        arguments = renamed(arguments, self._declared, self._own_names)
-        # `inputSchema` lists every argument, also one that `_schema` takes from a reference.
-        if GEMINI_EXTRA_ARGUMENT not in self._public_schema.get("properties", {}):
+        if self._own_names:
+            arguments = renamed(arguments, self._declared, self._own_names)
+        if self._drops_extra:
             arguments.pop(GEMINI_EXTRA_ARGUMENT, None)
         if self._flat_check and (sent := self._flat_check(arguments)) is not None:
             return Arguments(sent, renaming_notes)
+        if self._takes_exact_model and (value := self._exact_value(arguments)) is not None:
+            return Arguments(value, renaming_notes)
         attempt = self._attempt(arguments)
         if attempt.problems or attempt.notes:
             repaired = self._repair.apply(arguments)
@@ -161,6 +166,16 @@ class ArgumentValidator:
             raise ToolError(self._error_text(attempt, notes), code=INVALID_ARGUMENT)
         rounded = () if attempt.is_exact else self._find_rounded(attempt.arguments)
         return Arguments(attempt.value, (*notes, *rounded))
+
+    def _exact_value(self, arguments: dict[str, Any]) -> BaseModel | None:
+        """Return the value of the model for arguments of exact form; None for others, and for invalid ones."""
+        if self._model is None or self._exact_form is None or not self._exact_form(arguments):
+            return None
+        try:
+            with time_limit():
+                return self._model.model_validate(arguments)
+        except (ValueError, PatternTimeoutError):
+            return None  # `_attempt` finds the problem
 
     def deprecated_names(self, raw_arguments: Mapping[str, Any]) -> list[str]:
         """Return the deprecated arguments of a call by their names in `inputSchema`, also those sent under another."""

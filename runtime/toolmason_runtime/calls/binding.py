@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Binding:
         return getattr(self.run, "is_foreign", False) is True
 
     async def _run(self, params: Any, call: Any) -> Any:
-        if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
+        if _is_async(self.run):
             return await self.run(params, call)
         from asyncio import CancelledError
 
@@ -101,6 +102,12 @@ class Binding:
                 raise
         # A decorator can hide that a function is asynchronous.
         return await result if inspect.isawaitable(result) else result
+
+
+def _is_async(run: Callable[[Any, Any], Any]) -> bool:
+    if type(run) is FunctionType and run.__code__.co_flags & inspect.CO_COROUTINE:
+        return True  # most handlers, of which each call asks
+    return inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__)
 
 
 def load_model(reference: str) -> type[BaseModel]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, Protocol, overload
 
 from toolmason_runtime.audit import events
-from toolmason_runtime.discovery.annotations import combined_annotations
+from toolmason_runtime.discovery.annotations import combined_annotations, is_read_only
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Parameters, input_schema, parse_arguments
 from toolmason_runtime.discovery.per_tool import PerTool
@@ -24,7 +24,7 @@ from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.shared.values.wording import call_json, deprecation_text
 from toolmason_runtime.wire.results import WireResult
 
-Run = Callable[[str, dict[str, Any]], Awaitable[WireResult]]
+Run = Callable[[str, dict[str, Any]], Coroutine[Any, Any, WireResult]]
 """The dispatcher's function that runs a tool, from its name and arguments."""
 
 ARGUMENT_KEYS = ("args", "arguments", "params", "parameters", "input")
@@ -71,7 +71,7 @@ class Style(Protocol):
         """The names of tools in texts of the manifest."""
         ...
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
+    def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Coroutine[Any, Any, WireResult]:
         """Run the meta-tool `name`."""
         ...
 
@@ -175,7 +175,7 @@ class StyleContext:
 class MetaTool:
     """A tool about tools. `answer` gets a value for each of `parameters`; it may raise a `ToolError`.
 
-    `name` is its bare name.
+    `name` is its bare name. One that runs tools has the arguments of the tool in the parameter `arguments_key`.
     """
 
     name: str
@@ -183,6 +183,9 @@ class MetaTool:
     parameters: Parameters
     annotations: Mapping[str, bool]
     answer: Callable[[dict[str, Any], Run], Awaitable[WireResult]]
+    arguments_key: str = ""
+    only_reads: bool = False
+    """Whether it runs only tools that are read-only."""
 
     def to_wire(self, name: str) -> WireTool:
         """Return the MCP wire form under a name, without hints that follow from the others."""
@@ -262,9 +265,24 @@ class MetaStyle:
             return self._context.shown(name), arguments
         return self._runner(entry), {"tool_name": entry["tool"]["name"], self._arguments_key: dict(arguments)}
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
+    def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Coroutine[Any, Any, WireResult]:
         """Parse the arguments and run the meta-tool; return its result with a note on each unknown argument."""
         meta = self._metas[name]
+        if meta.arguments_key and arguments is not None and (tool := self._plain_target(meta, arguments)):
+            return run(tool, arguments[meta.arguments_key])
+        return self._answer(meta, arguments, run)
+
+    def _plain_target(self, meta: MetaTool, arguments: Mapping[str, Any]) -> str:
+        """Return the tool that a call runs if it is exactly as described, as most calls are; empty for others."""
+        tool, own = arguments.get("tool_name"), arguments.get(meta.arguments_key)
+        if len(arguments) != len(meta.parameters) or type(tool) is not str or type(own) is not dict:
+            return ""
+        entry = self._context.index.get(tool)
+        if entry is None or entry["tool"]["name"] != tool or not is_enabled(entry):
+            return ""
+        return "" if meta.only_reads and not is_read_only(entry) else tool
+
+    async def _answer(self, meta: MetaTool, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
         try:
             parsed = parse_arguments(meta.parameters, arguments, partial(self._corrected_call, meta))
         except ToolError as error:
@@ -316,7 +334,7 @@ def call_meta(context: StyleContext, name: str, arguments_key: str, *, descripti
         return await run(entry["tool"]["name"], values[arguments_key] or {})
 
     annotations = combined_annotations(context.index.tools.values())
-    return MetaTool(name, description, call_parameters(arguments_key), annotations, answer)
+    return MetaTool(name, description, call_parameters(arguments_key), annotations, answer, arguments_key)
 
 
 def call_parameters(arguments_key: str) -> dict[str, Parameter]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from toolmason_runtime.calls.repair import Repair
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
@@ -70,8 +70,7 @@ Parameters = Mapping[str, Parameter]
 TOOL_NAME: Final = Parameter(required=True, misnomers=("name", "tool"))
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedArguments:
+class ParsedArguments(NamedTuple):
     """A value for each parameter, and notes for the model on ignored arguments."""
 
     values: dict[str, Any]
@@ -134,6 +133,9 @@ def parse_arguments(
     return ParsedArguments(values, tuple(notes))
 
 
+_PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int, "boolean": bool, "object": dict}
+
+
 def _plain_values(parameters: Parameters, sent: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the values of arguments that need no conversion and no note, as most do; None for others."""
     if not sent.keys() <= parameters.keys():
@@ -144,8 +146,11 @@ def _plain_values(parameters: Parameters, sent: Mapping[str, Any]) -> dict[str, 
         if not value and not sent.keys().isdisjoint(parameter.misnomers):
             return None
         if name in sent:
-            is_long = isinstance(value, str) and len(value) > parameter.max_length
-            if is_long or type(value) is float or not _is_valid(parameter, value):
+            if type(value) is not _PYTHON_TYPES[parameter.type]:
+                return None
+            if type(value) is str and len(value) > parameter.max_length:
+                return None
+            if type(value) is int and parameter.minimum is not None and value < parameter.minimum:
                 return None
         elif parameter.required:
             return None

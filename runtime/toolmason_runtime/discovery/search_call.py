@@ -127,7 +127,8 @@ def _call_read(context: StyleContext, name: str, call_any: str) -> MetaTool:
 
     entries = [entry for entry in context.index.tools.values() if is_read_only(entry)]
     annotations = combined_annotations(entries)
-    return MetaTool(name, "Run a read-only tool", call_parameters("args"), annotations, run_read_only)
+    parameters = call_parameters("args")
+    return MetaTool(name, "Run a read-only tool", parameters, annotations, run_read_only, "args", only_reads=True)
 
 
 class _Search:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -46,7 +46,7 @@ from toolmason_runtime.shared.values.wording import call_json, call_text, deprec
 from toolmason_runtime.wire.end_line import with_end_line
 from toolmason_runtime.wire.json_boundary import refused_arguments
 from toolmason_runtime.wire.paging import page_of
-from toolmason_runtime.wire.parts import in_turns, is_large
+from toolmason_runtime.wire.parts import in_turns, is_ascii, is_large
 from toolmason_runtime.wire.requests import TASK_METHODS, declares_tasks
 from toolmason_runtime.wire.resource_updates import ResourceUpdates
 from toolmason_runtime.wire.results import ResultWriter, WireResult, encodable
@@ -69,16 +69,16 @@ class _Tool:
     results: ResultWriter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Runner:
     """What the meta-tools run in one request: tools, and programs that call them."""
 
     dispatcher: Dispatcher
     context: Context
 
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> WireResult:
+    def __call__(self, name: str, arguments: dict[str, Any]) -> Coroutine[Any, Any, WireResult]:
         """Run a tool."""
-        return await self.dispatcher.run_tool(name, arguments, self.context)
+        return self.dispatcher.run_tool(name, arguments, self.context)
 
     async def run_program(self, code: str, *, resume: str, timeout_s: int, meta: str, only_reads: bool) -> WireResult:
         """See `discovery.code.ProgramRunner`."""
@@ -143,6 +143,8 @@ class Dispatcher:
         server = catalogue["server"]
         self._state = (*state, ServerInfo(server["name"], server["version"], self._selection.style))
         self._tools: dict[str, _Tool] = {}
+        self._call_state: tuple[tuple[object, ...], tuple[object, ...]] | None = None
+        """The objects of the lifespan, and with them the state of each call while that lifespan is open."""
         self.updates = ResourceUpdates()
         """The announcements of changed resources."""
         self.before_handler: Callable[[], None] | None = None
@@ -193,7 +195,7 @@ class Dispatcher:
     def _style(self) -> Style:
         """The discovery style, with the names that the client of this request sees; bare ones outside of a request."""
         client = current_client()
-        return self._style_with(ShownNames() if client is None or client.prefixes else self._shown_names)
+        return self._styles[""] if client is None or client.prefixes else self._style_with(self._shown_names)
 
     def _style_with(self, names: ShownNames) -> Style:
         if names.prefix not in self._styles:
@@ -210,8 +212,9 @@ class Dispatcher:
         try:
             if method in TASK_METHODS:
                 return await self.tasks.answer(method, params, context)
-            # The synchronous phase of stdio, which runs no handler, has no capabilities.
-            if method == "tools/call" and declares_tasks(getattr(context, "capabilities", {})) and context.is_modern:
+            # The synchronous phase of stdio, which runs no handler, knows neither the era nor the capabilities.
+            is_modern_call = method == "tools/call" and getattr(context, "is_modern", False)
+            if is_modern_call and declares_tasks(context.capabilities):
                 return await self.tasks.call(params, context, at_once=self._needs_task(params))
             return await self._answer(method, params, context)
         finally:
@@ -260,6 +263,8 @@ class Dispatcher:
             return {"resultType": "input_required", "inputRequests": pending.requests}
         if method.endswith("/list"):
             return result  # from the catalogue, which is JSON
+        if is_ascii(result):
+            return result
         checked: dict[str, Any] = await in_turns(partial(encodable, result)) if is_large(result) else encodable(result)
         return checked
 
@@ -375,16 +380,20 @@ class Dispatcher:
             await self._chunks.aclose()
 
     async def _call(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
-        run = _Runner(self, context)
-        if self._style.is_meta_tool(name):
+        style = self._style
+        if style.is_meta_tool(name):
             events.note(via=name, kind="meta")
-            return _without_repetition(await _as_result(name, self._style.call(name, arguments, run)))
+            try:
+                result = await style.call(name, arguments, _Runner(self, context))
+            except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
+                result = _failure(name, error)
+            return _without_repetition(result)
         if self._apps is not None and self._apps.has_page(name, context):
-            return await self._apps.run(run(name, arguments))
+            return await self._apps.run(self.run_tool(name, arguments, context))
         resolved = self._resolve_direct_name(name)
         if resolved != name:
             events.note(alias=name)
-        return await run(resolved, arguments)
+        return await self.run_tool(resolved, arguments, context)
 
     async def _reject(self, name: str, problems: Sequence[str]) -> WireResult:
         """Return the result of a call whose arguments the JSON boundary removed."""
@@ -438,19 +447,20 @@ class Dispatcher:
     async def run_tool(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
         """Run a tool, for direct calls and for calls through a meta-tool."""
         entry = self._entry(name)
-        as_json = self._has_json_errors(entry)
-        events.note_call(entry["tool"]["name"], _kind(entry), arguments)
+        if events.active() is not None:
+            events.note_call(entry["tool"]["name"], _kind(entry), arguments)
         if self.on_tool is not None:
             self.on_tool(name)
         if not is_enabled(entry):
             events.note_failure(_DISABLED)
             return error_result(why_disabled(entry))
-        work = self._execute(name, entry, arguments, context, as_json=as_json)
-        return with_notes(await _as_result(name, work, as_json=as_json), _deprecation(entry))
+        try:
+            result = await self._execute(name, entry, arguments, context)
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
+            result = _failure(name, error, as_json=self._has_json_errors(entry))
+        return with_notes(result, _deprecation(entry)) if "deprecated" in entry else result
 
-    async def _execute(
-        self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context, *, as_json: bool
-    ) -> WireResult:
+    async def _execute(self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context) -> WireResult:
         notes: Sequence[str] = ()
         if entry.get("task") == "required" and not getattr(context, "may_be_task", False):
             if self.before_handler is not None:
@@ -462,13 +472,18 @@ class Dispatcher:
         if "deprecated_arguments" in entry and (names := tool.arguments.deprecated_names(arguments)):
             events.note(deprecated_arguments=names)
         validated = tool.arguments.validate(arguments)
-        work = self._handle(tool, name, validated.value, context)
+        if not notes and not validated.notes:
+            return await self._handle(tool, name, entry, validated.value, context)
         # Errors get the notes too, because an ignored argument is often their cause.
-        return with_notes(await _as_result(name, work, as_json=as_json), (*notes, *validated.notes))
+        try:
+            result = await self._handle(tool, name, entry, validated.value, context)
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
+            result = _failure(name, error, as_json=self._has_json_errors(entry))
+        return with_notes(result, (*notes, *validated.notes))
 
-    async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
+    async def _handle(self, tool: _Tool, name: str, entry: ToolEntry, arguments: Any, context: Context) -> WireResult:
         result = await tool.binding.result(arguments, await self._new_call(name, context))
-        is_whole = "upstream" in self._entry(name)
+        is_whole = "upstream" in entry
         if is_large(result):
             return await in_turns(lambda: with_end_line(tool.results.to_wire(result), is_whole=is_whole))
         return with_end_line(tool.results.to_wire(result), is_whole=is_whole)
@@ -476,9 +491,11 @@ class Dispatcher:
     async def _new_call(self, name: str, context: Context) -> ToolCall:
         if self.before_handler is not None:
             self.before_handler()
-        state = (*self._state, self.updates, self._chunks, *await self._lifespan.state(), self._lifespan.options)
-        state = (*state, *self._kinds)
-        return ToolCall(name, context, state, tool_timeouts=self.server.get("tool_timeouts", {}))
+        opened = await self._lifespan.state() if self._lifespan.modules else ()
+        if self._call_state is None or self._call_state[0] is not opened:
+            own = (*self._state, self.updates, self._chunks, *opened, self._lifespan.options, *self._kinds)
+            self._call_state = opened, own
+        return ToolCall(name, context, self._call_state[1], tool_timeouts=self.server.get("tool_timeouts", {}))
 
     @cached_property
     def _chunks(self) -> ChunkStore:
@@ -528,6 +545,8 @@ def _without_repetition(result: WireResult) -> WireResult:
 
     Only for clients that show both to their model.
     """
+    if "structuredContent" not in result:
+        return result
     client = current_client()
     if client is None or not client.repeats_structure:
         return result
@@ -553,20 +572,16 @@ def _authorized(entry: ToolEntry, arguments: dict[str, Any], context: Context) -
     return with_claims(entry, arguments, context.principal) if "claims" in entry else (arguments, ())
 
 
-async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = False) -> WireResult:
-    """Convert exceptions to an error result without internal details.
+def _failure(name: str, error: BaseException, *, as_json: bool = False) -> WireResult:
+    """Return an error result without internal details.
 
     Raises:
         MethodError: the request is invalid.
-        InputRequired: the client must respond first.
     """
-    try:
-        return await work
-    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
-        tool_error = to_tool_error(f"tool {name}", error)
-        note_error(tool_error)
-        events.note_failure(tool_error.code)
-        return _error_result(tool_error, as_json=as_json)
+    tool_error = to_tool_error(f"tool {name}", error)
+    note_error(tool_error)
+    events.note_failure(tool_error.code)
+    return _error_result(tool_error, as_json=as_json)
 
 
 def _with_code(result: WireResult, error: ToolError) -> WireResult:
@@ -607,12 +622,10 @@ def _kind(entry: ToolEntry) -> str:
 
 def _call_params(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     name, arguments = params.get("name"), params.get("arguments")
-    if not isinstance(name, str) or not isinstance(arguments, dict | None):
+    if not isinstance(name, str) or not (arguments is None or isinstance(arguments, dict)):
         raise MethodError(INVALID_PARAMS, "tools/call requires `name` (string) and accepts `arguments` (object)")
     return name, arguments or {}
 
 
 def _deprecation(entry: ToolEntry) -> list[str]:
-    if "deprecated" not in entry:
-        return []
     return [f"Note: {entry['tool']['name']} is deprecated: {deprecation_text(entry['deprecated'])}"]

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any, Final
 
 from toolmason_runtime.shared.errors import INVALID_REQUEST, PARSE_ERROR
@@ -73,6 +74,10 @@ class LineBuffer:
         """Yield the lines that end in `chunk`."""
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
+            if not self._line and len(piece) <= self._max_bytes:
+                if piece and not piece.isspace():
+                    yield piece
+                continue
             self._extend(piece)
             if self._line and not self._line.isspace():
                 yield bytes(self._line)
@@ -124,19 +129,52 @@ def no_message(value: Wire) -> MalformedError:
     return malformed(value, "message must be a request, a notification or a response")
 
 
-_MAY_BE_FLAWED: Final = re.compile(rb"\d{200}|[eE]\+?\d{3}|NaN|Infinity|\\u[dD][89a-fA-F]")
-"""Part of every number that is not finite or too large for a float, and of every unpaired surrogate."""
+_MAY_BE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Part of every unpaired surrogate."""
+_JSON_SPACE: Final = " \t\n\r"
 _TOO_DEEP: Final = "nested too deeply"
 
 
+def _finite(text: str) -> float:
+    if not isfinite(number := float(text)):
+        raise NotFiniteError(text)
+    return number
+
+
+def _refuse_constant(name: str) -> float:
+    raise NotFiniteError(name)
+
+
+_raw_decode: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant).raw_decode
+
+
 def _decode(data: bytes) -> Any:
+    try:
+        text = data.decode().strip(_JSON_SPACE)
+        value, end = _raw_decode(text)
+        is_sound = end == len(text) and not _may_have_surrogate(data)
+    except (ValueError, RecursionError):
+        is_sound = False
+    if not is_sound:
+        return _decode_unsound(data)
+    if _is_deep(value, data):
+        raise malformed(value, _TOO_DEEP)
+    return value
+
+
+def _decode_unsound(data: bytes) -> Any:
+    """Decode a message that is not JSON, or may have a number or a text that cannot be encoded again."""
     try:
         value = json.loads(data.decode())
     except (ValueError, RecursionError):
         return decode_slowly(data)
     if _is_deep(value, data):
         raise malformed(value, _TOO_DEEP)
-    return sanitized(value) if _MAY_BE_FLAWED.search(data) else value
+    return sanitized(value)
+
+
+def _may_have_surrogate(data: bytes) -> bool:
+    return b"\\u" in data and _MAY_BE_SURROGATE.search(data) is not None
 
 
 def _is_deep(value: Any, data: bytes) -> bool:
@@ -201,11 +239,13 @@ def _fault(value: Wire) -> str:
     """Return the first problem of a message; empty without one."""
     if value.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
-    if "id" in value and "method" in value and _identity(value) is None:
+    if "method" not in value:
+        return ""
+    if "id" in value and _identity(value) is None:
         return "id must be a string or an integer"
-    if "method" in value and not isinstance(value["method"], str):
+    if not isinstance(value["method"], str):
         return "method must be a string"
-    if "method" in value and not isinstance(value.get("params"), dict | None):
+    if (params := value.get("params")) is not None and not isinstance(params, dict):
         return "params must be an object"
     return ""
 
@@ -240,4 +280,4 @@ def malformed(value: Any, reason: str) -> MalformedError:
 def _identity(value: Wire) -> RequestId | None:
     """Return the id that a response would have; None if a response could not have it."""
     identity = value.get("id")
-    return identity if isinstance(identity, int | str) and not isinstance(identity, bool) else None
+    return identity if isinstance(identity, (int, str)) and not isinstance(identity, bool) else None

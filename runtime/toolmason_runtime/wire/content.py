@@ -153,7 +153,9 @@ class Noted:
 
 def blocks(content: Content) -> list[dict[str, Any]]:
     """Return the `content` array of a tool result."""
-    parts = [content] if isinstance(content, str | Text | Image | Audio | Resource | ResourceLink) else content
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    parts = [content] if isinstance(content, Text | Image | Audio | Resource | ResourceLink) else content
     return [Text(part).to_wire() if isinstance(part, str) else part.to_wire() for part in parts]
 
 

@@ -30,8 +30,12 @@ def with_end_line(result: WireResult, *, is_whole: bool = False) -> WireResult:
 
     With `is_whole`, the text of another program stays as it is unless it was cut.
     """
+    if "structuredContent" in result:
+        return result
     texts: list[str] = [block["text"] for block in result["content"] if block["type"] == "text"]
-    if "structuredContent" in result or not texts:
+    if not texts:
+        return result
+    if len(texts) == 1 and len(texts[0]) < MIN_CHARS and not texts[0].startswith(("[", "==> ")):
         return result
     note = next(filter(_is_of_part, _notes(texts[0])), "")
     if not note and (is_whole or sum(map(len, texts)) < MIN_CHARS):

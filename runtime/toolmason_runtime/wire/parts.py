@@ -26,6 +26,8 @@ _MEMBER_CHARS: Final = 16
 
 def is_large(value: Any, limit: int = PART_CHARS) -> bool:
     """Return whether a value has more than `limit` characters. Only as many of them are visited."""
+    if type(value) is str:
+        return len(value) > limit
     left, values = limit, [value]
     for each in values:  # `values` grows meanwhile
         kind = type(each)
@@ -40,6 +42,27 @@ def is_large(value: Any, limit: int = PART_CHARS) -> bool:
             return True
         values.extend(members)
     return left < 0
+
+
+def is_ascii(value: Any, limit: int = PART_CHARS) -> bool:
+    """Return whether a JSON value has only ASCII texts and names, and at most `limit` characters."""
+    left, values = limit, [value]
+    for each in values:  # `values` grows meanwhile
+        kind = type(each)
+        if kind is str:
+            left -= len(each)
+            if left < 0 or not each.isascii():
+                return False
+        elif kind is dict:
+            left -= _MEMBER_CHARS * len(each)
+            values.extend(each)
+            values.extend(each.values())
+        elif kind is list:
+            left -= _MEMBER_CHARS * len(each)
+            values.extend(each)
+        elif kind not in _ATOMS:
+            return False
+    return left >= 0
 
 
 def _members(value: Any) -> Collection[Any]:

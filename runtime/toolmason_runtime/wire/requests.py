@@ -149,10 +149,13 @@ def request_shape(method: str, *, is_modern: bool) -> Shape | None:
     return (_MODERN if is_modern else _OLD).get(method)
 
 
+_NO_META: Final[Mapping[str, Any]] = {}
+
+
 def meta_of(params: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return `_meta`; empty if it is missing or malformed."""
-    meta = (params or {}).get("_meta")
-    return meta if isinstance(meta, dict) else {}
+    meta = params.get("_meta") if params else None
+    return meta if isinstance(meta, dict) else _NO_META
 
 
 def declares_tasks(capabilities: Mapping[str, Any]) -> bool:
@@ -163,4 +166,4 @@ def declares_tasks(capabilities: Mapping[str, Any]) -> bool:
 def progress_token(params: Mapping[str, Any] | None) -> str | int | None:
     """Return the progress token of a request; None without a valid one."""
     token = meta_of(params).get("progressToken")
-    return token if _TOKEN(token) else None
+    return token if token is not None and _TOKEN(token) else None

@@ -117,3 +117,17 @@ def test_both_parsers_have_the_same_maximum_depth(depth: int, opening: str, leaf
     value = (opening * depth + leaf + closing * depth).encode()
     line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":%b}}' % value
     assert outcome(decode, line) == outcome(by_the_sdk, line)
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "-Infinity", f"{10**400}.0", "[1.5, 1E999]"])
+@pytest.mark.parametrize("about", [" {}", "{}\r", "\t{}  "], ids=["before", "carriage return", "both"])
+def test_a_number_that_is_not_finite_is_refused_wherever_it_is(number: str, about: str) -> None:
+    message = f'{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{number}}}}}'
+    with pytest.raises(MalformedError, match="numbers must be finite"):
+        decode(about.format(message).encode())
+
+
+@pytest.mark.parametrize("number", ["1e300", "1.5", "-0.0", f"{10**400}", "12345678901234567890"])
+def test_other_numbers_are_exact(number: str) -> None:
+    message = f'{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{number}}}}}'
+    assert decode(message.encode())["params"]["a"] == json.loads(number)

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from toolmason_runtime.transports.stdio.encoding import encode_large_result, encode_result
 from toolmason_runtime.wire import parts
 from toolmason_runtime.wire.content import Noted, Reply, Text
-from toolmason_runtime.wire.parts import PART_CHARS, is_large, joined_json, json_parts
+from toolmason_runtime.wire.parts import PART_CHARS, is_ascii, is_large, joined_json, json_parts
 
 LINE = 'A line with "quotes", a tab\t, \u00e9\u4e2d and \U0001f600, of about 100 characters.' + "." * 30 + "\n"
 VALUES = st.recursive(
@@ -40,6 +40,20 @@ def test_parts_are_the_json_of_the_whole(value: Any, size: int) -> None:
         given_parts = list(json_parts(value))
 
     assert "".join(given_parts) == compact(value)
+
+
+@given(VALUES)
+def test_an_ascii_value_is_encodable_as_it_is_and_not_large(value: Any) -> None:
+    if is_ascii(value):
+        assert compact(value).isascii()
+        assert not is_large(value)
+    else:
+        assert not json.dumps(value, ensure_ascii=False).isascii()
+
+
+@pytest.mark.parametrize("value", ["x" * (PART_CHARS + 1), ["x" * 100] * 3_000, {"a": object()}, ("a",), "\ud800"])
+def test_a_long_value_and_one_that_is_not_json_are_not_taken_for_ascii(value: Any) -> None:
+    assert not is_ascii(value)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,6 +19,8 @@ from typing import TYPE_CHECKING, Final
 from toolmason_runtime.shared.values.rust_pattern import translate
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from regex import Pattern
 
 TIMEOUT_S: Final = 0.5
@@ -61,14 +62,24 @@ class PatternTimeoutError(Exception):
         self.text = text
 
 
-@contextmanager
-def time_limit(seconds: float = TIMEOUT_S) -> Iterator[None]:
+class _TimeLimit:
+    """The context of `time_limit`. A class, because each call enters it, and a generator takes longer."""
+
+    __slots__ = ("_seconds", "_token")
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._token = _deadline.set(time.monotonic() + self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        _deadline.reset(self._token)
+
+
+def time_limit(seconds: float = TIMEOUT_S) -> AbstractContextManager[None]:
     """Limit the total time of all matches in the context. Outside of it, each match has its own limit."""
-    token = _deadline.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
+    return _TimeLimit(seconds)
 
 
 def is_found(pattern: str, text: str) -> bool:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.shared.errors import INTERNAL_ERROR, MethodError
@@ -39,7 +39,9 @@ class Call:
     is_stream: bool = False
     is_open: bool = True
     """Whether messages about it may be sent: it has neither ended nor been cancelled."""
-    task: asyncio.Task[list[bytes]] | None = field(default=None, repr=False)
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+    has_begun: bool = False
+    """Whether its task runs; one that is cancelled before runs none of its code."""
 
 
 class Calls:
@@ -56,6 +58,7 @@ class Calls:
         *,
         on_refused: Callable[[Call], None] = lambda call: None,  # noqa: ARG005  it does nothing
     ) -> None:
+        self._loop = asyncio.get_running_loop()
         self._output = output
         self._run = run
         self._on_refused = on_refused
@@ -65,6 +68,8 @@ class Calls:
         self._running: set[Call] = set()
         self._streams: set[Call] = set()
         self._is_closed = False
+        self._context = copy_context()
+        """The context variables outside of all calls: one call may start the next one."""
 
     def add(self, call: Call) -> None:
         """Start a call now or later; refuse it if too many wait, and drop it after the end."""
@@ -86,8 +91,7 @@ class Calls:
             call = self._waiting.popleft()
             self._waiting_bytes -= call.size
             (self._streams if call.is_stream else self._running).add(call)
-            call.task = asyncio.create_task(self._response(call))
-            call.task.add_done_callback(partial(self._end, call))
+            call.task = self._loop.create_task(self._answer(call), context=self._context.copy())
 
     def cancel(self, identity: RequestId) -> None:
         """Cancel a call for the client, which gets no response."""
@@ -100,6 +104,8 @@ class Calls:
             self._waiting_bytes -= call.size
         else:
             call.task.cancel()
+            if not call.has_begun:
+                self._end(call, [])
 
     async def close(self) -> None:
         """Cancel all calls and wait for their end; they get an error response."""
@@ -107,11 +113,23 @@ class Calls:
         self._by_id.clear()
         while self._waiting:
             self._output.write(_closed(self._waiting.popleft()))
-        tasks = [call.task for call in (*self._running, *self._streams) if call.task]
+        calls = (*self._running, *self._streams)
+        tasks = [call.task for call in calls if call.task]
         for task in tasks:
             task.cancel()
+        for call in calls:
+            if not call.has_begun:
+                self._end(call, [_closed(call)])
         if tasks:
             await asyncio.wait(tasks)
+
+    async def _answer(self, call: Call) -> None:
+        call.has_begun = True
+        parts = None
+        try:
+            parts = await self._response(call)
+        finally:
+            self._end(call, [_closed(call)] if parts is None else parts)
 
     async def _response(self, call: Call) -> list[bytes]:
         try:
@@ -125,17 +143,18 @@ class Calls:
             _log.exception("%s failed", call.method)
             return [encode_error(call.identity, MethodError(INTERNAL_ERROR, "Internal server error"))]
 
-    def _end(self, call: Call, task: asyncio.Task[list[bytes]]) -> None:
-        """Send the response of a task. One that was cancelled before its start has no other code that runs."""
+    def _end(self, call: Call, response: list[bytes]) -> None:
+        """Send the response to a call."""
         self._running.discard(call)
         self._streams.discard(call)
         if self._by_id.get(call.identity) is call:
             del self._by_id[call.identity]
         if call.is_open:
             call.is_open = False
-            for part in [_closed(call)] if task.cancelled() else task.result():
+            for part in response:
                 self._output.write(part)
-        self.start_next()
+        if self._waiting:
+            self.start_next()
 
 
 def _closed(call: Call) -> bytes:

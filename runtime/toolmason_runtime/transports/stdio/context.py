@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 class LeanContext(SessionContext):
     """One request. Notifications are dropped after its end, and if the client reads too slowly."""
 
+    is_local = True
+
     def __init__(self, call: Call, params: Mapping[str, Any], session: Session, requests: ClientRequests) -> None:
         super().__init__(params, session, session.level, is_modern=bool(session.is_modern))
         self._call = call
         self._requests = requests
-        self.is_local = True
 
     @property
     def origin(self) -> Mapping[str, Any]:

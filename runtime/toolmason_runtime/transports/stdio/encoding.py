@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from toolmason_runtime.transports.messages import RequestId
 
 
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def encode(message: dict[str, Any]) -> bytes:
     """Return a message as JSON on one line, with its line end."""
     try:
-        text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode() + b"\n"
+        return _to_json(message).encode() + b"\n"
     except (TypeError, ValueError):
         return _encode_anything(message)
 

@@ -55,13 +55,14 @@ class Output:
         """Whether the event loop will write the lines."""
         self._has_thread = False
         """Whether the thread writes the lines."""
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._written = asyncio.Event()
         self._poll = _writable(sink)
 
     def write(self, line: bytes) -> None:
         """Queue a line, which is never dropped."""
-        with self._changed:
+        with self._lock:
             if self._is_closed:
                 return
             self._lines.append(line)
@@ -104,9 +105,11 @@ class Output:
                 await self._written.wait()
 
     def _is_below(self, limit: int) -> bool:
-        with self._changed:
-            self._is_awaited = self._is_awaited or self._bytes > limit
-            return self._bytes <= limit
+        with self._lock:
+            if self._bytes <= limit:
+                return True
+            self._is_awaited = True
+            return False
 
     def _write_ready(self) -> None:
         """Write as much as the client reads now; leave the rest to the thread."""

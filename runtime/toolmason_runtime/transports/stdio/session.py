@@ -146,7 +146,9 @@ class Session:
     def client_capabilities(self, params: Params) -> dict[str, Any]:
         """Return the client's capabilities, as sent, without null."""
         declared = meta_of(params).get(CAPABILITIES) if self.is_modern else self._client.get("capabilities")
-        return _without_null(declared or {})
+        if not declared:
+            return {}
+        return _without_null(declared)
 
     def client_name(self, params: Params) -> str:
         """Return the name in `clientInfo`: of the handshake, or of this request (2026-07-28)."""
