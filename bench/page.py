@@ -281,7 +281,7 @@ def _sections(findings: Findings) -> Iterator[str]:
     if findings.missing:
         yield from _learned(lessons.missing(findings.missing))
     yield "## Targets\n"
-    head = ("measure", "best of others", "target", "this run", "")
+    head = ("measure", "best of others, measured before", "target", "this run", "")
     yield _table(head, ((row.what, row.elsewhere, row.promised, row.measured, row.verdict) for row in rows(findings)))
     yield _REPEAT.format(parts=", ".join(f"`{part}`" for part in findings.parts))
     plots = {plot.name: plot for plot in make_plots(findings)}
