@@ -35,7 +35,7 @@ IN_FLIGHT: Final = 64
 PAUSE_S: Final = 0.5
 """Seconds between a search and the first call: less than a model takes to read the result."""
 QUIET_S: Final = 1.0
-"""Seconds between the first list and the first call of a server that has had time: less than a model takes to write it."""
+"""Seconds between the first list and a call after a pause: less than a model takes to write the call."""
 WORKBENCH_CALLS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("read_files", "read the lines of a text file", {"files": [{"path": "bench.txt"}]}),
     ("query_json", "extract values from a JSON file", {"file_path": "bench.json", "jq_expression": ".a"}),

@@ -78,9 +78,7 @@ def measure_http_calls(
     with ExitStack() as stack:
         servers = {label: stack.enter_context(_serving(workspace, program)) for label, program in programs.items()}
         calls = SHORT_CALLS if is_short else CALLS
-        return tuple(
-            _compare(servers, _Load(era, clients, calls, call), rounds) for era in ERAS for clients in CLIENTS
-        )
+        return tuple(_compare(servers, _Load(era, clients, calls, call), rounds) for era in ERAS for clients in CLIENTS)
 
 
 @dataclass(frozen=True, slots=True)

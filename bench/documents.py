@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -48,7 +48,7 @@ def measure_import(workspace: Workspace, rounds: int, *, is_short: bool = False)
     path = directory / "api.json"
     path.write_text(json.dumps(_document(operations)), encoding="utf-8")
     directory.joinpath("from_openapi.py").write_text(_FASTMCP, encoding="utf-8")
-    work = {
+    work: dict[str, Callable[[], Cost]] = {
         _OURS: partial(_import, workspace, directory, count()),
         _THEIRS: lambda: run(workspace, ["from_openapi"], cwd=directory)[0],
     }

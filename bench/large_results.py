@@ -69,7 +69,9 @@ def measure_large_results(
     programs = _programs(workspace, peers)
     sizes = SHORT_SIZES if is_short else SIZES
     work = {
-        (label, size): partial(_measure, workspace, program, size) for size in sizes for label, program in programs.items()
+        (label, size): partial(_measure, workspace, program, size)
+        for size in sizes
+        for label, program in programs.items()
     }
     results = alternate(rounds, work)
     return tuple(
@@ -99,11 +101,11 @@ def _programs(workspace: Workspace, peers: Peers) -> dict[str, Program]:
     run(workspace, ["toolmason", "generate"], cwd=directory)
     generated = directory / "generated"
     table = wire_table(generated)
-    path = str(write_table(others, table))
+    tools = str(write_table(others, table))
     return {
         BARE: Program(BARE, write_bare(others, table), (), (others,)),
         FASTMCP: Program(FASTMCP, write_fastmcp_large(others), (), (others,)),
-        **{label: Program(label, "", command=(*command, path)) for label, command in peers.commands.items()},
+        **{label: Program(label, "", command=(*command, tools)) for label, command in peers.commands.items()},
         OURS: Program(OURS, PACKAGE, ("--classic",), (generated, directory / "handlers")),
     }
 
@@ -119,5 +121,7 @@ def _measure(workspace: Workspace, program: Program, megabytes: int) -> tuple[Co
         result = json.loads(answer).get("result") or {}
         text = (result.get("content") or [{}])[0].get("text", "")
         if len(text) != size:
-            raise SessionError(f"{program.label}: a result of {megabytes} MB has {len(text):,} characters: {text[:300]}")
+            raise SessionError(
+                f"{program.label}: a result of {megabytes} MB has {len(text):,} characters: {text[:300]}"
+            )
         return timer.cost, running.peak_memory(), longest * 1000

@@ -88,7 +88,8 @@ def http(found: Sequence[HttpCalls]) -> Iterator[str]:
         if result.clients == most:
             speeds = {label: 1 / typical(costs).wall for label, costs in result.costs.items()}
             ours = speeds.pop(OURS)
-            yield f"Revision {result.era}, {most} clients: ours {compare(ours, speeds, 'calls/s', is_more_better=True)}."
+            compared = compare(ours, speeds, "calls/s", is_more_better=True)
+            yield f"Revision {result.era}, {most} clients: ours {compared}."
 
 
 def results(found: Sequence[LargeResult]) -> Iterator[str]:
@@ -148,12 +149,11 @@ def converting(found: Comparison) -> Iterator[str]:
 
 def editing(found: Editing) -> Iterator[str]:
     """Turns and wrong files of all tasks, and bytes lost."""
-    turns, wrong = (
-        {label: sum(measure(found.outcomes[label, task]) for task in found.tasks) for label in (OUR_EDITOR, THEIR_EDITOR)}
-        for measure in (lambda outcome: outcome.turns, lambda outcome: outcome.file != "exact")
-    )
     for label in (OUR_EDITOR, THEIR_EDITOR):
-        yield f"{label} needs {turns[label]} turns for all tasks, and {wrong[label]} files are not as intended."
+        outcomes = [found.outcomes[label, task] for task in found.tasks]
+        wrong = sum(outcome.file != "exact" for outcome in outcomes)
+        turns = sum(outcome.turns for outcome in outcomes)
+        yield f"{label} needs {turns} turns for all tasks, and {wrong} files are not as intended."
 
 
 def upstreams(found: Sequence[Served]) -> Iterator[str]:
@@ -165,8 +165,14 @@ def upstreams(found: Sequence[Served]) -> Iterator[str]:
 
 def files(found: Sequence[FileTask]) -> Iterator[str]:
     """The tasks in which the other program is faster."""
-    slower = [f"{task.label} ({task.ratio.median:.2f}x of {task.other})" for task in found if task.ratio.median > _ALIKE]
-    yield f"Slower than the other program: {'; '.join(slower)}." if slower else "No task is slower than the other program."
+    slower = [
+        f"{task.label} ({task.ratio.median:.2f}x of {task.other})" for task in found if task.ratio.median > _ALIKE
+    ]
+    yield (
+        f"Slower than the other program: {'; '.join(slower)}."
+        if slower
+        else "No task is slower than the other program."
+    )
 
 
 def scale(found: Scale) -> Iterator[str]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from bench import lessons
 from bench.calling import IN_FLIGHT, PAUSE_S, QUIET_S, Calls, FirstCall
 from bench.calling_http import HttpCalls
-from bench.contestants import BARE, OURS_SDK
+from bench.contestants import BARE, OURS_DEFAULT, OURS_SDK
 from bench.contestants import OURS as OUR_SERVER
-from bench.contestants import OURS_DEFAULT
 from bench.documents import DocumentImport
 from bench.editing.measure import Editing
 from bench.editing.servers import FS_MCP, OURS, THEIRS
@@ -309,6 +308,12 @@ def _sections(findings: Findings) -> Iterator[str]:
     if findings.developing:
         yield _DEVELOPING
         yield from _learned(lessons.developing(findings.developing))
+    yield from _working(findings)
+    yield from _growing(findings, plots)
+
+
+def _working(findings: Findings) -> Iterator[str]:
+    """Return the sections about schemas, and the tools of Workbench."""
     if findings.converting is not None:
         yield from _converting(findings.converting)
     if findings.editing is not None:
@@ -321,16 +326,20 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield _FILE_TOOLS
         yield from _learned(lessons.files(findings.file_tools))
         yield _file_tools(findings.file_tools)
+    if findings.research is not None:
+        yield _RESEARCH.format(trees=_research_trees(findings.research))
+        yield from _learned(lessons.research(findings.research))
+        yield _research(findings.research)
+
+
+def _growing(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
+    """Return the sections about scale, installation and imports."""
     if findings.scale is not None:
         yield _SCALING.format(sizes=_listed(findings.scale.sizes), page_size=PAGE_SIZE)
         yield from _learned(lessons.scale(findings.scale))
         yield from _shown(plots, "scale")
         yield _scale(findings.scale)
         yield _LINEAR
-    if findings.research is not None:
-        yield _RESEARCH.format(trees=_research_trees(findings.research))
-        yield from _learned(lessons.research(findings.research))
-        yield _research(findings.research)
     if findings.installations:
         yield _INSTALLATION
         yield from _learned(lessons.installations(findings.installations))

@@ -110,7 +110,11 @@ def _start(starts: Starts, idle: Mapping[tuple[str, int], tuple[float | None, fl
 
 
 def _calls(calls: Calls) -> Plot:
-    labels = [label for label in (BARE, FASTMCP, TYPESCRIPT_1, TYPESCRIPT, GO, OURS_SDK, OURS, OURS_DEFAULT) if label in calls.pipelined]
+    labels = [
+        label
+        for label in (BARE, FASTMCP, TYPESCRIPT_1, TYPESCRIPT, GO, OURS_SDK, OURS, OURS_DEFAULT)
+        if label in calls.pipelined
+    ]
     speeds = [1 / typical(calls.pipelined[label]).wall for label in labels]
     figure = Figure(figsize=(_WIDTH, 0.9 + 0.34 * len(labels)), layout="constrained")
     _bars(figure.subplots(), labels, speeds, "calls per second over stdio, many in flight")

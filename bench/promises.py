@@ -272,8 +272,8 @@ def _call_rows(findings: Findings) -> Iterator[Row]:
         peers = [label for label in result.costs if label not in {OURS, BARE}]
         beside = ", ".join(f"{label} {result.speedup(label).median:.1f}x" for label in peers)
         texts.append(f"{result.era}, {result.clients}: {result.speedup(OURS)}, {beside}")
-    slowest = min(result.speedup(OURS).median for result in findings.http_calls)
-    yield Row(what, elsewhere, target, "; ".join(texts), _at_least(findings, slowest, 3))
+    least = min(result.speedup(OURS).median for result in findings.http_calls)
+    yield Row(what, elsewhere, target, "; ".join(texts), _at_least(findings, least, 3))
 
 
 def _exits_without_call(findings: Findings) -> Iterator[str]:

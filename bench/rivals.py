@@ -189,6 +189,7 @@ def {name}(
     return "done"
 """
 
+
 def write_bare(directory: Path, table: Sequence[dict[str, Any]]) -> str:
     """Write a low-level server of the SDK with the wire-ready `table` of tools; give the module to run."""
     return _package(directory, "bare_sdk", _BARE.format(table=list(table)))

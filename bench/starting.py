@@ -12,7 +12,6 @@ from bench.contestants import BARE
 from bench.rounds import Cost, Ratio, alternate, ratio
 from bench.session import Program, Start, Workspace, start
 
-
 LARGE_SIZE: Final = 10_000
 """Tools of the largest servers, which are started in fewer rounds."""
 SHORT_LARGE_SIZE: Final = 40
