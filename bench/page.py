@@ -65,7 +65,7 @@ nox -s bench                        # everything; rewrites this page
 nox -s bench -- --results DIR       # the same, and continued after an interruption: measured parts are kept in DIR
 nox -s bench -- --results DIR --only start,call            # some parts; the last run with all of them writes the page
 python -m bench --short             # a test of the benchmark; its figures have no meaning and are not written
-python -m bench.counts              # instructions of typical work, by perf or valgrind, compared with bench/counts.json
+nox -s counts                       # instructions of typical work, compared with bench/counts.json, as in CI
 python -m bench --only generate --sizes 1000 --rounds 3
 python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
@@ -73,6 +73,10 @@ python -m bench --only editing --fs-mcp PYTHON             # an interpreter with
 
 The parts are {parts}. The Go server is built with `go` and the module proxy of `GOPROXY`; the TypeScript SDK is
 installed in `bench/peers/`, servers from npm in `tests/`. A peer that cannot run is named on this page with the reason.
+
+Times are not compared in CI, because they depend on the load of the machine. Instructions do not: `nox -s counts`
+counts them with valgrind or perf, names each count that grew by over 10 %, and fails. `nox -s counts -- --write`
+accepts the growth. Counts of another processor, counter, version or build of Python are printed and not compared.
 """
 
 _START = """\
