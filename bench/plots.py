@@ -38,8 +38,8 @@ _OTHER: Final = "#8b949e"
 _PAPER: Final = "#ffffff"
 _DARK: Final = {_INK: "#e6edf3", _GRID: "#3d444d", _OURS: "#58a6ff", _PAPER: "#1e2129"}
 """Colors for readers who prefer dark pages."""
-_LINES: Final = (_OURS, "#bf5b04", "#2da44e", "#8250df", "#cf222e", "#57808b", _INK)
-_MARKERS: Final = "osD^vPX"
+_LINES: Final = (_OURS, "#bf5b04", "#2da44e", "#8250df", "#cf222e", "#57808b", _INK, "#bf8700", "#c2478f")
+_MARKERS: Final = "osD^vPX<*"
 _WIDTH: Final = 5.2
 _PLAIN: Final = FuncFormatter(lambda value, _: f"{value:,g}")
 _STYLE: Final[dict[Any, Any]] = {
