@@ -495,15 +495,21 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Compare start, list, search, generation and more with other tools; rewrites docs/benchmarks.md.
+    """Compare start, list, calls, search, generation and more with other tools; rewrites docs/benchmarks.md.
 
-    `-- --short` tests the benchmark, and compares counts of instructions with bench/counts.json.
+    `-- --short` tests the benchmark. `-- --results DIR` keeps the results of each part, to continue or to split a run.
     """
     session.install(EVERYTHING, *_group("bench"))
     _install_npm_packages(session)
+    _install_npm_packages(session, ROOT / "bench" / "peers")
     session.run("python", "-m", "bench", *session.posargs)
-    if "--short" in session.posargs:
-        session.run("python", "-m", "bench.counts")
+
+
+@nox.session
+def counts(session: nox.Session) -> None:
+    """Count instructions of typical work; fails if one grew by over 10 %. `-- --write` updates bench/counts.json."""
+    session.install("-e.[toolkit]")
+    session.run("python", "-m", "bench.counts", "--strict", *session.posargs)
 
 
 @nox.session

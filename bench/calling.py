@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import partial
 from typing import Any, Final
 
@@ -18,10 +19,10 @@ from bench.contestants import (
     OURS,
     OURS_DEFAULT,
     OURS_SDK,
-    TYPESCRIPT,
     WORKBENCH,
     Contestants,
 )
+from bench.peers import GO, TYPESCRIPT, TYPESCRIPT_1
 from bench.rounds import Cost, Ratio, alternate, ratio, typical
 from bench.session import Program, Session, SessionError, Workspace, compact, session
 
@@ -33,8 +34,8 @@ IN_FLIGHT: Final = 64
 """Requests without an answer. More would measure queues."""
 PAUSE_S: Final = 0.5
 """Seconds between a search and the first call: less than a model takes to read the result."""
-QUIET_S: Final = 2.0
-"""Seconds between the first list and the first call without a search: less than a person takes to write a request."""
+QUIET_S: Final = 1.0
+"""Seconds between the first list and a call after a pause: less than a model takes to write the call."""
 WORKBENCH_CALLS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("read_files", "read the lines of a text file", {"files": [{"path": "bench.txt"}]}),
     ("query_json", "extract values from a JSON file", {"file_path": "bench.json", "jq_expression": ".a"}),
@@ -42,6 +43,8 @@ WORKBENCH_CALLS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("git_status", "what has changed in the git repository", {}),
 )
 """Tool, search and arguments, in different categories; the last one runs a program."""
+CALLED: Final = (BARE, FASTMCP, TYPESCRIPT_1, TYPESCRIPT, GO)
+"""Peers whose calls are measured, where they can run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +61,23 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class FirstCall:
-    """The first call of a server, after its start or after a search that finds the tool, and its exit afterwards."""
+    """The first call of a server: at once after its first list, after a pause or after a search; and its exit."""
 
     label: str
     tool: str
-    after_start: Cost
+    at_once: Cost
+    after_pause: Cost
     after_search: Cost | None
     """None for servers without a search."""
     exit: Cost
+
+
+class _When(Enum):
+    """The time of the first call."""
+
+    AT_ONCE = auto()
+    AFTER_PAUSE = auto()
+    AFTER_SEARCH = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,8 @@ def measure_calls(workspace: Workspace, compared: Contestants, rounds: int, *, i
     tool = next(tool for tool in compared.project.tools if tool.reads)
     direct = {"name": tool.name, "arguments": tool.arguments}
     through = {"name": "call", "arguments": {"tool_name": tool.name, "args": tool.arguments}}
-    calls = dict.fromkeys((BARE, FASTMCP, TYPESCRIPT, OURS), direct) | {OURS_DEFAULT: through}
+    labels = [label for label in CALLED if label in compared.programs]
+    calls = dict.fromkeys(labels, direct) | {OURS: direct, OURS_DEFAULT: through}
     programs = {label: compared.programs[label] for label in calls}
     programs[OURS_SDK] = compared.ours("--classic", "--engine", "sdk")
     calls[OURS_SDK] = direct
@@ -105,15 +118,17 @@ def measure_calls(workspace: Workspace, compared: Contestants, rounds: int, *, i
 
 
 def measure_first_calls(workspace: Workspace, compared: Sequence[Contestants], rounds: int) -> tuple[FirstCall, ...]:
-    """Measure the first call of new servers: ours, the bare SDK server, and Workbench."""
+    """Measure the first call of new servers: ours, the peers with the fewest tools, and Workbench."""
     scenarios = {}
     for contestants in compared:
         tool = contestants.project.tools[-2]
-        bare = _Scenario(contestants.programs[BARE], {"name": tool.name, "arguments": tool.arguments})
+        direct = {"name": tool.name, "arguments": tool.arguments}
+        labels = CALLED if contestants is compared[0] else ()
+        peers = [_Scenario(contestants.programs[label], direct) for label in labels if label in contestants.programs]
         ours = _Scenario(
             contestants.programs[OURS_DEFAULT], _through(tool.name, tool.arguments), _search(tool.use_case)
         )
-        for scenario in (bare, ours):
+        for scenario in (*peers, ours):
             scenarios[f"{scenario.program.label}, {contestants.size} tools", tool.name] = scenario
     project = workspace.directory / "first-call"
     project.mkdir()
@@ -125,19 +140,24 @@ def measure_first_calls(workspace: Workspace, compared: Sequence[Contestants], r
         scenarios[WORKBENCH, name] = _Scenario(workbench, _through(name, arguments), _search(query))
     work = {}
     for key, scenario in scenarios.items():
-        work[*key, False] = partial(_first_call, workspace, scenario, has_search=False)
-        if scenario.search is not None:
-            work[*key, True] = partial(_first_call, workspace, scenario, has_search=True)
+        for when in _When:
+            if when is not _When.AFTER_SEARCH or scenario.search is not None:
+                work[*key, when] = partial(_first_call, workspace, scenario, when)
     results = alternate(rounds, work)
+
+    def call(label: str, tool: str, when: _When) -> Cost:
+        return typical([cost for cost, _ in results[label, tool, when]])
+
     return tuple(
         FirstCall(
             label,
             tool,
-            typical([call for call, _ in results[label, tool, False]]),
-            typical([call for call, _ in results[label, tool, True]]) if (label, tool, True) in results else None,
-            typical([end for _, end in results[label, tool, False]]),
+            at_once=call(label, tool, _When.AT_ONCE),
+            after_pause=call(label, tool, _When.AFTER_PAUSE),
+            after_search=call(label, tool, _When.AFTER_SEARCH) if scenario.search is not None else None,
+            exit=typical([end for _, end in results[label, tool, _When.AFTER_PAUSE]]),
         )
-        for label, tool in scenarios
+        for (label, tool), scenario in scenarios.items()
     )
 
 
@@ -149,15 +169,15 @@ def _search(query: str) -> dict[str, Any]:
     return {"name": "search", "arguments": {"query": query}}
 
 
-def _first_call(workspace: Workspace, scenario: _Scenario, *, has_search: bool) -> tuple[Cost, Cost]:
+def _first_call(workspace: Workspace, scenario: _Scenario, when: _When) -> tuple[Cost, Cost]:
     """Return the cost of the first call and that of the exit."""
     with session(workspace, scenario.program) as running:
         running.request("tools/list")
-        if has_search and scenario.search is not None:
-            running.request("tools/call", dict(scenario.search))
-            time.sleep(PAUSE_S)
-        else:
+        if when is _When.AFTER_PAUSE:
             time.sleep(QUIET_S)
+        elif when is _When.AFTER_SEARCH:
+            running.request("tools/call", dict(scenario.search or {}))
+            time.sleep(PAUSE_S)
         with measure_process(running.pid) as timer:
             result = running.request("tools/call", dict(scenario.call))
         _check(result, scenario.program.label)

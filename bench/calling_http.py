@@ -1,6 +1,7 @@
-"""Calls over streamable HTTP, of our server and of the bare SDK server.
+"""Calls over streamable HTTP, of our server and of those of its peers.
 
-Both check the host, the bearer token and the arguments' envelope, and both store events for clients that resume.
+All check the host, the bearer token and the envelope of the request. All store events for clients that resume, except
+that of the TypeScript SDK, whose handler for both eras has no sessions.
 """
 
 from __future__ import annotations
@@ -11,62 +12,73 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from bench.clock import measure_process
-from bench.contestants import Contestants
-from bench.rivals import wire_table, write_bare_http
-from bench.rounds import Cost, Ratio, alternate, ratio, typical
+from bench.contestants import BARE, FASTMCP, OURS, Contestants
+from bench.peers import GO, TYPESCRIPT, Peers
+from bench.rivals import wire_table, write_bare_http, write_fastmcp_http, write_table
+from bench.rounds import Cost, Ratio, alternate, ratio
 from bench.session import TIMEOUT_S, Program, SessionError, Workspace
 
 ERAS: Final = ("2026-07-28", "2025-11-25")
 """The era without sessions, and the last one with a handshake."""
 CLIENTS: Final = (1, 16, 64)
-CALLS: Final = 1024
+CALLS: Final = 512
 """Calls of one round, by all clients together."""
 SHORT_CALLS: Final = 64
-_OURS: Final = "ours"
-_BARE: Final = "bare"
 _TOKEN: Final = "a-token-for-the-benchmark"  # noqa: S105  not a secret
 _ABOUT: Final = {"name": "bench", "version": "1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpCalls:
-    """The costs of one call in one era, with a number of clients; `ratio` compares calls per second in each round."""
+    """The costs of one call in one era, with a number of clients, by program and round.
+
+    `refused` has the reason of each peer that does not serve the era.
+    """
 
     era: str
     clients: int
-    ours: Cost
-    bare: Cost
-    ratio: Ratio
+    costs: dict[str, list[Cost]]
+    refused: dict[str, str]
+
+    def speedup(self, label: str) -> Ratio:
+        """Compare the calls per second with those of the bare SDK server."""
+        return ratio(self.costs[BARE], self.costs[label])
 
 
 def measure_http_calls(
-    workspace: Workspace, compared: Contestants, rounds: int, *, is_short: bool = False
+    workspace: Workspace, peers: Peers, compared: Contestants, rounds: int, *, is_short: bool = False
 ) -> tuple[HttpCalls, ...]:
-    """Call one tool with every number of clients in both eras, ours and the bare SDK server in turn.
+    """Call one tool with every number of clients in both eras, all servers in turn.
 
     Raises:
         SessionError: a server did not start, or a call failed.
     """
     others = compared.project.directory.parent / "others"
-    module = write_bare_http(others, wire_table(compared.project.generated), _TOKEN)
+    table = wire_table(compared.project.generated)
     token_file = workspace.directory / "token"
     token_file.write_text(_TOKEN, encoding="ascii")
     token_file.chmod(0o600)
-    ours = compared.ours("--classic", "--http", "--token-file", str(token_file), "--port")
-    bare = Program("bare SDK server, HTTP", module, (), (others,))
+    programs = {
+        OURS: compared.ours("--classic", "--http", "--token-file", str(token_file), "--port"),
+        BARE: Program(BARE, write_bare_http(others, table, _TOKEN), (), (others,)),
+        FASTMCP: Program(FASTMCP, write_fastmcp_http(others, compared.project.tools, _TOKEN), (), (others,)),
+    }
+    path = str(write_table(others, table))
+    for label in (TYPESCRIPT, GO):
+        if label in peers.commands:
+            programs[label] = Program(label, "", command=(*peers.commands[label], path, _TOKEN))
     tool = next(tool for tool in compared.project.tools if tool.reads)
     call = {"name": tool.name, "arguments": tool.arguments}
-    calls = SHORT_CALLS if is_short else CALLS
-    with _serving(workspace, ours) as our_server, _serving(workspace, bare) as bare_server:
-        servers = {_OURS: our_server, _BARE: bare_server}
-        loads = (_Load(era, clients, calls, call) for era in ERAS for clients in CLIENTS)
-        return tuple(_compare(servers, load, rounds) for load in loads)
+    with ExitStack() as stack:
+        servers = {label: stack.enter_context(_serving(workspace, program)) for label, program in programs.items()}
+        calls = SHORT_CALLS if is_short else CALLS
+        return tuple(_compare(servers, _Load(era, clients, calls, call), rounds) for era in ERAS for clients in CLIENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +92,16 @@ class _Load:
 
 
 def _compare(servers: Mapping[str, _Server], load: _Load, rounds: int) -> HttpCalls:
-    costs = alternate(rounds, {label: partial(_burst, server, load) for label, server in servers.items()})
-    return HttpCalls(
-        era=load.era,
-        clients=load.clients,
-        ours=typical(costs[_OURS]),
-        bare=typical(costs[_BARE]),
-        ratio=ratio(costs[_BARE], costs[_OURS]),
-    )
+    refused: dict[str, str] = {}
+    for label, server in servers.items():
+        try:
+            _burst(server, replace(load, calls=load.clients))
+        except SessionError as error:
+            if label in {OURS, BARE}:
+                raise
+            refused[label] = str(error).splitlines()[-1][:200]
+    work = {label: partial(_burst, server, load) for label, server in servers.items() if label not in refused}
+    return HttpCalls(era=load.era, clients=load.clients, costs=alternate(rounds, work), refused=refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +117,7 @@ def _serving(workspace: Workspace, program: Program) -> Iterator[_Server]:
         port = reserved.getsockname()[1]
     with workspace.directory.joinpath(f"stderr-{port}").open("w+b") as stderr:
         process = subprocess.Popen(  # noqa: S603  a program of the benchmark
-            [program.python, "-m", program.module, *program.arguments, str(port)],
+            [*(program.command or (program.python, "-m", program.module, *program.arguments)), str(port)],
             stdout=subprocess.DEVNULL,
             stderr=stderr,
             cwd=workspace.directory,
@@ -171,8 +185,9 @@ async def _prepared(client: _Client, port: int, era: str, call: dict[str, Any]) 
         return _request(headers | routing, "tools/call", call | {"_meta": meta}, 1)
     opening = {"protocolVersion": era, "capabilities": {}, "clientInfo": _ABOUT}
     head, _ = await client.ask(_request(headers, "initialize", opening, 0))
-    session = next(line for line in head.split("\r\n") if line.lower().startswith("mcp-session-id:"))
-    headers["Mcp-Session-Id"] = session.partition(":")[2].strip()
+    for line in head.split("\r\n"):
+        if line.lower().startswith("mcp-session-id:"):
+            headers["Mcp-Session-Id"] = line.partition(":")[2].strip()
     await client.ask(_request(headers, "notifications/initialized", {}, None))
     return _request(headers, "tools/call", call, 1)
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.peers import Peers
 from bench.project import PACKAGE, SyntheticProject, make_project
-from bench.rivals import wire_table, write_bare, write_fastmcp, write_sdk_decorators, write_typescript
+from bench.rivals import wire_table, write_bare, write_fastmcp, write_sdk_decorators, write_table
 from bench.session import Program, Workspace, run
 from bench.synthetic import synthetic_tools
 
@@ -16,10 +17,10 @@ OURS_DEFAULT = "toolmason, default"
 BARE = "bare SDK server"
 DECORATORS = "SDK decorators"
 OURS_SDK = "toolmason, `--engine sdk`"
-TYPESCRIPT = "TypeScript SDK"
 WORKBENCH = "Workbench"
 FASTMCP = "FastMCP"
 FASTMCP_SEARCH = "FastMCP, BM25 search"
+MAX_VARIANTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +36,23 @@ class Contestants:
         return Program(" ".join(("toolmason", *arguments)), PACKAGE, arguments, self.project.import_path)
 
 
-def make_contestants(workspace: Workspace, size: int, *, split_calls: bool = False) -> Contestants:
-    """Create and generate a project of `size` tools, and write the other programs."""
+def make_contestants(workspace: Workspace, peers: Peers, size: int, *, split_calls: bool = False) -> Contestants:
+    """Create and generate a project of `size` tools, and write the other programs.
+
+    Above `MAX_VARIANTS` tools, only one program of each framework is written.
+    """
     directory = workspace.directory / f"tools-{size}{'-split' if split_calls else ''}"
     project = make_project(directory / "project", synthetic_tools(size), split_calls=split_calls)
     run(workspace, ["toolmason", "generate"], cwd=project.directory)
     others = directory / "others"
     table = wire_table(project.generated)
-    modules = {
-        BARE: write_bare(others, table),
-        DECORATORS: write_sdk_decorators(others, project.tools),
-        FASTMCP: write_fastmcp(others, project.tools),
-        FASTMCP_SEARCH: write_fastmcp(others, project.tools, search=True),
-    }
+    modules = {BARE: write_bare(others, table), FASTMCP: write_fastmcp(others, project.tools)}
+    if size <= MAX_VARIANTS:
+        modules[DECORATORS] = write_sdk_decorators(others, project.tools)
+        modules[FASTMCP_SEARCH] = write_fastmcp(others, project.tools, search=True)
     programs = {label: Program(label, module, (), (others,)) for label, module in modules.items()}
-    programs[TYPESCRIPT] = Program(TYPESCRIPT, "", command=write_typescript(others, table))
+    path = str(write_table(others, table))
+    programs |= {label: Program(label, "", command=(*command, path)) for label, command in peers.commands.items()}
     programs[OURS] = Program(OURS, PACKAGE, ("--classic",), project.import_path)
     programs[OURS_DEFAULT] = Program(OURS_DEFAULT, PACKAGE, (), project.import_path)
     return Contestants(size, project, programs)

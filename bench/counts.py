@@ -1,7 +1,7 @@
 """`python -m bench.counts`: count the instructions of typical work, and compare them with the committed numbers.
 
 Times differ from run to run; the number of instructions in a process differs by less than one percent. The numbers are
-of one counter, processor type and version of Python, and are compared only with the same.
+of one counter, processor type, version and build of Python, and are compared only with the same.
 """
 
 # ruff: noqa: T201  a command prints
@@ -15,9 +15,11 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,14 +30,15 @@ from bench.synthetic import synthetic_tools
 BASELINE: Final = Path(__file__).with_name("counts.json")
 MAX_GROWTH: Final = 0.1
 """Growth above which the work is reported."""
-SIZE: Final = 100
+SIZE: Final = 20
 """Tools of the measured project."""
-CALLS: Final = 1000
+CALLS: Final = 500
 SEARCHES: Final = 20
 NO_COUNTER: Final = (
     "bench.counts: NOT COUNTED: `perf stat -e instructions:u` is not available here (virtual machines often lack the "
     "counter, and containers the permission), and neither is valgrind: apt-get install valgrind"
 )
+UPDATE: Final = "If the growth is intended, update the committed numbers: nox -s counts -- --write"
 _TIMEOUT_S: Final = 900.0
 _SUMMARY: Final = re.compile(r"^summary: (\d+)", re.MULTILINE)
 _PERF: Final = re.compile(r"^(\d+),[^,]*,instructions", re.MULTILINE)
@@ -77,9 +80,9 @@ CACHEGRIND: Final = Counter(
 )
 
 
-def find_counter(directory: Path) -> Counter | None:
-    """Return the first counter that works on this machine; None without one."""
-    for counter in (PERF, CACHEGRIND):
+def find_counter(directory: Path, preferred: str = "") -> Counter | None:
+    """Return the counter with the preferred name, or another one that works on this machine; None without one."""
+    for counter in sorted((PERF, CACHEGRIND), key=lambda counter: counter.name != preferred):
         report = directory / "probe"
         command = counter.command(report)
         if shutil.which(command[0]) is None:
@@ -100,35 +103,37 @@ class Work:
         self._workspace = workspace
         self._project = project
         self._counter = counter
-        self._report = workspace.directory / "report"
 
     def all(self) -> dict[str, int]:
         """Return the instructions of each work."""
-        work = {
+        work: dict[str, Callable[[tuple[str, ...]], None]] = {
             "start to list": self._list,
-            f"start and {CALLS:,} calls": self._call,
+            f"start and {CALLS} calls": partial(self._call, is_through=False),
+            f"start and {CALLS} calls through `call`": partial(self._call, is_through=True),
             f"start and {SEARCHES} searches": self._search,
             f"generation of {SIZE} tools": self._generate,
         }
         return {name: self._counted(each) for name, each in work.items()}
 
     def _counted(self, work: Callable[[tuple[str, ...]], None]) -> int:
+        report = self._workspace.directory / "report"
+        report.unlink(missing_ok=True)
         work(())
-        self._report.unlink(missing_ok=True)
-        work(self._counter.command(self._report))
-        return self._counter.count(self._report)
+        work(self._counter.command(report))
+        return self._counter.count(report)
 
     def _list(self, prefix: tuple[str, ...]) -> None:
         self._serve(prefix, (), [("tools/list", {})])
 
-    def _call(self, prefix: tuple[str, ...]) -> None:
+    def _call(self, prefix: tuple[str, ...], *, is_through: bool) -> None:
         tool = next(tool for tool in self._project.tools if tool.reads)
         call = {"name": tool.name, "arguments": tool.arguments}
-        self._serve(prefix, ("--classic",), [("tools/call", call)] * (CALLS if prefix else 1))
+        if is_through:
+            call = {"name": "call", "arguments": {"tool_name": tool.name, "args": tool.arguments}}
+        self._serve(prefix, () if is_through else ("--classic",), [("tools/call", call)] * (CALLS if prefix else 1))
 
     def _search(self, prefix: tuple[str, ...]) -> None:
-        texts = [tool.use_case for tool in self._project.tools[:: SIZE // SEARCHES]]
-        calls = [{"name": "search", "arguments": {"query": text}} for text in texts[:SEARCHES]]
+        calls = [{"name": "search", "arguments": {"query": tool.use_case}} for tool in self._project.tools[:SEARCHES]]
         self._serve(prefix, (), [("tools/call", call) for call in calls])
 
     def _generate(self, prefix: tuple[str, ...]) -> None:
@@ -173,7 +178,9 @@ def measure(workspace: Workspace, counter: Counter) -> dict[str, int]:
 def conditions(counter: Counter) -> dict[str, str]:
     """Return what the numbers depend on besides the code."""
     version = ".".join(map(str, sys.version_info[:2]))
-    return {"counter": counter.name, "machine": platform.machine(), "python": version}
+    is_optimized = "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS"))
+    build = f"{platform.python_compiler()}, {'optimized' if is_optimized else 'not optimized'}"
+    return {"counter": counter.name, "machine": platform.machine(), "python": version, "build": build}
 
 
 def compare(counts: Mapping[str, int], baseline: Mapping[str, int]) -> tuple[list[str], bool]:
@@ -201,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help=f"write the numbers to bench/{BASELINE.name}")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        counter = find_counter(Path(directory))
+        counter = find_counter(Path(directory), _stored(BASELINE).get("conditions", {}).get("counter", ""))
         if counter is None:
             print(NO_COUNTER, file=sys.stderr)
             return 0
@@ -217,7 +224,7 @@ def report(
     counts: Mapping[str, int], given: Mapping[str, str], baseline: Path, *, is_strict: bool, is_written: bool
 ) -> int:
     """Print the comparison with the file `baseline`, or write it; return the exit code."""
-    stored = json.loads(baseline.read_text(encoding="utf-8")) if baseline.exists() else {}
+    stored = _stored(baseline)
     before = stored.get("conditions", {})
     if is_written or before == given:
         lines, has_grown = compare(counts, stored.get("instructions", {}) if before == given else {})
@@ -230,7 +237,14 @@ def report(
         text = json.dumps({"conditions": given, "instructions": counts}, indent=2)
         baseline.write_text(f"{text}\n", encoding="utf-8", newline="\n")
         return 0
+    if has_grown:
+        print(UPDATE)
     return int(is_strict and has_grown)
+
+
+def _stored(baseline: Path) -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads(baseline.read_text(encoding="utf-8")) if baseline.exists() else {}
+    return stored
 
 
 if __name__ == "__main__":

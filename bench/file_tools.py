@@ -19,6 +19,7 @@ from bench.upstreams import PACKAGES
 FILESYSTEM: Final = "server-filesystem"
 RIPGREP: Final = "ripgrep"
 JQ: Final = "jq"
+GIT: Final = "git"
 WORD: Final = "needle"
 FILES: Final = 50
 """Small files that are read in one call."""
@@ -68,7 +69,7 @@ def measure_file_tools(workspace: Workspace, rounds: int, *, is_short: bool = Fa
     Raises:
         SessionError: a compared server or program is not installed, or a call failed.
     """
-    for program in ("rg", "jq", "node"):
+    for program in ("git", "rg", "jq", "node"):
         if shutil.which(program) is None:
             raise SessionError(f"`{program}` is missing; install it")
     if not PACKAGES.is_dir():
@@ -129,6 +130,13 @@ def _tasks(project: Path, sizes: Sizes, theirs: Session) -> Sequence[_Task]:
             lambda running: _call(running, "grep_content", pattern=WORD, search_path="searched"),
             lambda: _run("rg", "--line-number", WORD, str(project / "searched")),
         ),
+        _Task(
+            f"status of a git repository with {FILES} new files",
+            GIT,
+            None,
+            lambda running: _call(running, "git_status", repository="small", untracked="all"),
+            lambda: _run("git", "-C", str(project / "small"), "status", "--porcelain", "--untracked-files=all"),
+        ),
         *(
             _Task(
                 f"`{expression}` of a JSON file of {(project / 'users.json').stat().st_size / 1e6:,.0f} MB",
@@ -172,6 +180,7 @@ def _write_files(project: Path, sizes: Sizes) -> None:
     for number in range(FILES):
         text = "".join(f"line {line} of file {number}\n" for line in range(10))
         (project / "small" / f"{number}.txt").write_text(text, encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet", str(project / "small")], check=True)  # noqa: S603, S607
     for number in range(sizes.searched):
         directory = project / "searched" / f"{number // 100:03}"
         directory.mkdir(parents=True, exist_ok=True)

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from bench import lessons
 from bench.calling import IN_FLIGHT, PAUSE_S, QUIET_S, Calls, FirstCall
 from bench.calling_http import HttpCalls
-from bench.contestants import BARE
+from bench.contestants import BARE, OURS_DEFAULT, OURS_SDK
+from bench.contestants import OURS as OUR_SERVER
+from bench.documents import DocumentImport
 from bench.editing.measure import Editing
 from bench.editing.servers import FS_MCP, OURS, THEIRS
 from bench.file_tools import FileTask
 from bench.generating import CHECK, FULL, Generation
 from bench.idle import IDLE_S
+from bench.installing import Installation
+from bench.large_results import LargeResult
 from bench.plots import Plot, make_plots
 from bench.promises import Findings, rows
 from bench.requests import Requests
 from bench.research.measure import ResearchFindings
-from bench.rivals import TYPESCRIPT_SDK
 from bench.rounds import Cost, typical
 from bench.scaling import PAGE_SIZE, Scale
 from bench.schemas.comparison import OURS as OUR_CONVERTER
@@ -39,16 +41,16 @@ PLOTS = Path("docs", "benchmarks")
 _HEAD = """\
 # Benchmarks
 
-Targets, and the results of one run of `python -m bench`, which writes this page.
+Targets, and the results of `python -m bench`, which writes this page with all its sentences: measured on {dates}.
 
-Measured in {rounds} alternating rounds{starts}; each round measures all programs one after another.
+Measured in {rounds} alternating rounds, long tasks in fewer; each round measures all programs one after another.
 Figures are medians. A ratio is the median of the ratios of all rounds; in brackets are the middle half of them and the
 median of the ratios of CPU time. CPU is that of the measured process, with the programs that it started.
 Targets are compared with the time by the clock. Absolute times depend on the machine and its load: compare the ratios.
 Tokens are estimated without a vocabulary, for all programs in the same way; compared with o200k, the estimate is 2 to
 21 % high.
 
-- Machine: {cores} cores, {system}, {python}.
+- Machine: {processor}, {cores} cores, {memory}{system}, {python}.
 - Compared: {versions}.
 - Tools: synthetic, {sizes} of them. Half of them read (a path, a bounded number and an enum), half write
   (an enum, a nested named type and a list); each has a description, all four hints, a use case and an example. No two
@@ -60,30 +62,37 @@ _REPEAT = """\
 
 ```bash
 nox -s bench                        # everything; rewrites this page
+nox -s bench -- --results DIR       # the same, and continued after an interruption: measured parts are kept in DIR
+nox -s bench -- --results DIR --only start,call            # some parts; the last run with all of them writes the page
 python -m bench --short             # a test of the benchmark; its figures have no meaning and are not written
-python -m bench.counts              # instructions of typical work, by perf or valgrind, compared with bench/counts.json
+nox -s counts                       # instructions of typical work, compared with bench/counts.json, as in CI
 python -m bench --only generate --sizes 1000 --rounds 3
 python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
-nox -s bench -- --only upstreams                           # servers from npm, from tests/node_modules
-nox -s bench -- --only files                               # the same, and rg and jq; writes files of 1.3 GB
-python -m bench --only call                                # calls over stdio and HTTP, first call, exit
-python -m bench --only scale                               # 10 to 10,000 tools
 ```
+
+The parts are {parts}. The Go server is built with `go` and the module proxy of `GOPROXY`; the TypeScript SDK is
+installed in `bench/peers/`, servers from npm in `tests/`. A peer that cannot run is named on this page with the reason.
+
+Times are not compared in CI, because they depend on the load of the machine. Instructions do not: `nox -s counts`
+counts them with valgrind or perf, names each count that grew by over 10 %, and fails. `nox -s counts -- --write`
+accepts the growth. Counts of another processor, counter, version or build of Python are printed and not compared.
 """
 
 _START = """\
 ## Start
 
 From the start of the process to the end of the first `tools/list`, with a handshake of revision 2025-11-25. Byte code
-is cached. The bare server is the SDK's low-level `Server` with the same tool table as ours, and so is that of the
-TypeScript SDK; the default style lists only its meta-tools. The exit is the time from the end of the
-input to the end of the process.
+is cached. The bare server is the low-level `Server` of the Python SDK with the same tool table as ours, and so are
+those of the TypeScript SDK and the Go SDK; the default style lists only its meta-tools. The exit is the time from the
+end of the input to the end of the process.
 """
 
 _IDLE = """\
+### Memory
+
 Resident memory {seconds:g} s after the first list, without a request in between, and the CPU time of the wait. Our
-servers prepare the first call meanwhile:
+servers prepare the first call meanwhile.
 """
 
 _CALLS = """\
@@ -97,15 +106,42 @@ tool through its meta-tool.
 _FIRST_CALL = """\
 ### First call and exit
 
-The first call of a new server, {quiet:g} s after the first list, and {pause:g} s after a search that finds the tool.
-Our servers load what it needs in the meantime. The exit follows the first call.
+The first call of a new server: at once after the first list, {quiet:g} s later, and {pause:g} s after a search that
+finds the tool. Our servers load what it needs in the meantime. The exit follows the first call.
 """
 
 _HTTP = """\
 ### HTTP
 
-Calls over streamable HTTP by clients that wait for each answer. Both servers check the host, a bearer token and the
-envelope of the request, and both store events.
+Calls over streamable HTTP by clients that wait for each answer. All servers check the host, a bearer token and the
+envelope of the request. In the revision with sessions, all but that of the TypeScript SDK, whose handler of both
+revisions has no sessions, store events.
+"""
+
+_RESULTS = """\
+### Large results
+
+One call over stdio whose result is a text of so many megabytes, from the request to the last byte, in a new process.
+Meanwhile the client sends a ping every 10 ms. Peak memory is that of the process.
+"""
+
+_DOCUMENT = """\
+### Import of an OpenAPI document
+
+Seconds of a process that imports a document of {megabytes:.1f} MB, with the imports of its modules.
+"""
+
+_DEVELOPING = """\
+### From save to answer
+
+The time from a saved edit of one description, under `toolmason dev`, to a list over HTTP that has it.
+"""
+
+_INSTALLATION = """\
+## Installation
+
+Packages and megabytes of what a server over stdio needs, without compiled files, and without Python or Node.js. A
+program of the Go SDK has no packages: it is one file.
 """
 
 _SCALING = """\
@@ -116,13 +152,8 @@ at the largest size with that at the next smaller one: 1.0x is linear, less is b
 """
 
 _LINEAR = """\
-- Constant: the start and the list in the default style, and the memory until the first search, in a server that begins
-  with prepared answers.
-- Nearly linear: a full generation, and an edit, which joins the files that cover all tools.
-- Less than linear, but still growing: `check`, which hashes all files; the first search of a server, which loads the
-  catalogue and joins its texts; a later search, which adds the scores of all tools; the list of all tools.
-- It hurts at 10,000 tools in a full generation, after an edit, and in the memory of a server that has searched. Split
-  such a catalogue into several servers.
+The commands read and hash all files; a search adds the scores of all tools, and its first one loads the catalogue.
+If a catalogue of 10,000 tools is too slow, split it into several servers.
 """
 
 _SEARCH = """\
@@ -151,10 +182,10 @@ within a stage are part of it.
 """
 
 _IMPORTS = """\
-## Imports
+## Imports and short commands
 
 Imports are the lower bound of most figures above. Seconds from the start of Python to its end, with nothing but the
-import:
+import, and of two commands that do little more.
 """
 
 _CONVERTING = """\
@@ -241,78 +272,147 @@ def page(findings: Findings) -> str:
 def _sections(findings: Findings) -> Iterator[str]:
     yield _HEAD.format(
         rounds=findings.rounds,
-        starts=f" ({findings.starts.rounds} of starts)" if findings.starts else "",
+        dates=" and ".join(findings.dates),
+        processor=_processor(),
         cores=os.cpu_count(),
+        memory=_memory(),
         system=f"{platform.system()} {platform.machine()}",
-        python=f"{platform.python_implementation()} {'.'.join(platform.python_version_tuple()[:2])}",
+        python=f"{platform.python_implementation()} {platform.python_version()}",
         versions=", ".join(_versions(findings)),
         sizes=_listed(findings.sizes),
     )
+    if findings.missing:
+        yield from _learned(lessons.missing(findings.missing))
     yield "## Targets\n"
-    head = ("measure", "best of others", "target", "this run", "")
+    head = ("measure", "best of others, measured before", "target", "this run", "")
     yield _table(head, ((row.what, row.elsewhere, row.promised, row.measured, row.verdict) for row in rows(findings)))
-    yield _REPEAT
+    yield _REPEAT.format(parts=", ".join(f"`{part}`" for part in findings.parts))
     plots = {plot.name: plot for plot in make_plots(findings)}
     yield from _serving(findings, plots)
     if findings.searches:
         yield _SEARCH
+        yield from _learned(lessons.search(findings.searches))
         yield _searches(findings.searches)
     if findings.requests:
         yield _REQUESTS
+        yield from _learned(lessons.requests(findings.requests))
         yield _requests(findings.requests)
     if findings.generations:
         yield _GENERATION
+        yield from _learned(lessons.generation(findings.generations))
         yield from _shown(plots, "generation")
         yield _generations(findings.generations)
         yield _STAGES.format(size=findings.generations[-1].size)
+        yield from _learned(lessons.stages(findings.generations[-1]))
         yield _stages(findings.generations[-1])
+    if findings.document is not None:
+        yield _DOCUMENT.format(megabytes=findings.document.megabytes)
+        yield from _learned(lessons.document(findings.document))
+        yield _document(findings.document)
+    if findings.developing:
+        yield _DEVELOPING
+        yield from _learned(lessons.developing(findings.developing))
+    yield from _working(findings)
+    yield from _growing(findings, plots)
+
+
+def _working(findings: Findings) -> Iterator[str]:
+    """Return the sections about schemas, and the tools of Workbench."""
     if findings.converting is not None:
         yield from _converting(findings.converting)
     if findings.editing is not None:
         yield from _editing(findings.editing)
     if findings.upstreams:
         yield _UPSTREAMS.format(calls=CALLS)
+        yield from _learned(lessons.upstreams(findings.upstreams))
         yield _upstreams(findings.upstreams)
     if findings.file_tools:
         yield _FILE_TOOLS
+        yield from _learned(lessons.files(findings.file_tools))
         yield _file_tools(findings.file_tools)
+    if findings.research is not None:
+        yield _RESEARCH.format(trees=_research_trees(findings.research))
+        yield from _learned(lessons.research(findings.research))
+        yield _research(findings.research)
+
+
+def _growing(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
+    """Return the sections about scale, installation and imports."""
     if findings.scale is not None:
         yield _SCALING.format(sizes=_listed(findings.scale.sizes), page_size=PAGE_SIZE)
+        yield from _learned(lessons.scale(findings.scale))
         yield from _shown(plots, "scale")
         yield _scale(findings.scale)
         yield _LINEAR
-    if findings.research is not None:
-        yield _RESEARCH.format(trees=_research_trees(findings.research))
-        yield _research(findings.research)
+    if findings.installations:
+        yield _INSTALLATION
+        yield from _learned(lessons.installations(findings.installations))
+        yield _installations(findings.installations)
     if findings.imports:
         yield _IMPORTS
+        yield from _learned(lessons.imports(findings.imports))
         yield _table(
-            ("import", "seconds", "CPU"),
+            ("process", "seconds", "CPU"),
             ((label, _seconds(cost.wall), _seconds(cost.cpu)) for label, cost in findings.imports.items()),
         )
     if findings.imports and findings.generations:
         yield _READING
 
 
+def _learned(sentences: Iterable[str]) -> Iterator[str]:
+    """Return the sentences that a reader takes from a table, as one paragraph or a list."""
+    lines = list(sentences)
+    if len(lines) == 1:
+        yield f"{lines[0]}\n"
+    elif lines:
+        yield "\n".join(f"- {line}" for line in lines) + "\n"
+
+
 def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
     """Return the sections about start, memory and calls of servers."""
     if findings.starts is not None:
         yield _START
+        yield from _learned(lessons.start(findings.starts, findings.large_starts))
         yield from _shown(plots, "start")
-        yield _starts(findings.starts, findings.workbench_starts)
+        yield _starts(findings.starts, findings.large_starts, findings.workbench_starts)
     if findings.idle:
         yield _IDLE.format(seconds=IDLE_S)
+        yield from _learned(lessons.idle(findings.idle))
         yield _idle(findings.idle)
     if findings.calls is not None:
         yield _CALLS.format(tools=findings.sizes[0], window=IN_FLIGHT)
+        yield from _learned(lessons.calls(findings.calls, (OUR_SERVER, OURS_DEFAULT, OURS_SDK)))
         yield from _shown(plots, "calls")
         yield _calls(findings.calls)
         yield _FIRST_CALL.format(pause=PAUSE_S, quiet=QUIET_S)
+        yield from _learned(lessons.first_calls(findings.first_calls))
         yield _first_calls(findings.first_calls)
     if findings.http_calls:
         yield _HTTP
+        yield from _learned((*lessons.http(findings.http_calls), *lessons.refused(findings.http_calls)))
         yield from _shown(plots, "http")
         yield _http_calls(findings.http_calls)
+    if findings.large_results:
+        yield _RESULTS
+        yield from _learned(lessons.results(findings.large_results))
+        yield from _shown(plots, "results")
+        yield _large_results(findings.large_results)
+
+
+def _processor() -> str:
+    """Return the name of the processor."""
+    with suppress(OSError, StopIteration):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        line = next(line for line in text.splitlines() if line.startswith("model name"))
+        return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory() -> str:
+    with suppress(OSError, IndexError, ValueError):
+        kilobytes = int(Path("/proc/meminfo").read_text(encoding="utf-8").split()[1])
+        return f"{kilobytes / 2**20:.0f} GiB, "
+    return ""
 
 
 def _versions(findings: Findings) -> Iterator[str]:
@@ -320,9 +420,7 @@ def _versions(findings: Findings) -> Iterator[str]:
         # A part that needs none of them is measured without them too.
         with suppress(PackageNotFoundError):
             yield f"{name} {version(name)}"
-    if findings.starts is not None or findings.calls is not None:
-        package = json.loads((TYPESCRIPT_SDK / "package.json").read_text(encoding="utf-8"))
-        yield f"{package['name']} {package['version']} on Node {_node_version()}"
+    yield from findings.peer_versions
     if findings.converting is not None:
         yield from findings.converting.versions
 
@@ -332,7 +430,7 @@ def _shown(plots: Mapping[str, Plot], name: str) -> Iterator[str]:
         yield f"![{plots[name].text}]({PLOTS.name}/{name}.svg)\n"
 
 
-def _starts(starts: Starts, workbench: Starts | None) -> str:
+def _starts(starts: Starts, *others: Starts | None) -> str:
     head = (
         "program",
         "tools",
@@ -360,7 +458,7 @@ def _starts(starts: Starts, workbench: Starts | None) -> str:
                 f"{measured.bytes_per_tool(label, size):.0f}",
                 f"{measured.tokens(label, size):,}",
             )
-            for measured in (starts, workbench)
+            for measured in (starts, *others)
             if measured is not None
             for size in measured.sizes
             for label in measured.labels
@@ -415,13 +513,17 @@ def _calls(calls: Calls) -> str:
 
 def _first_calls(calls: Sequence[FirstCall]) -> str:
     return _table(
-        ("program", "tool", "after the start, ms", "CPU", "after a search, ms", "CPU", "exit, ms"),
+        (
+            *("program", "tool", "at once, ms", "CPU", "after a pause, ms", "CPU", "after a search, ms", "CPU"),
+            "exit, ms",
+        ),
         (
             (
                 call.label,
                 f"`{call.tool}`",
-                *_milliseconds(call.after_start),
-                *(("-", "-") if call.after_search is None else _milliseconds(call.after_search)),
+                *_milliseconds(call.at_once, digits=1),
+                *_milliseconds(call.after_pause, digits=1),
+                *(("-", "-") if call.after_search is None else _milliseconds(call.after_search, digits=1)),
                 # Without CPU: the clock loses the programs of the server that end with it.
                 f"{call.exit.wall * 1000:.0f}",
             )
@@ -432,19 +534,54 @@ def _first_calls(calls: Sequence[FirstCall]) -> str:
 
 def _http_calls(results: Sequence[HttpCalls]) -> str:
     return _table(
-        ("revision", "clients", "ours, calls/s", "CPU per call, ms", "bare, calls/s", "CPU per call, ms", "ratio"),
+        ("revision", "clients", "program", "calls/s", "CPU per call, ms", "calls/s to the bare server"),
         (
             (
                 result.era,
                 str(result.clients),
-                *(
-                    text
-                    for cost in (result.ours, result.bare)
-                    for text in (f"{1 / cost.wall:,.0f}", f"{cost.cpu * 1000:.2f}")
-                ),
-                str(result.ratio),
+                label,
+                f"{1 / typical(costs).wall:,.0f}",
+                f"{typical(costs).cpu * 1000:.2f}",
+                str(result.speedup(label)),
             )
             for result in results
+            for label, costs in result.costs.items()
+        ),
+    )
+
+
+def _large_results(results: Sequence[LargeResult]) -> str:
+    return _table(
+        ("program", "MB", "ms", "CPU", "peak MiB", "longest ping, ms"),
+        (
+            (
+                result.label,
+                str(result.megabytes),
+                *_milliseconds(result.cost, digits=1),
+                _or_dash(result.memory),
+                f"{result.longest_ping:,.1f}",
+            )
+            for result in results
+        ),
+    )
+
+
+def _document(found: DocumentImport) -> str:
+    return _table(
+        ("program", "seconds", "CPU", "to FastMCP"),
+        (
+            ("`toolmason import openapi`", _seconds(found.ours.wall), _seconds(found.ours.cpu), str(found.ratio)),
+            ("`FastMCP.from_openapi`", _seconds(found.theirs.wall), _seconds(found.theirs.cpu), "1.00x"),
+        ),
+    )
+
+
+def _installations(found: Sequence[Installation]) -> str:
+    return _table(
+        ("installed", "packages", "MB"),
+        (
+            (each.label, *((each.missing, "-") if each.missing else (str(each.packages), f"{each.megabytes:.1f}")))
+            for each in found
         ),
     )
 
@@ -478,11 +615,6 @@ def _significant(value: float) -> str:
 def _milliseconds(cost: Cost, *, digits: int = 0) -> tuple[str, str]:
     """Return the time by the clock and that of processors."""
     return f"{cost.wall * 1000:,.{digits}f}", f"{cost.cpu * 1000:,.{digits}f}"
-
-
-def _node_version() -> str:
-    ran = subprocess.run(["node", "--version"], capture_output=True, check=True, text=True)  # noqa: S607  as found
-    return ran.stdout.strip().removeprefix("v")
 
 
 def _searches(searches: Sequence[Search]) -> str:
@@ -550,6 +682,7 @@ def _editing(results: Editing) -> Iterator[str]:
         ours_defined=results.definitions[OURS],
         theirs_defined=results.definitions[THEIRS],
     )
+    yield from _learned(lessons.editing(results))
     labels = (OURS, THEIRS)
     head = ("task", *(f"{label}: {what}" for label in labels for what in ("turns", "tokens", "file")))
     yield _table(
@@ -663,6 +796,7 @@ def _converting(results: Comparison) -> Iterator[str]:
     )
     if results.missing:
         yield f"Not installed, so not measured: {', '.join(results.missing)}.\n"
+    yield from _learned(lessons.converting(results))
     labels = (OUR_CONVERTER, *results.competitors)
     for title, hard in (("All schemas", False), ("Hard schemas", True)):
         yield f"{title}:\n"

@@ -1,6 +1,7 @@
 """Plots of a run as SVG, each with a text that has its numbers. The same results give the same bytes.
 
-Readable on light and dark pages: the background is transparent, and a style sheet changes the colors.
+A style sheet changes the colors if the reader prefers dark ones. The background is part of the plot, so that it is
+readable on a page whose colors differ from this preference. It is narrow, so that its text is readable on a phone.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from bench.calling import Calls
 from bench.calling_http import HttpCalls
-from bench.contestants import BARE, FASTMCP, OURS, OURS_DEFAULT, OURS_SDK, TYPESCRIPT
+from bench.contestants import BARE, FASTMCP, OURS, OURS_DEFAULT, OURS_SDK
 from bench.generating import ALONE, Generation
+from bench.large_results import LargeResult
+from bench.peers import GO, TYPESCRIPT, TYPESCRIPT_1
 from bench.promises import Findings
 from bench.rounds import typical
 from bench.scaling import Scale
@@ -32,16 +35,17 @@ _INK: Final = "#1f2328"
 _GRID: Final = "#d1d9e0"
 _OURS: Final = "#0969da"
 _OTHER: Final = "#8b949e"
-_DARK: Final = {_INK: "#e6edf3", _GRID: "#3d444d", _OURS: "#58a6ff"}
-"""Colors on a dark page."""
-_LINES: Final = (_OURS, "#bf5b04", "#2da44e", "#8250df", "#cf222e", "#57808b", _INK)
-_MARKERS: Final = "osD^vPX"
-_WIDTH: Final = 8.0
+_PAPER: Final = "#ffffff"
+_DARK: Final = {_INK: "#e6edf3", _GRID: "#3d444d", _OURS: "#58a6ff", _PAPER: "#1e2129"}
+"""Colors for readers who prefer dark pages."""
+_LINES: Final = (_OURS, "#bf5b04", "#2da44e", "#8250df", "#cf222e", "#57808b", _INK, "#bf8700", "#c2478f")
+_MARKERS: Final = "osD^vPX<*"
+_WIDTH: Final = 5.2
 _PLAIN: Final = FuncFormatter(lambda value, _: f"{value:,g}")
 _STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "toolmason",
     "svg.fonttype": "none",
-    "figure.facecolor": "none",
+    "figure.facecolor": _PAPER,
     "axes.facecolor": "none",
     "font.family": "sans-serif",
     "font.size": 10,
@@ -78,6 +82,8 @@ def make_plots(findings: Findings) -> Iterator[Plot]:
             yield _calls(findings.calls)
         if findings.http_calls:
             yield _http(findings.http_calls)
+        if findings.large_results:
+            yield _results(findings.large_results)
         if findings.generations:
             yield _generation(findings.generations[-1])
         if findings.scale is not None:
@@ -89,10 +95,10 @@ def _start(starts: Starts, idle: Mapping[tuple[str, int], tuple[float | None, fl
     labels = [label for label in starts.labels if (label, size) in idle]
     times = [typical(starts.costs(label, size)).wall * 1000 for label in labels]
     memory = [idle[label, size][0] or 0.0 for label in labels]
-    figure = Figure(figsize=(_WIDTH, 0.9 + 0.34 * len(labels)), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    _bars(left, labels, times, "milliseconds to the first tools/list")
-    _bars(right, labels, memory, "MiB, five seconds after the start")
+    figure = Figure(figsize=(_WIDTH, 1.4 + 0.6 * len(labels)), layout="constrained")
+    top, bottom = figure.subplots(2, 1)
+    _bars(top, labels, times, "milliseconds to the first tools/list")
+    _bars(bottom, labels, memory, "MiB, five seconds after the start")
     return _plot(
         "start",
         figure,
@@ -104,7 +110,11 @@ def _start(starts: Starts, idle: Mapping[tuple[str, int], tuple[float | None, fl
 
 
 def _calls(calls: Calls) -> Plot:
-    labels = [label for label in (BARE, FASTMCP, TYPESCRIPT, OURS_SDK, OURS, OURS_DEFAULT) if label in calls.pipelined]
+    labels = [
+        label
+        for label in (BARE, FASTMCP, TYPESCRIPT_1, TYPESCRIPT, GO, OURS_SDK, OURS, OURS_DEFAULT)
+        if label in calls.pipelined
+    ]
     speeds = [1 / typical(calls.pipelined[label]).wall for label in labels]
     figure = Figure(figsize=(_WIDTH, 0.9 + 0.34 * len(labels)), layout="constrained")
     _bars(figure.subplots(), labels, speeds, "calls per second over stdio, many in flight")
@@ -115,31 +125,49 @@ def _calls(calls: Calls) -> Plot:
 
 def _http(results: Sequence[HttpCalls]) -> Plot:
     eras = list(dict.fromkeys(result.era for result in results))
-    figure = Figure(figsize=(_WIDTH, 3), layout="constrained")
-    for axes, era in zip(figure.subplots(1, len(eras), sharey=True, squeeze=False)[0], eras, strict=True):
+    labels = list(dict.fromkeys(label for result in results for label in result.costs))
+    figure = Figure(figsize=(_WIDTH, 0.6 + 2.5 * len(eras)), layout="constrained")
+    width = 0.84 / len(labels)
+    for axes, era in zip(figure.subplots(len(eras), 1, squeeze=False)[:, 0], eras, strict=True):
         shown = [result for result in results if result.era == era]
-        for offset, label, color, costs in (
-            (-0.2, "toolmason", _OURS, [result.ours for result in shown]),
-            (0.2, BARE, _OTHER, [result.bare for result in shown]),
-        ):
-            places = [place + offset for place in range(len(shown))]
-            bars = axes.bar(places, [1 / cost.wall for cost in costs], width=0.38, color=color, label=label)
-            axes.bar_label(bars, fmt="{:,.0f}", padding=2, fontsize=8)
+        for number, label in enumerate(labels):
+            speeds = [1 / typical(result.costs[label]).wall if label in result.costs else 0.0 for result in shown]
+            places = [place + (number - (len(labels) - 1) / 2) * width for place in range(len(shown))]
+            axes.bar(places, speeds, width=width * 0.92, color=_LINES[number], label=label)
         axes.set_xticks(range(len(shown)), [str(result.clients) for result in shown])
-        axes.set_xlabel("clients")
-        axes.set_title(f"revision {era}", loc="left")
+        axes.set_xlabel(f"clients, revision {era}")
+        axes.set_ylabel("calls per second")
         axes.grid(axis="y")
-        axes.margins(y=0.12)
         axes.yaxis.set_major_formatter(_PLAIN)
         axes.tick_params(length=0)
-    figure.axes[0].set_ylabel("calls per second")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
     texts = (
-        f"revision {result.era}, {result.clients} clients: toolmason {1 / result.ours.wall:,.0f},"
-        f" {BARE} {1 / result.bare.wall:,.0f}"
+        f"revision {result.era}, {result.clients} clients: "
+        + ", ".join(f"{label} {1 / typical(costs).wall:,.0f}" for label, costs in result.costs.items())
         for result in results
     )
     return _plot("http", figure, "Calls per second over HTTP: " + "; ".join(texts))
+
+
+def _results(results: Sequence[LargeResult]) -> Plot:
+    size = max(result.megabytes for result in results)
+    shown = [result for result in results if result.megabytes == size]
+    labels = [result.label for result in shown]
+    times, pings = [result.cost.wall * 1000 for result in shown], [result.longest_ping for result in shown]
+    memory = [result.memory or 0.0 for result in shown]
+    figure = Figure(figsize=(_WIDTH, 1.8 + 0.9 * len(labels)), layout="constrained")
+    for axes, values, title in zip(
+        figure.subplots(3, 1),
+        (times, pings, memory),
+        (f"milliseconds of a result of {size} MB", "milliseconds of the longest ping meanwhile", "peak MiB"),
+        strict=True,
+    ):
+        _bars(axes, labels, values, title)
+    texts = (
+        f"{label} {time:,.0f} ms, longest ping {ping:,.0f} ms, peak {used:,.0f} MiB"
+        for label, time, ping, used in zip(labels, times, pings, memory, strict=True)
+    )
+    return _plot("results", figure, f"A result of {size} MB over stdio: " + "; ".join(texts))
 
 
 def _generation(generation: Generation) -> Plot:
@@ -154,8 +182,8 @@ def _generation(generation: Generation) -> Plot:
 
 
 def _scale(scale: Scale) -> Plot:
-    figure = Figure(figsize=(_WIDTH, 5.2), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    figure = Figure(figsize=(_WIDTH, 10.5), layout="constrained")
+    left, right = figure.subplots(2, 1)
     times = {measure: scale.cpu_per_tool(measure) for measure in scale.costs}
     memory = {measure: scale.memory_per_tool(measure) for measure in scale.memory}
     for axes, series, label in ((left, times, "CPU milliseconds per tool"), (right, memory, "KiB per tool")):
@@ -171,7 +199,7 @@ def _scale(scale: Scale) -> Plot:
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.tick_params(which="both", length=0)
         axes.grid(which="major")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=8)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=9)
     texts = [
         f"{measure} {' / '.join(f'{value:,.3g}' for value in values.values())} {unit}"
         for series, unit in ((times, "ms"), (memory, "KiB"))

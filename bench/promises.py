@@ -16,18 +16,24 @@ from bench.contestants import (
     OURS,
     OURS_DEFAULT,
     OURS_SDK,
-    TYPESCRIPT,
     WORKBENCH,
 )
+from bench.documents import DocumentImport
 from bench.editing.measure import PURE, SERVER, Editing
 from bench.editing.servers import THEIRS
 from bench.file_tools import FileTask
 from bench.generating import CHECK, CHECK_EMPTY, CHECK_RESTORED, FULL, NOTHING, SCHEMA, TEXT, Generation
+from bench.importing import CHECK as CHECK_COMMAND
+from bench.importing import FASTMCP_IMPORT, HELP
+from bench.installing import OURS as OUR_PACKAGE
+from bench.installing import Installation
+from bench.large_results import LargeResult
 from bench.listing import Listing
+from bench.peers import GO, TYPESCRIPT, TYPESCRIPT_1
 from bench.requests import Requests
 from bench.research.measure import ResearchFindings
 from bench.rounds import Cost, typical
-from bench.scaling import Scale
+from bench.scaling import EDITED, GENERATED, LINTED, Scale
 from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import Comparison
 from bench.searching import Search
@@ -58,6 +64,7 @@ class Findings:
     upstreams: tuple[Served, ...] = ()
     file_tools: tuple[FileTask, ...] = ()
     workbench_starts: Starts | None = None
+    large_starts: Starts | None = None
     idle: Mapping[tuple[str, int], tuple[float | None, float]] = field(default_factory=dict)
     """Resident memory in MiB after a wait and the CPU seconds of the wait, by label and number of tools."""
     calls: Calls | None = None
@@ -65,6 +72,15 @@ class Findings:
     http_calls: tuple[HttpCalls, ...] = ()
     scale: Scale | None = None
     research: ResearchFindings | None = None
+    large_results: tuple[LargeResult, ...] = ()
+    document: DocumentImport | None = None
+    developing: Mapping[int, float] = field(default_factory=dict)
+    """Seconds from a saved edit to an answer that has it, by number of tools."""
+    installations: tuple[Installation, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """The reason of each peer that cannot run on this machine."""
+    peer_versions: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     @property
     def is_short(self) -> bool:
@@ -113,6 +129,10 @@ def rows(findings: Findings) -> tuple[Row, ...]:
         *_generation_rows(findings),
         _editing_row(findings),
         *_file_rows(findings),
+        _results_row(findings),
+        *_command_rows(findings),
+        _installation_row(findings),
+        *_large_catalogue_rows(findings),
         _scale_row(findings),
     )
 
@@ -125,8 +145,9 @@ def _start_rows(findings: Findings) -> Iterator[Row]:
         yield Row("start at 1000 tools against 10", "FastMCP 3.0x, SDK decorators 3.6x", "<= 1.05x", NOT_MEASURED)
         return
     default, classic = starts.to_bare(OURS_DEFAULT, size), starts.to_bare(OURS, size)
+    labels = (GO, TYPESCRIPT_1, TYPESCRIPT, DECORATORS, FASTMCP)
     beside = "; ".join(
-        f"{label} {starts.to_bare(label, size).median:.2f}x" for label in (TYPESCRIPT, DECORATORS, FASTMCP)
+        f"{label} {starts.to_bare(label, size).median:.2f}x" for label in labels if label in starts.labels
     )
     small = starts.to_bare(OURS_DEFAULT, starts.sizes[0])
     yield Row(
@@ -136,6 +157,21 @@ def _start_rows(findings: Findings) -> Iterator[Row]:
         f"{default}; {small} with {starts.sizes[0]} tools; {classic} when all are listed; {beside}",
         _kept(findings, max(default.median, small.median, classic.median), 0.05),
     )
+    if findings.large_starts is not None:
+        (tools,) = findings.large_starts.sizes
+        compared = findings.large_starts.to_bare(OURS_DEFAULT, tools)
+        others = "; ".join(
+            f"{label} {findings.large_starts.to_bare(label, tools).median:.2f}x"
+            for label in findings.large_starts.labels
+            if label not in {BARE, OURS_DEFAULT}
+        )
+        yield Row(
+            f"{what}, {tools} tools, to the bare SDK server",
+            "Go 0.5x",
+            "<= 0.05x",
+            f"{compared}; {others}",
+            _kept(findings, compared.median, 0.05),
+        )
     if findings.workbench_starts is not None:
         (tools,) = findings.workbench_starts.sizes
         compared = findings.workbench_starts.to_bare(WORKBENCH, tools)
@@ -188,7 +224,7 @@ def _call_rows(findings: Findings) -> Iterator[Row]:
         yield Row("exit after the end of the input", "-", "<= 50 ms", NOT_MEASURED)
         yield Row("first call of a server", "-", "<= 60 ms", NOT_MEASURED)
     else:
-        labels = (OURS_SDK, TYPESCRIPT, FASTMCP)
+        labels = [label for label in (OURS_SDK, GO, TYPESCRIPT_1, TYPESCRIPT, FASTMCP) if label in calls.pipelined]
         yield Row(
             what,
             "TypeScript SDK 9.0x; FastMCP 0.6x",
@@ -197,7 +233,7 @@ def _call_rows(findings: Findings) -> Iterator[Row]:
             + "; ".join(f"{label} {calls.speedup(label).median:.2f}x" for label in labels),
             _at_least(findings, calls.speedup(OURS).median, 9),
         )
-        ours = [call for call in findings.first_calls if not call.label.startswith(BARE)]
+        ours = [call for call in findings.first_calls if call.label.startswith((OURS_DEFAULT, WORKBENCH))]
         exits = {f"{call.label}, {call.tool}": call.exit.wall * 1000 for call in ours}
         slowest = max(exits, key=exits.__getitem__)
         yield Row(
@@ -211,7 +247,11 @@ def _call_rows(findings: Findings) -> Iterator[Row]:
         times = {
             f"{call.label}, {call.tool}, {when}": cost.wall * 1000
             for call in ours
-            for when, cost in (("after a start", call.after_start), ("after a search", call.after_search))
+            for when, cost in (
+                ("at once", call.at_once),
+                ("after a pause", call.after_pause),
+                ("after a search", call.after_search),
+            )
             if cost is not None
         }
         slowest = max(times, key=times.__getitem__)
@@ -223,16 +263,17 @@ def _call_rows(findings: Findings) -> Iterator[Row]:
             _kept(findings, times[slowest], 60),
         )
     what = "calls per second over HTTP at 1, 16 and 64 clients, to the bare SDK server"
+    elsewhere, target = "Go 5 / 7 / 9x", ">= 3x in both eras"
     if not findings.http_calls:
-        yield Row(what, "bare SDK server 1.0x", ">= 1.0x in both eras", NOT_MEASURED)
+        yield Row(what, elsewhere, target, NOT_MEASURED)
         return
-    yield Row(
-        what,
-        "bare SDK server 1.0x",
-        ">= 1.0x in both eras",
-        "; ".join(f"{result.era}, {result.clients}: {result.ratio}" for result in findings.http_calls),
-        _at_least(findings, min(result.ratio.median for result in findings.http_calls), 1),
-    )
+    texts = []
+    for result in findings.http_calls:
+        peers = [label for label in result.costs if label not in {OURS, BARE}]
+        beside = ", ".join(f"{label} {result.speedup(label).median:.1f}x" for label in peers)
+        texts.append(f"{result.era}, {result.clients}: {result.speedup(OURS)}, {beside}")
+    least = min(result.speedup(OURS).median for result in findings.http_calls)
+    yield Row(what, elsewhere, target, "; ".join(texts), _at_least(findings, least, 3))
 
 
 def _exits_without_call(findings: Findings) -> Iterator[str]:
@@ -432,6 +473,66 @@ def _file_rows(findings: Findings) -> Iterator[Row]:
             f"{growths[largest]:.1f} MiB ({largest})",
             None if findings.is_short else growths[largest] <= MAX_GROWTH_MIB,
         )
+
+
+def _results_row(findings: Findings) -> Row:
+    what, target = "longest ping during a large result, to the bare SDK server", "<= 1x"
+    if not findings.large_results:
+        return Row(what, "bare SDK server 1.0x", target, NOT_MEASURED)
+    largest = max(result.megabytes for result in findings.large_results)
+    pings = {result.label: result.longest_ping for result in findings.large_results if result.megabytes == largest}
+    ratio = pings[OURS] / pings[BARE]
+    return Row(
+        f"{what}, {largest} MB",
+        "; ".join(f"{label} {ping:,.0f} ms" for label, ping in pings.items() if label != OURS),
+        target,
+        f"{ratio:.2f}x; {pings[OURS]:,.0f} ms",
+        _kept(findings, ratio, 1),
+    )
+
+
+def _command_rows(findings: Findings) -> Iterator[Row]:
+    what = "`toolmason --help` and a `check` without changes, to the import of FastMCP"
+    if findings.imports:
+        theirs = findings.imports[FASTMCP_IMPORT].wall
+        ratios = [findings.imports[label].wall / theirs for label in (HELP, CHECK_COMMAND)]
+        measured = " / ".join(f"{ratio:.2f}x" for ratio in ratios)
+        yield Row(what, "FastMCP 1.0x", "<= 1x each", measured, _kept(findings, max(ratios), 1))
+    else:
+        yield Row(what, "FastMCP 1.0x", "<= 1x each", NOT_MEASURED)
+    what = "import of a large OpenAPI document, to FastMCP"
+    if (found := findings.document) is None:
+        yield Row(what, "FastMCP 1.0x", "<= 1x", NOT_MEASURED)
+    else:
+        measured = f"{found.ratio}; {found.ours.wall:.2f} and {found.theirs.wall:.2f} s"
+        is_met = _kept(findings, found.ratio.median, 1)
+        yield Row(f"{what}, {found.operations:,} operations", "FastMCP 1.0x", "<= 1x", measured, is_met)
+
+
+def _installation_row(findings: Findings) -> Row:
+    what, elsewhere, target = "bare installation", "mcp: 28 packages, 32 MB", "<= 12 packages, <= 15 MB"
+    known = {each.label: each for each in findings.installations if not each.missing}
+    if OUR_PACKAGE not in known:
+        return Row(what, elsewhere, target, NOT_MEASURED)
+    texts = [f"{label}: {each.packages} packages, {each.megabytes:.0f} MB" for label, each in known.items()]
+    ours = known[OUR_PACKAGE]
+    return Row(what, elsewhere, target, "; ".join(texts), ours.packages <= 12 and ours.megabytes <= 15)
+
+
+def _large_catalogue_rows(findings: Findings) -> Iterator[Row]:
+    scale, elsewhere = findings.scale, "nobody is incremental"
+    for what, measure, target in (
+        ("generation, nothing there", GENERATED, None),
+        ("generation after an edit of one description", EDITED, 2.0),
+        ("lint", LINTED, 5.0),
+    ):
+        goal = "-" if target is None else f"<= {target:g} s"
+        if scale is None:
+            yield Row(f"{what}, 10,000 tools", elsewhere, goal, NOT_MEASURED)
+            continue
+        seconds = scale.costs[measure][scale.sizes[-1]].wall
+        is_met = None if target is None or findings.is_short else seconds <= target
+        yield Row(f"{what}, {scale.sizes[-1]:,} tools", elsewhere, goal, f"{seconds:.1f} s", is_met)
 
 
 def _kept(findings: Findings, measured: float, most: float) -> bool | None:

@@ -15,13 +15,6 @@ from toolmason_runtime.discovery.listing import listed_tool
 from bench.parameters import Kind, Parameter
 from bench.synthetic import SyntheticTool
 
-TYPESCRIPT_SDK: Final = Path(__file__).parents[1] / "tests" / "node_modules" / "@modelcontextprotocol" / "sdk"
-_TYPESCRIPT_MODULES: Final = {
-    "server": "dist/esm/server/index.js",
-    "stdio": "dist/esm/server/stdio.js",
-    "types": "dist/esm/types.js",
-}
-
 _MAIN: Final = "from {package}.tools import main\n\nmain()\n"
 
 _BARE: Final = """\
@@ -38,7 +31,8 @@ async def list_tools(ctx, params):
 
 
 async def call_tool(ctx, params):
-    return types.CallToolResult(content=[types.TextContent(type="text", text="done")])
+    text = "x" * params.arguments["size"] if params.name == "large" else "done"
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
 
 async def serve():
@@ -106,7 +100,7 @@ def main():
         auth=AuthSettings(issuer_url=url, resource_server_url=f"{{url}}/mcp"),
         token_verifier=Verifier(),
     )
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", timeout_keep_alive=60)
 """
 
 _DECORATED: Final = """\
@@ -136,6 +130,40 @@ from fastmcp import FastMCP
 server = FastMCP("synthetic")
 """
 
+_FASTMCP_HTTP_IMPORTS: Final = """\
+import sys
+
+import uvicorn
+from fastmcp import FastMCP
+from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
+from fastmcp.server.event_store import EventStore
+
+verifier = StaticTokenVerifier(tokens={{{token!r}: {{"client_id": "bench", "scopes": []}}}})
+server = FastMCP("synthetic", auth=verifier)
+"""
+
+_FASTMCP_HTTP_MAIN: Final = """
+
+def main():
+    app = server.http_app(event_store=EventStore())
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", timeout_keep_alive=60)
+"""
+
+_FASTMCP_LARGE: Final = """\
+from fastmcp import FastMCP
+
+server = FastMCP("synthetic")
+
+
+@server.tool(output_schema=None)
+def large(size: int) -> str:
+    return "x" * size
+
+
+def main():
+    server.run("stdio", show_banner=False)
+"""
+
 _FASTMCP_SEARCH_IMPORTS: Final = """\
 from fastmcp import FastMCP
 from fastmcp.server.transforms.search import BM25SearchTransform
@@ -159,18 +187,6 @@ def {name}(
 {parameters}
 ) -> str:
     return "done"
-"""
-
-_TYPESCRIPT: Final = """\
-import {{ Server }} from {server};
-import {{ StdioServerTransport }} from {stdio};
-import {{ CallToolRequestSchema, ListToolsRequestSchema }} from {types};
-
-const tools = {table};
-const server = new Server({{ name: "synthetic", version: "0.1.0" }}, {{ capabilities: {{ tools: {{}} }} }});
-server.setRequestHandler(ListToolsRequestSchema, async () => ({{ tools }}));
-server.setRequestHandler(CallToolRequestSchema, async () => ({{ content: [{{ type: "text", text: "done" }}] }}));
-await server.connect(new StdioServerTransport());
 """
 
 
@@ -200,20 +216,29 @@ def write_fastmcp(directory: Path, tools: Sequence[SyntheticTool], *, search: bo
     return _package(directory, "fastmcp_search" if search else "fastmcp_decorators", text + end)
 
 
+def write_fastmcp_http(directory: Path, tools: Sequence[SyntheticTool], token: str) -> str:
+    """Write a FastMCP server over streamable HTTP with the checks of `write_bare_http`; give the module to run."""
+    text = _decorated(_FASTMCP_HTTP_IMPORTS.format(token=token), tools, "output_schema=None")
+    return _package(directory, "fastmcp_http", text + _FASTMCP_HTTP_MAIN)
+
+
+def write_fastmcp_large(directory: Path) -> str:
+    """Write a FastMCP server with the tool `large` alone; give the module to run."""
+    return _package(directory, "fastmcp_large", _FASTMCP_LARGE)
+
+
 def wire_table(generated: Path) -> list[dict[str, Any]]:
     """Read the tools of a generated project as they go over the wire."""
     table = json.loads(generated.joinpath("schemas", "mcp.json").read_text("utf-8"))["tools"]
     return [listed_tool(tool) for tool in table]
 
 
-def write_typescript(directory: Path, table: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Write a low-level server of the TypeScript SDK with the wire-ready `table` of tools; give its command."""
-    modules = {name: json.dumps((TYPESCRIPT_SDK / file).as_uri()) for name, file in _TYPESCRIPT_MODULES.items()}
-    path = directory / "typescript_sdk" / "server.mjs"
-    path.parent.mkdir(parents=True)
-    text = _TYPESCRIPT.format(table=json.dumps(list(table), ensure_ascii=False), **modules)
-    path.write_text(text, encoding="utf-8", newline="\n")
-    return "node", str(path)
+def write_table(directory: Path, table: Sequence[dict[str, Any]]) -> Path:
+    """Write the wire-ready `table` of tools for the servers in other languages; return its path."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "table.json"
+    path.write_text(json.dumps(list(table), ensure_ascii=False), encoding="utf-8", newline="\n")
+    return path
 
 
 def _decorated(imports: str, tools: Sequence[SyntheticTool], unstructured: str) -> str:

@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Final
@@ -15,12 +16,17 @@ from typing import Any, Final
 from bench.calling import measure_calls, measure_first_calls
 from bench.calling_http import measure_http_calls
 from bench.contestants import Contestants, all_programs, make_contestants, workbench_programs
+from bench.developing import measure_developing
+from bench.documents import measure_import
 from bench.editing.measure import measure_editing
 from bench.file_tools import measure_file_tools
 from bench.generating import measure_generation
 from bench.idle import measure_idle
 from bench.importing import measure_imports
+from bench.installing import measure_installations
+from bench.large_results import measure_large_results
 from bench.listing import LISTED, measure_listing
+from bench.peers import Peers, find_peers
 from bench.promises import Findings
 from bench.requests import REQUEST_SIZES, SHORT_REQUEST_SIZES, measure_requests
 from bench.research.measure import measure_research
@@ -29,7 +35,8 @@ from bench.schemas.comparison import compare_converters
 from bench.schemas.corpus import load_corpus
 from bench.searching import measure_search
 from bench.session import Workspace
-from bench.starting import measure_starts
+from bench.starting import LARGE_SIZE, SHORT_LARGE_SIZE, measure_starts
+from bench.store import Store
 from bench.upstreams import measure_upstreams
 
 Fields = dict[str, Any]
@@ -45,6 +52,7 @@ class Run:
         rounds: measurements of each value.
         parts: the keys of `MEASURES` to measure.
         options: those of the command line.
+        store: the results of earlier runs, which are not measured again; None without.
     """
 
     def __init__(
@@ -55,37 +63,53 @@ class Run:
         rounds: int,
         parts: Sequence[str],
         options: argparse.Namespace,
+        store: Store | None = None,
     ) -> None:
         self._workspace = workspace
         self._parts = tuple(parts)
         self._sizes = tuple(sizes)
         self._rounds = rounds
         self._options = options
+        self._store = store
         self._started = perf_counter()
 
     def measure(self) -> Findings:
-        """Measure the parts one after another."""
-        fields: Fields = {}
+        """Measure the parts one after another, except those that the store has."""
+        found: Fields = {}
+        dates = set()
         for part in self._parts:
-            self._report(part)
-            fields |= MEASURES[part](self)
+            stored = self._store.read(part) if self._store else None
+            if stored is None:
+                self._report(part)
+                stored = {**MEASURES[part](self), "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+                if self._store:
+                    self._store.write(part, stored)
+            dates.add(stored["date"])
+            # The first part that has a field has measured it in full.
+            found = {**stored, **found}
         self._report("done")
-        return Findings(self._sizes, self._rounds, self._parts, **fields)
+        del found["date"]
+        return Findings(self._sizes, self._rounds, self._parts, dates=tuple(sorted(dates)), **found)
 
     def start(self) -> Fields:
         """Start, exit, and memory after a wait."""
         programs, workbench = all_programs(self._contestants), workbench_programs(self._workspace)
+        size = SHORT_LARGE_SIZE if self._options.short else LARGE_SIZE
+        large = all_programs([make_contestants(self._workspace, self._peers, size)])
         waiting = {key: program for key, program in programs.items() if key[1] in {self._sizes[0], self._sizes[-1]}}
+        waiting |= large | workbench
         return {
             "starts": measure_starts(self._workspace, programs, self._rounds),
+            "large_starts": measure_starts(self._workspace, large, self._few_rounds),
             "workbench_starts": measure_starts(self._workspace, workbench, self._rounds),
-            "idle": measure_idle(self._workspace, waiting | workbench, self._few_rounds, is_short=self._options.short),
+            "idle": measure_idle(self._workspace, waiting, 1, is_short=self._options.short),
             "imports": measure_imports(self._workspace, self._rounds),
+            **self._about_peers,
         }
 
     def list(self) -> Fields:
         """Bytes and tokens of lists."""
-        small = make_contestants(self._workspace, LISTED, split_calls=True)
+        small = make_contestants(self._workspace, self._peers, LISTED, split_calls=True)
         fields: Fields = {"listing": measure_listing(self._workspace, small)}
         # Bytes are those of the lists of `start`.
         if "start" not in self._parts:
@@ -98,8 +122,9 @@ class Run:
         is_short: bool = self._options.short
         return {
             "calls": measure_calls(self._workspace, small, self._rounds, is_short=is_short),
-            "first_calls": measure_first_calls(self._workspace, (small, large), self._rounds),
-            "http_calls": measure_http_calls(self._workspace, small, self._rounds, is_short=is_short),
+            "first_calls": measure_first_calls(self._workspace, (small, large), self._few_rounds),
+            "http_calls": measure_http_calls(self._workspace, self._peers, small, self._rounds, is_short=is_short),
+            **self._about_peers,
         }
 
     def search(self) -> Fields:
@@ -136,6 +161,23 @@ class Run:
         """Workbench's tools for files."""
         return {"file_tools": measure_file_tools(self._workspace, self._rounds, is_short=self._options.short)}
 
+    def results(self) -> Fields:
+        """Large results."""
+        large = measure_large_results(self._workspace, self._peers, self._few_rounds, is_short=self._options.short)
+        return {"large_results": large, **self._about_peers}
+
+    def toolkit(self) -> Fields:
+        """Import of a large document, and `toolmason dev`."""
+        is_short: bool = self._options.short
+        return {
+            "document": measure_import(self._workspace, self._few_rounds, is_short=is_short),
+            "developing": measure_developing(self._workspace, self._rounds, is_short=is_short),
+        }
+
+    def install(self) -> Fields:
+        """Size of an installation."""
+        return {"installations": measure_installations(self._workspace, self._peers), **self._about_peers}
+
     def scale(self) -> Fields:
         """All of it at growing sizes."""
         sizes = self._options.sizes or (SHORT_SCALE if self._options.short else SCALE)
@@ -146,8 +188,16 @@ class Run:
         return {"research": measure_research(is_short=self._options.short)}
 
     @cached_property
+    def _peers(self) -> Peers:
+        return find_peers(self._workspace.directory)
+
+    @property
+    def _about_peers(self) -> Fields:
+        return {"missing": dict(self._peers.missing), "peer_versions": self._peers.versions}
+
+    @cached_property
     def _contestants(self) -> Sequence[Contestants]:
-        return [make_contestants(self._workspace, size) for size in self._sizes]
+        return [make_contestants(self._workspace, self._peers, size) for size in self._sizes]
 
     @property
     def _few_rounds(self) -> int:
@@ -171,6 +221,9 @@ MEASURES: Final[dict[str, Callable[[Run], Fields]]] = {
     "editing": Run.editing,
     "upstreams": Run.upstreams,
     "files": Run.files,
+    "results": Run.results,
+    "toolkit": Run.toolkit,
+    "install": Run.install,
     "scale": Run.scale,
     "research": Run.research,
 }

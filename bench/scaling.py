@@ -18,7 +18,7 @@ from bench.synthetic import synthetic_tools
 
 SCALE: Final = (10, 100, 1_000, 10_000)
 SHORT_SCALE: Final = (10, 30)
-COMMAND_ROUNDS: Final = 2
+COMMAND_ROUNDS: Final = 1
 """Rounds of the commands: those of the largest project take a minute."""
 PAGE_SIZE: Final = 250
 """Tools in a page of the list; the default of a manifest."""

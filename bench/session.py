@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import IO, Any, Final
@@ -25,6 +26,10 @@ PROTOCOL: Final = "2025-11-25"
 """The newest revision with a handshake. All compared servers support it."""
 TIMEOUT_S: Final = 300.0
 """Seconds after which a program is killed."""
+_PING_S: Final = 0.01
+"""Seconds between two pings."""
+_MAX_PING_BYTES: Final = 10_000
+"""Answers with more bytes are not those of a ping."""
 _MEMORY: Final = re.compile(r"^(VmHWM|VmRSS):\s+(\d+) kB$", re.MULTILINE)
 
 
@@ -150,6 +155,46 @@ class Session:
             answered += block.count(b"\n")
         return b"".join(received)
 
+    def request_with_pings(self, method: str, params: dict[str, Any]) -> tuple[bytes, float]:
+        """Send a request and pings until its answer; return the answer and the most seconds of a ping.
+
+        A server that sends both on one stream answers a ping later than it handles it: a client waits for both.
+        """
+        self._number += 1
+        number, sent, longest, answer = self._number, {}, 0.0, b""
+        is_done = threading.Event()
+
+        def ping() -> None:
+            count = 0
+            while not is_done.is_set():
+                sent[f"ping-{count}"] = perf_counter()
+                self._send({"jsonrpc": "2.0", "id": f"ping-{count}", "method": "ping"})
+                count += 1
+                is_done.wait(_PING_S)
+
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        pinger = threading.Thread(target=ping)
+        pinger.start()
+        try:
+            while not answer or sent:
+                line = self._reader.readline()
+                if not line:
+                    raise SessionError(f"{method}: no answer")
+                if len(line) > _MAX_PING_BYTES:
+                    answer = line
+                    is_done.set()
+                    pinger.join()
+                    continue
+                message = json.loads(line)
+                if message.get("id") == number:
+                    raise SessionError(f"{method}: {line[:500]!r}")
+                if (begun := sent.pop(message.get("id"), None)) is not None:
+                    longest = max(longest, perf_counter() - begun)
+        finally:
+            is_done.set()
+            pinger.join()
+        return answer, longest
+
     def end(self) -> Cost:
         """Close the input, which ends a server, and return the cost until its exit."""
         cpu = process_cpu(self.pid)
@@ -228,19 +273,12 @@ class Start:
     cost: Cost
     memory: float | None
     size: int
-    tools: tuple[dict[str, Any], ...]
+    tools: int
+    listed_tokens: int
+    """Estimated tokens of all listed tools as compact JSON, without `_meta`, which models do not see."""
+    hint_bytes: float
+    """Mean bytes of the hints of one tool."""
     end: Cost
-
-    @property
-    def listed_tokens(self) -> int:
-        """Estimated tokens of all listed tools as compact JSON, without `_meta`, which models do not see."""
-        return estimate_tokens(compact([{key: tool[key] for key in tool if key != "_meta"} for tool in self.tools]))
-
-    @property
-    def hint_bytes(self) -> float:
-        """Mean bytes of the hints of one tool."""
-        hints = [tool["annotations"] for tool in self.tools if "annotations" in tool]
-        return sum(len(f',"annotations":{compact(hint)}') for hint in hints) / len(self.tools)
 
 
 def start(workspace: Workspace, program: Program) -> Start:
@@ -250,7 +288,23 @@ def start(workspace: Workspace, program: Program) -> Start:
         tools = running.request("tools/list")["tools"]
         cost = Cost(perf_counter() - started, process_cpu(running.pid))
         memory, size = running.peak_memory(), running.received
-        return Start(cost, memory, size, tuple(tools), running.end())
+        end = running.end()
+    return Start(
+        cost=cost,
+        memory=memory,
+        size=size,
+        tools=len(tools),
+        listed_tokens=_tokens(compact([{key: tool[key] for key in tool if key != "_meta"} for tool in tools])),
+        hint_bytes=sum(len(f',"annotations":{compact(tool["annotations"])}') for tool in tools if "annotations" in tool)
+        / len(tools),
+        end=end,
+    )
+
+
+@lru_cache
+def _tokens(text: str) -> int:
+    """Return the estimated tokens; all rounds have the same lists."""
+    return estimate_tokens(text)
 
 
 def run(

@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
+from typing import Final
 
 from bench.contestants import BARE
 from bench.rounds import Cost, Ratio, alternate, ratio
 from bench.session import Program, Start, Workspace, start
+
+LARGE_SIZE: Final = 10_000
+"""Tools of the largest servers, which are started in fewer rounds."""
+SHORT_LARGE_SIZE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class Starts:
     def bytes_per_tool(self, label: str, size: int) -> float:
         """Return the bytes of one listed tool on the wire, including its share of the envelope."""
         one = self.all[label, size][0]
-        return one.size / len(one.tools)
+        return one.size / one.tools
 
     def tokens(self, label: str, size: int) -> int:
         """Return the estimated tokens of the list."""

@@ -82,8 +82,10 @@ def _measure(workspace: Workspace, server: _Called, rounds: int, calls: int) -> 
     memory = {"MEMORY_FILE_PATH": str(project / "memory.jsonl")}
     direct = Program(server.name, "", command=command, variables=memory)
     package = f"{server.name}_server"
-    ours = Program(f"{server.name}, through", package, (), (project / "generated",), variables=memory)
-    classic = Program(f"{server.name}, classic", package, ("--classic",), (project / "generated",), variables=memory)
+    generated = (project / "generated",)
+    # Tools of an upstream without trusted hints need approval.
+    ours = Program(f"{server.name}, through", package, ("--headless-approve",), generated, variables=memory)
+    classic = Program(f"{server.name}, classic", package, ("--classic",), generated, variables=memory)
     sent = {"name": "call", "arguments": {"tool_name": server.ours, "args": dict(server.arguments)}}
     with session(workspace, direct) as alone, session(workspace, ours) as served, session(workspace, classic) as listed:
         work = {

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from bench.__main__ import main
+from bench.calling_http import HttpCalls
 from bench.clock import measure_children, process_cpu
+from bench.contestants import BARE, OURS
 from bench.file_tools import FileTask
+from bench.large_results import LargeResult
+from bench.lessons import compare
 from bench.page import page
+from bench.peers import GO, TYPESCRIPT, TYPESCRIPT_1, find_peers
 from bench.promises import Findings, rows
 from bench.rounds import Cost, ratio, typical
 from bench.schemas.cost import Tokens
@@ -18,6 +25,7 @@ from bench.schemas.fields import Field, problems
 from bench.schemas.samples import samples
 from bench.schemas.semantics import Acceptance
 from bench.schemas.survival import Survival
+from bench.store import Store, StoreError
 from bench.synthetic import MAX_TOOLS, synthetic_tools
 
 
@@ -83,6 +91,74 @@ def test_scale_needs_two_sizes_before_anything_is_measured(capsys: pytest.Captur
     with pytest.raises(SystemExit):
         main(["--sizes", "1000"])
     assert "at least two sizes" in capsys.readouterr().err
+
+
+def test_a_comparison_names_the_best_peer_and_says_when_ours_is_worse() -> None:
+    peers = {"slow": 90.0, "quick": 12.0}
+
+    assert compare(33, peers, "ms") == "33 ms; the best peer, quick, 12 ms: ours is **worse**, by a factor of 2.8"
+    assert compare(6, peers, "ms").endswith("ours is better, by a factor of 2.0")
+    assert compare(12.1, peers, "ms").endswith(": equal")
+    assert compare(45, peers, "calls/s", is_more_better=True).startswith("45 calls/s; the best peer, slow, 90 calls/s")
+    assert compare(1234, {}, "ms") == "1,234 ms"
+
+
+def test_the_page_names_a_peer_that_cannot_run() -> None:
+    findings = replace(_findings("a query", None), missing={GO: "`go` is not installed"}, dates=("2026-01-02",))
+
+    assert "**Not measured**: Go SDK; `go` is not installed." in page(findings)
+    assert "measured on 2026-01-02" in page(findings)
+
+
+def test_the_page_has_a_sentence_and_a_row_for_each_program_of_a_large_result() -> None:
+    results = tuple(
+        LargeResult(label=label, megabytes=100, cost=Cost(seconds, 1), memory=300.0, longest_ping=seconds * 1000)
+        for label, seconds in ((BARE, 4.0), (GO, 1.0), (OURS, 2.0))
+    )
+    text = page(replace(_findings("a query", None), large_results=results))
+
+    assert (
+        "A result of 100 MB takes 2,000 ms; the best peer, Go SDK, 1,000 ms: ours is **worse**, by a factor of 2.0."
+        in text
+    )
+    assert [line for line in text.splitlines() if line.startswith("| Go SDK ") and "1,000.0" in line]
+
+
+def test_a_peer_that_refuses_an_era_is_named_with_its_answer() -> None:
+    costs = {OURS: [Cost(1, 1)], BARE: [Cost(2, 1)]}
+    calls = HttpCalls(era="2026-07-28", clients=64, costs=costs, refused={GO: "Bad Request"})
+    text = page(replace(_findings("a query", None), http_calls=(calls,)))
+
+    assert "**Not measured**: Go SDK in revision 2026-07-28; its answer: Bad Request" in text
+    assert "ours 1 calls/s; the best peer, bare SDK server, 0.5 calls/s: ours is better, by a factor of 2.0." in text
+
+
+def test_stored_results_are_measured_once_and_not_mixed_with_others(tmp_path: Path) -> None:
+    store = Store(tmp_path, {"rounds": 3})
+    store.write("start", {"starts": Cost(1, 2)})
+
+    assert store.read("start") == {"starts": Cost(1, 2)}
+    assert store.read("call") is None
+    with pytest.raises(StoreError, match="remove the file"):
+        Store(tmp_path, {"rounds": 5}).read("start")
+
+
+def test_a_machine_without_other_languages_names_each_missing_peer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    peers = find_peers(tmp_path)
+
+    assert not peers.commands
+    assert peers.missing.keys() == {TYPESCRIPT_1, TYPESCRIPT, GO}
+    assert peers.missing[GO] == "`go` is not installed"
+
+
+def test_unknown_parts_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--only", "start,strat"])
+    assert "unknown parts: strat; the parts are start, list" in capsys.readouterr().err
 
 
 def _findings(task: str, growth_mib: float | None) -> Findings:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from bench import counts
-from bench.counts import BASELINE, CACHEGRIND, NO_COUNTER, PERF, compare, find_counter, main, report
+from bench.counts import BASELINE, CACHEGRIND, NO_COUNTER, PERF, UPDATE, compare, find_counter, main, report
 from bench.session import SessionError
 
-CONDITIONS = {"counter": "cachegrind", "machine": "x86_64", "python": "3.11"}
+CONDITIONS = {"counter": "cachegrind", "machine": "x86_64", "python": "3.11", "build": "GCC 12.2.0, optimized"}
 BEFORE = {"start to list": 100_000_000, "a search": 200_000_000}
 
 
@@ -39,21 +39,30 @@ def test_work_without_a_number_is_new() -> None:
 
 
 @pytest.mark.parametrize(("is_strict", "code"), [(False, 0), (True, 1)])
-def test_growth_ends_with_1_only_if_asked_to(baseline: Path, is_strict: bool, code: int) -> None:
+def test_growth_names_the_update_and_ends_with_1_only_if_asked_to(
+    baseline: Path, is_strict: bool, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     grown = {**BEFORE, "a search": 300_000_000}
 
     assert report(grown, CONDITIONS, baseline, is_strict=is_strict, is_written=False) == code
+    assert UPDATE in capsys.readouterr().out
     assert report(BEFORE, CONDITIONS, baseline, is_strict=is_strict, is_written=False) == 0
+    assert UPDATE not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("changed", [{"python": "3.13"}, {"machine": "aarch64"}, {"counter": "perf"}])
+@pytest.mark.parametrize(
+    "changed", [{"python": "3.13"}, {"machine": "aarch64"}, {"counter": "perf"}, {"build": "Clang 18"}]
+)
 def test_numbers_of_other_conditions_are_not_compared(
     baseline: Path, changed: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     grown = dict.fromkeys(BEFORE, 10**12)
 
     assert report(grown, CONDITIONS | changed, baseline, is_strict=True, is_written=False) == 0
-    assert "NOT COMPARED: the committed numbers are of cachegrind, x86_64, 3.11, these of" in capsys.readouterr().out
+    assert (
+        "NOT COMPARED: the committed numbers are of cachegrind, x86_64, 3.11, GCC 12.2.0, optimized, these of"
+        in capsys.readouterr().out
+    )
 
 
 def test_written_numbers_are_those_of_the_next_comparison(baseline: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,13 +106,23 @@ def test_a_machine_without_a_counter_is_told_so(
     assert capsys.readouterr().err == f"{NO_COUNTER}\n"
 
 
+def test_the_counter_of_the_committed_numbers_is_preferred(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: None)
+    monkeypatch.setattr(counts.Counter, "count", lambda *_: 1)
+
+    assert find_counter(tmp_path, "cachegrind") is CACHEGRIND
+    assert find_counter(tmp_path, "perf") is PERF
+
+
 def test_committed_numbers_are_of_the_work_that_is_counted() -> None:
     stored = json.loads(BASELINE.read_text(encoding="utf-8"))
 
     assert stored["conditions"].keys() == CONDITIONS.keys()
     assert list(stored["instructions"]) == [
         "start to list",
-        f"start and {counts.CALLS:,} calls",
+        f"start and {counts.CALLS} calls",
+        f"start and {counts.CALLS} calls through `call`",
         f"start and {counts.SEARCHES} searches",
         f"generation of {counts.SIZE} tools",
     ]

@@ -60,7 +60,8 @@ class Editor:
     def definition_tokens(self) -> int:
         """Return the tokens of the definition of `propose_and_review`."""
         tools = self._running.request("tools/list")["tools"]
-        [tool] = [tool for tool in tools if tool["name"] == TOOL]
+        # For an unknown client, our names have a prefix.
+        [tool] = [tool for tool in tools if tool["name"].removeprefix("workbench_") == TOOL]
         return estimate_tokens(compact({key: tool[key] for key in ("name", "description", "inputSchema")}))
 
 
