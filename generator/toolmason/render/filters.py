@@ -17,6 +17,8 @@ from toolmason.pictures.labels import xml
 
 _INLINE_CODE = re.compile(r"((?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\2(?!`))")
 """A code span on one line (CommonMark section 6.1): `` `a` `` or ``` ``a`b`` ```."""
+_NAME = re.compile(r"(`?)[A-Za-z0-9_]+\1")
+"""A name, or a name as inline code: nothing in it is escaped. Documents have thousands of them."""
 _PLAIN_YAML = re.compile(r"[A-Za-z][A-Za-z0-9 ,.()/'_-]*[A-Za-z0-9.)]")
 """Text that needs no quotes in YAML: `Review a diff (git)`."""
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -39,6 +41,8 @@ def comment(text: str) -> str:
 
 def cell(text: str) -> str:
     """Return `text` for a cell of a Markdown table (GFM section 4.10)."""
+    if _NAME.fullmatch(text):
+        return text
     return _escape_html(escape_unprintable(one_line(text)).replace("\\|", "|").replace("|", "\\|"))
 
 
@@ -68,6 +72,8 @@ def _escape_html(text: str) -> str:
 
 def code(text: str) -> str:
     """Return `text` as inline code (CommonMark section 6.1), in more backticks than it contains."""
+    if _NAME.fullmatch(text) and "`" not in text:
+        return f"`{text}`"
     line = one_line(text)
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
