@@ -58,8 +58,8 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation", "report"),
-    *("edits", "formatting", "refactor", "publishing", "single_file", "commands", "__main__"),
+    *("write", "kept", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
+    *("report", "edits", "formatting", "refactor", "publishing", "single_file", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

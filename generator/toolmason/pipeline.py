@@ -7,9 +7,11 @@ error the functions return None, and the findings are in `diagnostics`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime.shared.checksum import is_signable
@@ -29,6 +31,7 @@ from toolmason.write.content_cache import ContentCache, content_cache
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from toolmason.kept import KeptServer
     from toolmason.manifest.document import Document
     from toolmason.model.server import Server
     from toolmason.render.compiled_templates import CompiledTemplates
@@ -43,8 +46,11 @@ class LoadedManifest:
     document: Document
     server: Server
     projections: Projections
+    kept: KeptServer | None = None
+    """The keys of its parts in the store."""
 
 
+_NO_FILES: Final[Mapping[PurePosixPath, RenderedFile]] = MappingProxyType({})
 Examine = Callable[[LoadedManifest, Diagnostics], None]
 """Adds findings about a valid manifest, in a run that is not from the cache."""
 
@@ -71,29 +77,50 @@ def read(
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
+    before = _other_inputs(project) if store and not handlers else ""
     document = load_manifest(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
-    progress("validating the manifest")
-    with limited_suggestions():
-        tables = validate(document, diagnostics=diagnostics)
-    if tables is None:
-        return None
-    progress("resolving types, schemas and handlers")
     projections = Projections(store)
-    with limited_suggestions():
-        server = resolve(
-            tables,
-            document,
-            root=project.root,
-            diagnostics=diagnostics,
-            handlers=handlers or project.handlers,
-            projections=projections,
-            missing=missing,
-            store=store,
-        )
+
+    def resolved(document: Document, diagnostics: Diagnostics, missing: list[Stub] | None) -> Server | None:
+        progress("validating the manifest")
+        with limited_suggestions():
+            tables = validate(document, diagnostics=diagnostics)
+        if tables is None:
+            return None
+        progress("resolving types, schemas and handlers")
+        with limited_suggestions():
+            return resolve(
+                tables,
+                document,
+                root=project.root,
+                diagnostics=diagnostics,
+                handlers=handlers or project.handlers,
+                projections=projections,
+                missing=missing,
+                store=store,
+            )
+
+    def resolved_alone(document: Document) -> Server | None:
+        found = Diagnostics()
+        server = resolved(document, found, None)
+        return None if len(found) else server
+
+    kept = None
+    if store and before and not len(diagnostics):
+        from toolmason.kept import keep
+
+        kept = keep(document, store, before)
+    server = kept.server(resolved_alone) if kept else None
     if server is None:
-        return None
+        server = resolved(document, diagnostics, missing)
+        if server is None:
+            return None
+        if kept and (len(diagnostics) or _other_inputs(project) != before):
+            kept = None
+        if kept:
+            kept.keep(server)
     if server.discovery.semantic == "postings":
         server = replace(server, postings=load_postings(project, diagnostics=diagnostics))
     if server.files:
@@ -107,7 +134,19 @@ def read(
         check_omitted(server, document, diagnostics=diagnostics)
     if diagnostics.has_errors_besides(tolerated):
         return None
-    return LoadedManifest(document, server, projections)
+    return LoadedManifest(document, server, projections, kept)
+
+
+def _other_inputs(project: Project) -> str:
+    """Return the hash of all inputs of a run but the manifest; empty if nothing may be kept of it.
+
+    A restored cache of CI may come from a stranger's change, and kept objects are as trusted as code.
+    """
+    if cache.is_ci():
+        return ""
+    with suppress(OSError):
+        return cache.fingerprint(project, with_manifest=False)
+    return ""
 
 
 def missing_functions(project: Project) -> list[Stub]:
@@ -199,18 +238,23 @@ def _render_project(
     if not has_all_functions:
         only = "python"
     progress("rendering")
+    known = _known_files(project, manifest) if only is None else {}
     pending: AbstractContextManager[Mapping[str, str]] = nullcontext({})
     if only in {None, "python"}:
-        pending = _models(manifest.server, store)
-    server, projections = manifest.server, manifest.projections
+        pending = _models(manifest.server, store, known)
+    server, projections, kept = manifest.server, manifest.projections, manifest.kept
     del manifest  # The TOML document of a large manifest takes much memory.
     try:
         with pending as models:
-            files = _render_files(project, server, projections, models, store=store, only=only)
+            files = _render_files(project, server, projections, models, store=store, only=only, known=known, kept=kept)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
     if store and only is None:
+        if kept and has_all_functions:
+            from toolmason.kept.files import keep_files
+
+            keep_files(server, kept, files)
         store.save()
     if not has_all_functions:
         files = tuple(file for file in files if file.path.name in _WITHOUT_HANDLERS)
@@ -223,6 +267,21 @@ _WITHOUT_HANDLERS: Final = frozenset({"__init__.py", "contract.py", "models.py",
 """Modules of the generated package that import no handler, and that handlers import or are checked against."""
 
 
+def _known_files(project: Project, manifest: LoadedManifest) -> dict[PurePosixPath, RenderedFile]:
+    """Return the files that need not be rendered; none with templates of the project."""
+    if manifest.kept is None or _has_own_templates(project, manifest.server):
+        return {}
+    from toolmason.kept.files import kept_files
+
+    return kept_files(manifest.server, manifest.kept, project.generated)
+
+
+def _has_own_templates(project: Project, server: Server) -> bool:
+    from toolmason.render.overrides import has_overrides
+
+    return project.templates is not None and has_overrides(project.templates, [row.template for row in server.files])
+
+
 def _render_files(
     project: Project,
     server: Server,
@@ -231,14 +290,14 @@ def _render_files(
     *,
     store: ContentCache | None = None,
     only: str | None,
+    known: Mapping[PurePosixPath, RenderedFile] = _NO_FILES,
+    kept: KeptServer | None = None,
 ) -> tuple[RenderedFile, ...]:
-    """Render the files and check their syntax."""
-    from toolmason.render.overrides import has_overrides
+    """Render the files besides the `known` ones and check their syntax."""
     from toolmason.render.renderer import render
     from toolmason.render.self_check import self_check, unchanged
 
-    manifest_templates = tuple(row.template for row in server.files)
-    if project.templates is not None and has_overrides(project.templates, manifest_templates):
+    if _has_own_templates(project, server):
         from toolmason.render.sandbox import confined_render
 
         texts = projections.texts(tool.schema for tool in server.tools) if only is None else {}
@@ -250,8 +309,11 @@ def _render_files(
         store=store,
         compiled=_compiled_templates(store),
         part=only,
+        known=known,
+        entries=kept,
     )
-    self_check(server, files, previous=unchanged(files, project.generated), store=store)
+    rendered = [file for file in files if file.path not in known]
+    self_check(server, rendered, previous=unchanged(rendered, project.generated), store=store)
     return files
 
 
@@ -263,13 +325,22 @@ def _compiled_templates(store: ContentCache | None) -> CompiledTemplates | None:
 
 
 @contextmanager
-def _models(server: Server, store: ContentCache | None) -> Iterator[Mapping[str, str]]:
-    """Yield the models of each module by its key in `render`, from `store` if an earlier run has written them."""
+def _models(
+    server: Server, store: ContentCache | None, files: Collection[PurePosixPath] = ()
+) -> Iterator[Mapping[str, str]]:
+    """Yield the models of each module by its key in `render`, from `store` if an earlier run has written them.
+
+    Those of known `files` are left out.
+    """
     from toolmason.render.generated_models import cache_key
     from toolmason.render.model_process import MIN_TOOLS, start_models
     from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas, templated_models
 
-    sources = {category.name: schemas(category, server.package) for category in server.modules if category.tools}
+    sources = {
+        category.name: schemas(category, server.package)
+        for category in server.modules
+        if category.tools and PurePosixPath(server.package, category.module, "models.py") not in files
+    }
     if server.shared_types:
         sources[SHARED] = shared_schemas(server)
     keys = {name: f"models {cache_key(source)}" for name, source in sources.items()} if store else {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
-from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 
 from toolmason.catalogue.effects import effects_of
 from toolmason.catalogue.pictures import cost_chart, effect_chart
@@ -16,7 +16,7 @@ from toolmason.catalogue.table import catalogue
 from toolmason.catalogue.tool_commands import CategoryCommands, completion_of, reserved, server_commands
 from toolmason.clients import Client, command_hosts, configuration, install_facts, plugin_entry
 from toolmason.manifest.editor_schema import manifest_schema
-from toolmason.model.server import Server
+from toolmason.model.server import Category, Server
 from toolmason.model.tool import Tool
 from toolmason.pictures.bars import BarChart
 from toolmason.schema import Projection, Target
@@ -24,19 +24,43 @@ from toolmason.schema.projections import Projections
 from toolmason.store import Store
 
 
-class Facts:
-    """The computed facts of one server. `store` has results of earlier runs."""
+class Entries(Protocol):
+    """Entries of tools in the catalogue, and texts about categories, that an earlier run has made."""
 
-    def __init__(self, server: Server, projections: Projections | None = None, store: Store | None = None) -> None:
+    def known(self) -> Mapping[str, ToolEntry]:
+        """Return the entries of tools that have not changed since."""
+
+    def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
+        """Store the entries of all tools."""
+
+    def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
+        """Return a text about an unchanged category, else what `make` returns. It depends on nothing else."""
+
+
+class Facts:
+    """The computed facts of one server. `store` has results of earlier runs, and `entries` those of the catalogue."""
+
+    def __init__(
+        self,
+        server: Server,
+        projections: Projections | None = None,
+        store: Store | None = None,
+        entries: Entries | None = None,
+    ) -> None:
         self._server = server
         self._store = store
+        self._entries = entries
         self._tools = {tool.name: tool for tool in server.tools}
         self._projections = projections or Projections()
 
     @cached_property
     def catalogue(self) -> Catalogue:
         """The tools as clients see them in the style of the manifest."""
-        return catalogue(self._server)
+        if self._entries is None:
+            return catalogue(self._server)
+        table = catalogue(self._server, self._entries.known())
+        self._entries.keep_entries(table["tools"])
+        return table
 
     @cached_property
     def served_catalogue(self) -> Catalogue:
@@ -57,7 +81,7 @@ class Facts:
     @cached_property
     def commands(self) -> Mapping[str, CategoryCommands]:
         """The commands of the tools, by category."""
-        return {each.name: each for each in server_commands(self._server)}
+        return {each.name: each for each in server_commands(self._server, self.catalogue["tools"])}
 
     @property
     def reserved_commands(self) -> tuple[str, ...]:
@@ -66,7 +90,11 @@ class Facts:
 
     def completion(self, shell: str) -> str:
         """Return the script that completes the commands in a shell."""
-        return completion_of(self._server, tuple(self.commands.values()), shell)
+
+        def keep(category: Category, make: Callable[[], str]) -> str:
+            return self._entries.category_text(category, f"completion.{shell}", make) if self._entries else make()
+
+        return completion_of(self._server, tuple(self.commands.values()), shell, keep)
 
     @cached_property
     def manifest_schema(self) -> dict[str, Any]:

@@ -6,10 +6,12 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
+from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.toolkit import (
     BUILT_IN,
     SUBCOMMANDS,
@@ -21,7 +23,7 @@ from toolmason_runtime.toolkit import (
     completion_script,
 )
 
-from toolmason.model.server import Server
+from toolmason.model.server import Category, Server
 
 OWN_FLAGS: Final = ("--help", "--arguments", "--json", "--output", "--yes")
 """The options of every command. A parameter of such a name has the option `--arg-NAME`."""
@@ -46,7 +48,7 @@ class CommandSource:
     examples: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CategoryCommands:
     """A category with its commands. `prefix` is what precedes a command: `git`, or `tools audit`."""
 
@@ -54,27 +56,46 @@ class CategoryCommands:
     """Name of the category in the manifest."""
     category: CommandCategory
     prefix: str
-    commands: tuple[ToolCommand, ...]
+    make: Callable[[], tuple[ToolCommand, ...]]
+
+    @cached_property
+    def commands(self) -> tuple[ToolCommand, ...]:
+        """The commands, made on first use."""
+        return self.make()
 
 
-def server_commands(server: Server) -> tuple[CategoryCommands, ...]:
-    """Return the commands of each category of a server."""
+class _Commands(dict[str, dict[str, ToolCommand]]):
+    """The commands of categories by the names of both, made on first use."""
+
+    def __init__(self, built: Sequence[CategoryCommands]) -> None:
+        super().__init__()
+        self._built = {each.category.name: each for each in built}
+
+    def __missing__(self, name: str) -> dict[str, ToolCommand]:
+        found = self[name] = {command.name: command for command in self._built[name].commands}
+        return found
+
+
+def server_commands(server: Server, entries: Mapping[str, ToolEntry]) -> tuple[CategoryCommands, ...]:
+    """Return the commands of each category of a server. `entries` are those of its tools in the catalogue."""
     taken = reserved(server)
     built = []
     for category in server.categories:
-        sources = [
-            CommandSource(
-                name=tool.name,
-                summary=tool.table.summary,
-                description=tool.description if tool.description != tool.table.summary else "",
-                schema=tool.input_schema,
-                examples=tuple((each.table.description, each.arguments) for each in tool.examples),
-            )
-            for tool in category.tools
-        ]
+        sources = [_source(tool.name, entries[tool.name]) for tool in category.tools]
         module = f"{server.package}.{category.module}.commands"
         built.append(category_commands(category.name, category.table.summary, sources, module=module, taken=taken))
     return tuple(built)
+
+
+def _source(name: str, entry: ToolEntry) -> CommandSource:
+    tool, summary = entry["tool"], entry["summary"]
+    return CommandSource(
+        name=name,
+        summary=summary,
+        description=tool["description"] if tool["description"] != summary else "",
+        schema=tool["inputSchema"],
+        examples=tuple((each["description"], each["arguments"]) for each in entry["examples"]),
+    )
 
 
 def reserved(server: Server) -> tuple[str, ...]:
@@ -83,17 +104,23 @@ def reserved(server: Server) -> tuple[str, ...]:
     return (*(name for name in BUILT_IN if name not in own), *(each.name for each in server.subcommands))
 
 
-def completion_of(server: Server, built: Sequence[CategoryCommands], shell: str) -> str:
-    """Return the script that completes the commands of a server in a shell."""
+def completion_of(
+    server: Server, built: Sequence[CategoryCommands], shell: str, keep: Callable[[Category, Callable[[], str]], str]
+) -> str:
+    """Return the script that completes the commands of a server in a shell.
+
+    `keep` returns the part of a category: that of an earlier run, or what the function returns.
+    """
     others = [*((name, "") for name in reserved(server) if name in BUILT_IN), *SUBCOMMANDS]
     others += [(each.name, each.table.summary) for each in server.subcommands]
     return completion_script(
         shell,
         server.command,
         [each.category for each in built],
-        {each.category.name: {command.name: command for command in each.commands} for each in built},
+        _Commands(built),
         others=others,
         prefix=TOOLS,
+        keep=lambda index, make: keep(server.categories[index], make),
     )
 
 
@@ -116,13 +143,16 @@ def category_commands(
     short = [full[index] if word in full else word for index, word in enumerate(short)]
     own = {name for name, _ in SUBCOMMANDS}
     prefix = f"{TOOLS} {word}" if word in own or word in taken else word
-    commands = tuple(
-        _command(source, short[index], f"{prefix} {short[index]}" if module else full[index])
-        for index, source in enumerate(sources)
-    )
-    entries = tuple(CommandEntry(command.name, full[index], command.summary) for index, command in enumerate(commands))
+
+    def make() -> tuple[ToolCommand, ...]:
+        return tuple(
+            _command(source, short[index], f"{prefix} {short[index]}" if module else full[index])
+            for index, source in enumerate(sources)
+        )
+
+    entries = tuple(CommandEntry(short[index], full[index], source.summary) for index, source in enumerate(sources))
     return CategoryCommands(
-        name=name, category=CommandCategory(word, summary, entries, module), prefix=prefix, commands=commands
+        name=name, category=CommandCategory(word, summary, entries, module), prefix=prefix, make=make
     )
 
 

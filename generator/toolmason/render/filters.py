@@ -19,6 +19,8 @@ _INLINE_CODE = re.compile(r"((?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\2(?!`))")
 """A code span on one line (CommonMark section 6.1): `` `a` `` or ``` ``a`b`` ```."""
 _BLOCK_START = re.compile(r"^(\s*)(#{1,6}\s|```|~~~|---|===|\|)")
 """The start of a line that would be a heading, a fence, a rule or a table."""
+_NAME = re.compile(r"(`?)[A-Za-z0-9_]+\1")
+"""A name, or a name as inline code: nothing in it is escaped. Documents have thousands of them."""
 _PLAIN_YAML = re.compile(r"[A-Za-z][A-Za-z0-9 ,.()/'_-]*[A-Za-z0-9.)]")
 """Text that needs no quotes in YAML: `Review a diff (git)`."""
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -41,6 +43,8 @@ def comment(text: str) -> str:
 
 def cell(text: str) -> str:
     """Return `text` for a cell of a Markdown table (GFM section 4.10)."""
+    if _NAME.fullmatch(text):
+        return text
     return _escape_html(escape_unprintable(one_line(text)).replace("\\|", "|").replace("|", "\\|"))
 
 
@@ -72,6 +76,8 @@ def _escape_html(text: str) -> str:
 
 def code(text: str) -> str:
     """Return `text` as inline code (CommonMark section 6.1), in more backticks than it contains."""
+    if _NAME.fullmatch(text) and "`" not in text:
+        return f"`{text}`"
     line = one_line(text)
     if "`" not in line:
         return f"`{line}`"

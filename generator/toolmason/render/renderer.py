@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, Final
 
 from jinja2 import BytecodeCache, Environment
 from jinja2.runtime import Macro
 
-from toolmason.catalogue.facts import Facts
+from toolmason.catalogue.facts import Entries, Facts
 from toolmason.catalogue.opening import opening
 from toolmason.model.checksum import add_checksum
 from toolmason.model.prompt import SurfaceModule
@@ -32,6 +33,7 @@ from toolmason.render.view import ServerView
 from toolmason.schema.projections import Projections
 from toolmason.store import Store
 
+NO_FILES: Final[Mapping[PurePosixPath, RenderedFile]] = MappingProxyType({})
 _CATALOGUE: Final = "python/catalogue.json.jinja"
 _WITH_MODELS: Final = frozenset({"python/models.py.jinja", "python/surface_models.py.jinja", "python/types.py.jinja"})
 
@@ -45,8 +47,9 @@ class TemplateFacts(Facts):
         models: Mapping[str, str],
         projections: Projections | None = None,
         store: Store | None = None,
+        entries: Entries | None = None,
     ) -> None:
-        super().__init__(server, projections, store)
+        super().__init__(server, projections, store, entries)
         self._models = models
         self.catalogue_text = ""
         """The text of `catalogue.json`, which is rendered before the files made of it."""
@@ -116,6 +119,8 @@ def render(
     store: Store | None = None,
     compiled: BytecodeCache | None = None,
     part: str | None = None,
+    known: Mapping[PurePosixPath, RenderedFile] = NO_FILES,
+    entries: Entries | None = None,
 ) -> tuple[RenderedFile, ...]:
     """Return the files of `server` in path order, or those of one `part` of `generated/`.
 
@@ -127,6 +132,8 @@ def render(
         store: Results of earlier runs. Only for packaged templates: `templates` can change the text of a fragment.
         compiled: Packaged templates that earlier runs have compiled.
         part: One of `model.parts.PARTS`.
+        known: Files that need not be rendered.
+        entries: Entries of the catalogue of earlier runs.
 
     Raises:
         jinja2.TemplateError: an override is invalid.
@@ -141,8 +148,11 @@ def render(
         store=store,
         compiled=compiled,
         part=part,
+        known=known,
+        entries=entries,
     )
-    return finish(texts, store=store)
+    files = {**{file.path: file for file in finish(texts, store=store)}, **known}
+    return tuple(files[path] for path in sorted(files, key=PurePosixPath.as_posix))
 
 
 def drafts(
@@ -156,17 +166,20 @@ def drafts(
     part: str | None = None,
     begin: Callable[[str], None] | None = None,
     max_bytes: int | None = None,
+    known: Collection[PurePosixPath] = (),
+    entries: Entries | None = None,
 ) -> dict[PurePosixPath, str]:
     """Return the text of each file before formatting and signing.
 
     `begin` is called with the name of each template before it is rendered. `max_bytes` is the maximum size of all texts
-    together; beyond it, `TemplateRefusedError` is raised. The other arguments and errors are those of `render`.
+    together; beyond it, `TemplateRefusedError` is raised. `known` files are left out. The other arguments and errors
+    are those of `render`.
     """
     environment = make_environment(templates, compiled)
-    facts = TemplateFacts(server, models or {}, projections, store)
+    facts = TemplateFacts(server, models or {}, projections, store, entries)
     texts = {}
     total = 0
-    files = [planned for planned in plan(server) if part in (None, planned.part)]
+    files = [planned for planned in plan(server) if part in (None, planned.part) and planned.path not in known]
     # Files with models are last, because another process may still generate these.
     for planned in sorted(files, key=lambda planned: planned.template in _WITH_MODELS):
         if begin:

@@ -109,8 +109,12 @@ def project_path(project: Project, kind: str, suffix: str = "") -> Path | None:
     return directory and directory / f"{kind}-{name}{suffix}"
 
 
-def fingerprint(project: Project, keys: Mapping[str, Collection[str]] | None = None) -> str:
+def fingerprint(
+    project: Project, keys: Mapping[str, Collection[str]] | None = None, *, with_manifest: bool = True
+) -> str:
     """Return the hash of the contents of all inputs of a run. Times do not count. `keys` are the `input_keys`.
+
+    Without the manifest, its files do not count, but those that it names do.
 
     Raises:
         OSError: an input cannot be read, or there are too many.
@@ -118,6 +122,8 @@ def fingerprint(project: Project, keys: Mapping[str, Collection[str]] | None = N
     whole = sha256(f"{toolkit_fingerprint()} {project.shown_manifest!r}".encode())
     total = 0
     for name, path, root in _inputs(project, input_keys() if keys is None else keys):
+        if not with_manifest and name.partition(" ")[0] == "manifest":
+            continue
         try:
             size, digest = hash_input(path, root)
         except (UnsafeInputError, FileNotFoundError, ValueError):  # ValueError: a null character in its name

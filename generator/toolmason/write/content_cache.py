@@ -25,7 +25,7 @@ from toolmason.write.user_cache import read_cached, remove_old, write_cached
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
 """Environment variable that permits the cache in CI."""
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Maximum size of the file; about 8 MB are used for 1,000 tools."""
+"""Maximum size of the file; about 9 MB are used for 1,000 tools."""
 
 
 class ContentCache:
@@ -35,33 +35,46 @@ class ContentCache:
         self._path = path
         self._stored = _load(path)
         """The lines of the file, by their key."""
-        self._used: dict[str, str] = {}
+        self._used: set[str] = set()
+        """Keys of those lines that this run has used."""
+        self._new: dict[str, str] = {}
 
     def get(self, key: str, /) -> str | None:
         """Return the text of `key`; None if it is not stored."""
-        text = self._used.get(key)
-        if text is None and (line := self._stored.get(key)) is not None:
-            text = self._used[key] = line.partition(b"\t")[2].decode("utf-8", "surrogatepass")
-        return text
+        if (text := self._new.get(key)) is not None:
+            return text
+        if (line := self._stored.get(key)) is None:
+            return None
+        self._used.add(key)
+        return line.partition(b"\t")[2].decode("utf-8", "surrogatepass")
+
+    def use(self, key: str) -> bool:
+        """Return whether `key` is stored, and keep it: `get` may be called later, or never."""
+        if key in self._stored:
+            self._used.add(key)
+            return True
+        return key in self._new
 
     def __setitem__(self, key: str, text: str, /) -> None:
         """Store a text without line breaks. The key must determine it, together with the toolkit."""
-        self._used[key] = text
+        self._new[key] = text
 
     def save(self) -> None:
         """Write the entries if there are new ones. Errors of the file system are ignored.
 
         Entries that this run has not used, such as those of another branch, are kept up to the size of the used ones.
         """
-        if self._used.keys() <= self._stored.keys():
+        new = {key: line for key, text in self._new.items() if (line := _line(key, text)) != self._stored.get(key)}
+        if not new:
             return
-        lines = [self._stored.get(key) or _line(key, text) for key, text in self._used.items()]
-        remaining = sum(map(len, lines))
-        total = remaining + len(lines)
+        lines = [line for key, line in self._stored.items() if key in self._used and key not in self._new]
+        lines += [_line(key, text) for key, text in self._new.items()]
+        total = sum(map(len, lines)) + len(lines)
+        remaining = min(total, MAX_BYTES - total - 1)
         for key, line in self._stored.items():
-            if key in self._used:
+            if key in self._used or key in self._new:
                 continue
-            remaining -= len(line)
+            remaining -= len(line) + 1
             if remaining < 0:
                 break
             lines.append(line)
@@ -87,7 +100,7 @@ def content_cache_path(project: Project) -> Path | None:
 def _load(path: Path) -> dict[str, bytes]:
     """Return the lines of a file by their key; none if it is damaged or of another version of the toolkit.
 
-    The lines are decoded when they are used, because the file of 10,000 tools has 80 MB.
+    The lines are decoded when they are used, because the file of 10,000 tools has 90 MB.
     """
     with suppress(OSError, ValueError):
         # JSON escapes line feeds.

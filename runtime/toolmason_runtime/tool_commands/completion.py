@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from toolmason_runtime.tool_commands.declarations import CommandCategory, CommandOption, ToolCommand
@@ -31,6 +31,14 @@ class _Place(NamedTuple):
     """Whether options follow, of which some can be before the cursor."""
 
 
+Keep = Callable[[int, Callable[[], str]], str]
+"""Returns the part of a script for a category, by its index: that of an earlier run, or what the function returns."""
+
+
+def _make(_index: int, make: Callable[[], str]) -> str:
+    return make()
+
+
 def completion_script(
     shell: str,
     program: str,
@@ -39,6 +47,7 @@ def completion_script(
     *,
     others: Iterable[tuple[str, str]] = (),
     prefix: str = "",
+    keep: Keep = _make,
 ) -> str:
     """Return the completion script of a shell.
 
@@ -49,17 +58,22 @@ def completion_script(
         commands: the commands of each category.
         others: further words that can follow the program, with their summaries; a category does not replace them.
         prefix: a word after which every category can be written; empty for none.
+        keep: gives the parts of categories that have not changed.
     """
-    places = list(_places(categories, commands, tuple(others), prefix))
     function = "_" + re.sub(r"\W", "_", program, flags=re.ASCII)
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](program, function, places, prefix)
+    head, of_place, tail = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](program, function, prefix)
+
+    def part(category: CommandCategory) -> str:
+        places = _places(category, commands[category.name], has_others=len(categories) > 1)
+        return "\n".join(line for place in places for line in of_place(place))
+
+    first = [line for place in _first_places(categories, tuple(others), prefix) for line in of_place(place)]
+    parts = [keep(index, partial(part, category)) for index, category in enumerate(categories)]
+    return "\n".join([*head, *first, *filter(None, parts), *tail]) + "\n"
 
 
-def _places(
-    categories: Sequence[CommandCategory],
-    commands: Mapping[str, Mapping[str, ToolCommand]],
-    others: tuple[tuple[str, str], ...],
-    prefix: str,
+def _first_places(
+    categories: Sequence[CommandCategory], others: tuple[tuple[str, str], ...], prefix: str
 ) -> Iterator[_Place]:
     names = [(category.name, category.summary) for category in categories]
     if len(categories) == 1:
@@ -68,14 +82,16 @@ def _places(
     yield _Place(("",), [*(each for each in names if each[0] not in taken), *others], {})
     if prefix:
         yield _Place((prefix,), names, {})
-    for category in categories:
-        if len(categories) > 1:
-            yield _Place((category.name,), [(entry.name, entry.summary) for entry in category.commands], {})
-        for entry in category.commands:
-            command = commands[category.name][entry.name]
-            values = {option.flag: _values(option) for option in command.options if _values(option)}
-            forms = (f"{category.name} {entry.name}", entry.full_name)
-            yield _Place(forms, [*_flags(command.options), *_OWN], values, is_command=True)
+
+
+def _places(category: CommandCategory, commands: Mapping[str, ToolCommand], *, has_others: bool) -> Iterator[_Place]:
+    if has_others:
+        yield _Place((category.name,), [(entry.name, entry.summary) for entry in category.commands], {})
+    for entry in category.commands:
+        command = commands[entry.name]
+        values = {option.flag: _values(option) for option in command.options if _values(option)}
+        forms = (f"{category.name} {entry.name}", entry.full_name)
+        yield _Place(forms, [*_flags(command.options), *_OWN], values, is_command=True)
 
 
 def _flags(options: Iterable[CommandOption]) -> Iterator[tuple[str, str]]:
@@ -106,8 +122,12 @@ def _short(text: str) -> str:
     return re.split(r"(?<=[.;])\s", printable)[0].rstrip(".;")[:100]
 
 
-def _bash(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:
-    lines = [
+_Script = tuple[list[str], Callable[[_Place], list[str]], list[str]]
+"""The first lines of a script, what returns the lines of a place, and the last lines."""
+
+
+def _bash(program: str, function: str, prefix: str) -> _Script:
+    head = [
         f"# Completion of {program} for bash.",
         f"{function}() {{",
         "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} choice",
@@ -116,19 +136,7 @@ def _bash(program: str, function: str, places: Sequence[_Place], prefix: str) ->
         *([f'    place="${{place#{prefix} }}"'] if prefix else []),
         "    case $place in",
     ]
-    for place in places:
-        lines.append(f"        {_pattern(place)})")
-        names = " ".join(_quoted(name) for name, _ in place.choices)
-        if place.values:
-            lines.append("            case $previous in")
-            lines += [
-                f"                {flag}) choices=({' '.join(map(_quoted, values))}) ;;"
-                for flag, values in place.values.items()
-            ]
-            lines += [f"                *) choices=({names}) ;;", "            esac ;;"]
-        else:
-            lines.append(f"            choices=({names}) ;;")
-    lines += [
+    tail = [
         "    esac",
         "    COMPREPLY=()",
         '    for choice in "${choices[@]}"; do',
@@ -137,7 +145,23 @@ def _bash(program: str, function: str, places: Sequence[_Place], prefix: str) ->
         "}",
         f"complete -o default -F {function} {program}",
     ]
-    return "\n".join(lines) + "\n"
+    return head, _bash_place, tail
+
+
+def _bash_place(place: _Place) -> list[str]:
+    names = " ".join(_quoted(name) for name, _ in place.choices)
+    if not place.values:
+        return [f"        {_pattern(place)})", f"            choices=({names}) ;;"]
+    return [
+        f"        {_pattern(place)})",
+        "            case $previous in",
+        *(
+            f"                {flag}) choices=({' '.join(map(_quoted, values))}) ;;"
+            for flag, values in place.values.items()
+        ),
+        f"                *) choices=({names}) ;;",
+        "            esac ;;",
+    ]
 
 
 def _pattern(place: _Place) -> str:
@@ -146,8 +170,8 @@ def _pattern(place: _Place) -> str:
     return "|".join(each for word in words for each in ([word, f"{word[:-1]} '*"] if place.is_command else [word]))
 
 
-def _zsh(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:
-    lines = [
+def _zsh(program: str, function: str, prefix: str) -> _Script:
+    head = [
         f"#compdef {program}",
         f"# Completion of {program} for zsh.",
         f"{function}() {{",
@@ -156,17 +180,7 @@ def _zsh(program: str, function: str, places: Sequence[_Place], prefix: str) -> 
         *([f'    place="${{place#{prefix} }}"'] if prefix else []),
         "    case $place in",
     ]
-    for place in places:
-        lines.append(f"        {_pattern(place)})")
-        if place.values:
-            lines.append("            case ${words[CURRENT-1]} in")
-            for flag, values in place.values.items():
-                lines.append(f"                {flag}) values=({' '.join(map(_quoted, values))}) ;;")
-            lines.append("            esac")
-        lines.append("            choices=(")
-        lines += [f"                {_quoted(_described(name, text))}" for name, text in place.choices]
-        lines.append("            ) ;;")
-    lines += [
+    tail = [
         "    esac",
         "    if (( $#values )); then",
         "        compadd -a values",
@@ -182,7 +196,19 @@ def _zsh(program: str, function: str, places: Sequence[_Place], prefix: str) -> 
         f"    compdef {function} {program}",
         "fi",
     ]
-    return "\n".join(lines) + "\n"
+    return head, _zsh_place, tail
+
+
+def _zsh_place(place: _Place) -> list[str]:
+    lines = [f"        {_pattern(place)})"]
+    if place.values:
+        lines.append("            case ${words[CURRENT-1]} in")
+        for flag, values in place.values.items():
+            lines.append(f"                {flag}) values=({' '.join(map(_quoted, values))}) ;;")
+        lines.append("            esac")
+    lines.append("            choices=(")
+    lines += [f"                {_quoted(_described(name, text))}" for name, text in place.choices]
+    return [*lines, "            ) ;;"]
 
 
 def _described(name: str, text: str) -> str:
@@ -190,8 +216,8 @@ def _described(name: str, text: str) -> str:
     return f"{name}:{_short(text)}" if text else name
 
 
-def _fish(program: str, function: str, places: Sequence[_Place], prefix: str) -> str:
-    lines = [
+def _fish(program: str, function: str, prefix: str) -> _Script:
+    head = [
         f"# Completion of {program} for fish.",
         f"function {function}_place",
         "    set -l given (commandline -opc)[2..-1]",
@@ -209,23 +235,25 @@ def _fish(program: str, function: str, places: Sequence[_Place], prefix: str) ->
         "    return 1",
         "end",
     ]
-    begin = f"complete -c {program}"
-    for place in places:
-        forms = " ".join(f'"{form}"' for form in place.forms)
-        if not place.is_command:
-            at = _fish_quoted(f"{function}_at {forms}")
-            lines += [
-                f"{begin} -n {at} -f -a {_fish_quoted(name)} -d {_fish_quoted(_short(text))}"
-                for name, text in place.choices
-            ]
-            continue
-        at = _fish_quoted(f"{function}_in {forms}")
-        for flag, text in place.choices:
-            values = place.values.get(flag, [])
-            takes = " -x -a " + _fish_quoted(" ".join(map(_fish_word, values))) if values else ""
-            described = f" -d {_fish_quoted(_short(text))}" if text else ""
-            lines.append(f"{begin} -n {at} -l {_fish_quoted(flag[2:])}{takes}{described}")
-    return "\n".join(lines) + "\n"
+    return head, partial(_fish_place, f"complete -c {program}", function), []
+
+
+def _fish_place(begin: str, function: str, place: _Place) -> list[str]:
+    forms = " ".join(f'"{form}"' for form in place.forms)
+    if not place.is_command:
+        at = _fish_quoted(f"{function}_at {forms}")
+        return [
+            f"{begin} -n {at} -f -a {_fish_quoted(name)} -d {_fish_quoted(_short(text))}"
+            for name, text in place.choices
+        ]
+    at = _fish_quoted(f"{function}_in {forms}")
+    lines = []
+    for flag, text in place.choices:
+        values = place.values.get(flag, [])
+        takes = " -x -a " + _fish_quoted(" ".join(map(_fish_word, values))) if values else ""
+        described = f" -d {_fish_quoted(_short(text))}" if text else ""
+        lines.append(f"{begin} -n {at} -l {_fish_quoted(flag[2:])}{takes}{described}")
+    return lines
 
 
 def _fish_quoted(text: str) -> str:

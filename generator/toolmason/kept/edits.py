@@ -1,0 +1,82 @@
+"""Edits of one tool that change no other part of the server, and the manifest that resolves such a tool alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from toolmason.manifest.document import Document
+
+OWN_KEYS: Final = frozenset({"summary", "description", "use_cases", "keywords", "examples"})
+"""Keys of a tool whose values concern only this tool. Names, types and references are not among them."""
+OWN_PARAM_KEYS: Final = frozenset(
+    {"description", "default", "enum", "minimum", "maximum", "min_length", "max_length", "min_items", "max_items"}
+)
+"""Keys of a parameter whose values concern only its tool."""
+_USERS: Final = frozenset({"prompts", "resources", "commands", "workflows", "apps", "files"})
+"""Sections that may name tools, and that no tool depends on."""
+_MAX_RELATED: Final = 100
+"""Maximum number of tools that one tool names, with those that they name."""
+
+
+def frame(tool: Any) -> Any:
+    """Return a tool without the values that concern only this tool.
+
+    An edit that leaves all frames equal adds, removes, renames and moves nothing.
+    """
+    if not isinstance(tool, dict):
+        return tool
+    framed = {key: _kind(value) if key in OWN_KEYS else value for key, value in tool.items()}
+    if isinstance(params := tool.get("params"), dict):
+        framed["params"] = {name: _framed_param(param) for name, param in params.items()}
+    return framed
+
+
+def _framed_param(param: Any) -> Any:
+    if not isinstance(param, dict):
+        return param
+    return {key: _kind(value) if key in OWN_PARAM_KEYS else value for key, value in param.items()}
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def reduced(document: Document, names: Collection[str]) -> Document | None:
+    """Return the manifest with the tools `names` and those that they name, without the sections that use tools.
+
+    None if a text has a brace: a placeholder in it may name any tool.
+    """
+    tools = document.data["tools"]
+    found = {name: tools[name] for name in names}
+    pending = list(found)
+    while pending:
+        for text in _texts(found[pending.pop()]):
+            if text in tools and text not in found:
+                found[text] = tools[text]
+                pending.append(text)
+        if len(found) > len(names) + _MAX_RELATED:
+            return None
+    data = {key: value for key, value in document.data.items() if key not in _USERS}
+    data["tools"] = {name: table for name, table in tools.items() if name in found}
+    used = {tool.get("category") for tool in found.values() if isinstance(tool, dict)}
+    if isinstance(categories := data.get("categories"), dict):
+        data["categories"] = {name: table for name, table in categories.items() if name in used}
+    if isinstance(discovery := data.get("discovery"), dict):
+        data["discovery"] = {key: value for key, value in discovery.items() if key not in {"pinned", "pins"}}
+    sections = (value for key, value in data.items() if key not in {"server", "discovery", "outputs"})
+    return None if any("{" in text for value in sections for text in _texts(value)) else replace(document, data=data)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the strings in a value, other than names and patterns."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            if key != "pattern":
+                yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)

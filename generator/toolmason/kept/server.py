@@ -1,0 +1,212 @@
+"""Keep a resolved server, and resolve only the tools that have been edited since.
+
+The server is stored without its tools, by the hash of all that can shape it: the other inputs of the run, and the
+manifest without the values that concern one tool only (`edits.frame`). Each tool is stored by that hash and its own
+table. An edited tool is resolved by the ordinary stages, in a manifest with this tool and those that it names. If that
+gives any finding, or the kept parts may depend on the edit, the whole manifest is resolved, so findings are always
+those of a whole run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final
+
+from toolmason_runtime.shared.catalogue import ToolEntry
+
+from toolmason.kept.edits import frame, reduced
+from toolmason.kept.tools import KEPT_FIELDS, KEPT_KEYS, decode, encode, kept_tool, known_fields
+from toolmason.manifest.document import Document
+from toolmason.model.server import Category, Server
+from toolmason.model.tool import Tool
+from toolmason.write.content_cache import ContentCache
+
+MAX_EDITED: Final = 20
+"""Maximum number of edited tools that are resolved alone."""
+
+Resolve = Callable[[Document], Server | None]
+"""Returns the server of a manifest; None if there is any finding."""
+
+
+@dataclass(slots=True)
+class KeptServer:
+    """The keys of one manifest in the store."""
+
+    store: ContentCache
+    document: Document
+    key: str
+    """Hash of all that shapes the server, besides the values that concern one tool only."""
+    tables: Mapping[str, str]
+    """The hash of the table of each tool, by its name."""
+    edited: tuple[str, ...] = field(default=(), init=False)
+    """The tools that were resolved in this run; all of them unless the server was kept."""
+
+    def server(self, resolve: Resolve) -> Server | None:
+        """Return the kept server with the edited tools; None if there is none or the edit may concern more."""
+        stored = self.store.get(self._key)
+        if stored is None:
+            return None
+        edited = [name for name in self.tables if not self.store.use(self._tool_key(name))]
+        if len(edited) > MAX_EDITED:
+            return None
+        with suppress(ValueError, KeyError):
+            server, known = decode(stored)
+            if not all(self._is_as_known(name, *known[name]) for name in self.tables if name not in edited):
+                return None
+            tools = self._resolved(edited, resolve) if edited else {}
+            if tools is None or any(known_fields(tool) != known[name][:2] for name, tool in tools.items()):
+                return None
+            for tool in tools.values():
+                self._store_tool(tool, tool)
+            self.edited = tuple(edited)
+            return self._joined(server, known, tools)
+        return None
+
+    def keep(self, server: Server) -> None:
+        """Store a server that was resolved without findings."""
+        unfilled = server.unfilled or server
+        known = {}
+        for filled, tool in zip(server.tools, unfilled.tools, strict=True):
+            known[tool.name] = (*known_fields(tool), filled is not tool, self.tables[tool.name])
+            self._store_tool(filled, tool)
+        bare = _Bare()
+        without = replace(bare.without_tools(server), unfilled=bare.without_tools(unfilled))
+        self.store[self._key] = encode((without, known))
+        self.edited = tuple(self.tables)
+
+    def category_key(self, category: Category) -> str:
+        """Return what determines the files of a category: the server without tools, and its own tools."""
+        return _hash([self.key, [self.tables[tool.name] for tool in category.tools]])
+
+    def _is_as_known(self, name: str, own: Any, keys: Any, differs: bool, table: str) -> bool:
+        """Return whether the stored server has the fields of a stored tool: another run may have stored each."""
+        if table == self.tables[name]:
+            return True
+        pair = _Pair(self.store, self._tool_key(name))
+        tool = pair.get(1)
+        return known_fields(tool) == (own, keys) and (pair.get(0) is not tool) == differs
+
+    def known(self) -> dict[str, ToolEntry]:
+        """Return the entries in the catalogue of the tools that have not changed."""
+        stored = {name: self.store.get(self._entry_key(name)) for name in self.tables}
+        return {name: json.loads(text) for name, text in stored.items() if text is not None}
+
+    def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
+        """Store the entries in the catalogue of all tools."""
+        for name, entry in entries.items():
+            key = self._entry_key(name)
+            if not self.store.use(key):
+                text = json.dumps(entry)
+                if json.loads(text) == entry:  # It has no tuples, which JSON does not tell from lists.
+                    self.store[key] = text
+
+    def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
+        """Return the text of a category by its key, else what `make` returns."""
+        key = f"{kind} {category.name} {self.category_key(category)}"
+        stored = self.store.get(key)
+        if stored is not None:
+            return str(json.loads(stored))
+        text = make()
+        self.store[key] = json.dumps(text)
+        return text
+
+    @property
+    def _key(self) -> str:
+        return f"server {self.key}"
+
+    def _tool_key(self, name: str) -> str:
+        return f"tool {self.key[:16]} {name} {self.tables[name]}"
+
+    def _entry_key(self, name: str) -> str:
+        return f"entry {self.key[:16]} {name} {self.tables[name]}"
+
+    def _store_tool(self, filled: Tool, tool: Tool) -> None:
+        self.store[self._tool_key(tool.name)] = encode((filled, tool))
+
+    def _resolved(self, names: list[str], resolve: Resolve) -> dict[str, Tool] | None:
+        document = reduced(self.document, names)
+        server = resolve(document) if document else None
+        tools = {tool.name: tool for tool in server.tools} if server else {}
+        return {name: tools[name] for name in names} if tools else None
+
+    def _joined(self, server: Server, known: Mapping[str, Any], edited: Mapping[str, Tool]) -> Server:
+        filled: dict[str, Tool] = {}
+        own: dict[str, Tool] = {}
+        for name, (values, keys, differs, _table) in known.items():
+            if name in edited:
+                filled[name] = own[name] = edited[name]
+                continue
+            pair = _Pair(self.store, self._tool_key(name))
+            own[name] = kept_tool(values, keys, partial(pair.get, 1))
+            filled[name] = kept_tool(values, keys, partial(pair.get, 0)) if differs else own[name]
+        unfilled = server.unfilled or server
+        joined = _Bare()
+        return replace(joined.with_tools(server, filled), unfilled=joined.with_tools(unfilled, own))
+
+
+class _Pair:
+    """A tool with filled texts, and as in the manifest."""
+
+    def __init__(self, store: ContentCache, key: str) -> None:
+        self._store = store
+        self._key = key
+        self._tools: tuple[Tool, Tool] | None = None
+
+    def get(self, place: int) -> Tool:
+        if self._tools is None:
+            text = self._store.get(self._key)
+            if text is None:  # The key was looked up before.
+                raise KeyError(self._key)
+            self._tools = decode(text)
+        return self._tools[place]
+
+
+class _Bare:
+    """Copies of servers in which the categories have other tools. The same category stays the same object."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, Category] = {}
+
+    def without_tools(self, server: Server) -> Server:
+        """Return a server whose categories have the names of their tools."""
+        return self._copied(server, lambda category: tuple(tool.name for tool in category.tools))
+
+    def with_tools(self, server: Server, tools: Mapping[str, Tool]) -> Server:
+        """Return a server whose categories have the tools of these names."""
+        return self._copied(server, lambda category: tuple(tools[str(name)] for name in category.tools))
+
+    def _copied(self, server: Server, tools_of: Callable[[Category], Any]) -> Server:
+        categories = []
+        for category in server.categories:
+            if id(category) not in self._done:
+                self._done[id(category)] = replace(category, tools=tools_of(category))
+            categories.append(self._done[id(category)])
+        return replace(server, categories=tuple(categories))
+
+
+def keep(document: Document, store: ContentCache, others: str) -> KeptServer | None:
+    """Return the keys of a manifest; None if it cannot be kept. `others` is the hash of the other inputs."""
+    tools = document.data.get("tools")
+    if not isinstance(tools, dict):
+        return None
+    # JSON has no dates, and a manifest with them is rare.
+    with suppress(TypeError, ValueError, RecursionError):
+        texts = {name: json.dumps(table) for name, table in tools.items()}
+        frames = [[name, frame(table)] for name, table in tools.items()]
+        rest = {key: value for key, value in document.data.items() if key != "tools"}
+        key = _hash([others, KEPT_FIELDS, KEPT_KEYS, [*document.data], rest, frames])
+        return KeptServer(store, document, key, {name: _hash_text(text) for name, text in texts.items()})
+    return None
+
+
+def _hash(value: Any) -> str:
+    return _hash_text(json.dumps(value))
+
+
+def _hash_text(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
