@@ -6,15 +6,10 @@ whole of `GitHub` or `base64` is a term in addition to its parts.
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from itertools import pairwise
-from types import ModuleType
-from typing import Any
 from unicodedata import normalize
 
 STOP_WORDS = frozenset(
@@ -134,16 +129,7 @@ def _unicode_pieces(run: str) -> list[str]:
 
 @cache
 def _stemmer() -> Callable[[str], str]:
-    stemmer: Callable[[str], str] = _english_module().EnglishStemmer().stemWord
+    from toolmason_runtime.shared.search.snowball.english_stemmer import EnglishStemmer
+
+    stemmer: Callable[[str], str] = EnglishStemmer().stemWord
     return stemmer
-
-
-def _english_module() -> Any:
-    """Import the English stemmer alone: `import snowballstemmer` loads 33 languages and takes ten times as long."""
-    spec = find_spec("snowballstemmer")
-    if spec is None:
-        raise ModuleNotFoundError("snowballstemmer is needed to search", name="snowballstemmer")
-    package = ModuleType("toolmason_runtime._snowball")
-    package.__path__ = list(spec.submodule_search_locations or ())
-    sys.modules[package.__name__] = package
-    return importlib.import_module(f"{package.__name__}.english_stemmer")
