@@ -336,7 +336,7 @@ def checkout(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build dist/ with the locked tools: the sdist, the wheel from it, that of `toolmason-toolkit`; check their metadata."""
+    """Build dist/ with the locked tools: the sdist, the wheel from it, that of `toolmason-toolkit`; check metadata."""
     _build(session, ROOT / "dist")
 
 
@@ -499,7 +499,7 @@ def bench(session: nox.Session) -> None:
 
     `-- --short` tests the benchmark, and compares counts of instructions with bench/counts.json.
     """
-    session.install(EVERYTHING, *_group("bench"))
+    session.install("pip", "uv", EVERYTHING, *_group("bench"))
     _install_npm_packages(session)
     session.run("python", "-m", "bench", *session.posargs)
     if "--short" in session.posargs:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.calling import IN_FLIGHT, PAUSE_S, QUIET_S, Calls, FirstCall
 from bench.calling_http import HttpCalls
+from bench.cold import ColdStart
 from bench.contestants import BARE
 from bench.editing.measure import Editing
 from bench.editing.servers import FS_MCP, OURS, THEIRS
@@ -67,9 +68,18 @@ python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
 nox -s bench -- --only upstreams                           # servers from npm, from tests/node_modules
 nox -s bench -- --only files                               # the same, and rg and jq; writes files of 1.3 GB
+python -m bench --only cold                                # uvx with an empty cache; needs uv, pip and fastmcp
 python -m bench --only call                                # calls over stdio and HTTP, first call, exit
 python -m bench --only scale                               # 10 to 10,000 tools
 ```
+"""
+
+_COLD = """\
+## Cold start with `uvx`
+
+Two servers with the same tool: the project of `toolmason init`, and one with FastMCP. `uvx` installs one from wheels on
+the disk into an empty cache and starts it; it answers `tools/list` and a first call. Packages and megabytes include the
+server itself, and no compiled files.
 """
 
 _START = """\
@@ -300,6 +310,9 @@ def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
         yield _START
         yield from _shown(plots, "start")
         yield _starts(findings.starts, findings.workbench_starts)
+    if findings.cold:
+        yield _COLD
+        yield _cold(findings.cold)
     if findings.idle:
         yield _IDLE.format(seconds=IDLE_S)
         yield _idle(findings.idle)
@@ -364,6 +377,23 @@ def _starts(starts: Starts, workbench: Starts | None) -> str:
             if measured is not None
             for size in measured.sizes
             for label in measured.labels
+        ),
+    )
+
+
+def _cold(starts: Sequence[ColdStart]) -> str:
+    reference = starts[-1]
+    return _table(
+        ("server", "packages", "MB", "seconds", "CPU", "ratio"),
+        (
+            (
+                start.label,
+                str(start.packages),
+                f"{start.megabytes:.1f}",
+                *(_seconds(value) for value in (typical(start.costs).wall, typical(start.costs).cpu)),
+                str(start.to(reference)),
+            )
+            for start in starts
         ),
     )
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from bench.calling import measure_calls, measure_first_calls
 from bench.calling_http import measure_http_calls
+from bench.cold import measure_cold
 from bench.contestants import Contestants, all_programs, make_contestants, workbench_programs
 from bench.editing.measure import measure_editing
 from bench.file_tools import measure_file_tools
@@ -82,6 +83,10 @@ class Run:
             "idle": measure_idle(self._workspace, waiting | workbench, self._few_rounds, is_short=self._options.short),
             "imports": measure_imports(self._workspace, self._rounds),
         }
+
+    def cold(self) -> Fields:
+        """Start with `uvx` and an empty cache."""
+        return {"cold": measure_cold(self._workspace, self._rounds)}
 
     def list(self) -> Fields:
         """Bytes and tokens of lists."""
@@ -163,6 +168,7 @@ class Run:
 
 MEASURES: Final[dict[str, Callable[[Run], Fields]]] = {
     "start": Run.start,
+    "cold": Run.cold,
     "list": Run.list,
     "call": Run.call,
     "search": Run.search,

@@ -33,7 +33,7 @@ MAX_BYTES = 2_200_000
 
 def metadata(wheel: Path) -> Distribution:
     (directory,) = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" in name}
-    return PathDistribution(zipfile.Path(wheel, f"{directory}/"))  # type: ignore[arg-type]  # documented by its protocol
+    return PathDistribution(zipfile.Path(wheel, f"{directory}/"))
 
 
 def requirements(wheel: Path) -> list[Requirement]:
