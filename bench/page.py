@@ -68,7 +68,7 @@ python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
 nox -s bench -- --only upstreams                           # servers from npm, from tests/node_modules
 nox -s bench -- --only files                               # the same, and rg and jq; writes files of 1.3 GB
-python -m bench --only cold                                # uvx with an empty cache; needs uv, pip and fastmcp
+python -m bench --only cold                                # an empty cache of uv; needs uv, pip and fastmcp
 python -m bench --only call                                # calls over stdio and HTTP, first call, exit
 python -m bench --only scale                               # 10 to 10,000 tools
 ```
