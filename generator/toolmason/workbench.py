@@ -7,12 +7,13 @@ MODULE = "workbench_server.__main__"
 """Imported by its name, because the toolkit needs no server."""
 
 
-def main() -> None:
-    """Run Workbench."""
+def main() -> int:
+    """Run Workbench and return its exit code."""
     try:
         server = importlib.import_module(MODULE)
     except ModuleNotFoundError as error:
         if error.name != MODULE.partition(".")[0]:
             raise
         sys.exit('toolmason-workbench: Workbench is not installed: python3 -m pip install "toolmason[workbench]"')
-    server.main()
+    code: int = server.main()
+    return code
