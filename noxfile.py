@@ -40,6 +40,8 @@ PYTHONS_TESTS = (GOLDEN, "tests/transcripts", "tests/runtime/boot", "tests/runti
 """Generated files, and the parts of a server that depend most on its interpreter. Others: `-- tests/runtime`."""
 LOWEST_TESTS = ("tests/transcripts", "tests/runtime", "tests/generator/importers", "tests/workbench/editing")
 """Tests of each dependency. Others compare versions that the group `tests` has exactly."""
+BUILT = ("toolmason-*.whl", "toolmason_toolkit-*.whl", "toolmason-*.tar.gz")
+"""The files of a release in dist/."""
 RELEASE_FILES = ROOT / "build" / "release"
 """Files of a release that are not for the index: SBOM, locks with the wheel, hashes."""
 MIN_RECALL = "0.74"
@@ -317,13 +319,11 @@ def local_model(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Build the wheel, check it in fresh environments, and run the tests that packaging can break against it."""
+    """Build the wheels, check them in fresh environments, and run the tests that packaging can break against them."""
     # Not session.create_tmp(): the tests would create their own directories in it, inside this project.
     directory = Path(session.virtualenv.location).resolve() / "wheels"
-    shutil.rmtree(directory, ignore_errors=True)
-    session.install(*TOOLS)
-    session.run("python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory), ".", env=EPOCH)
-    _test_wheel(session, next(directory.glob("*.whl")))
+    _build(session, directory)
+    _test_wheels(session, directory)
     session.run("pytest", *PARALLEL, *(session.posargs or (GOLDEN,)))
 
 
@@ -336,19 +336,18 @@ def checkout(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build the sdist, and the wheel from it, into dist/ with the locked tools; check their metadata."""
-    _build(session)
+    """Build dist/ with the locked tools: the sdist, the wheel from it, that of `toolmason-toolkit`; check metadata."""
+    _build(session, ROOT / "dist")
 
 
-def _build(session: nox.Session) -> list[Path]:
-    """Return the built files. Equal sources give equal bytes."""
-    directory = ROOT / "dist"
+def _build(session: nox.Session, directory: Path) -> None:
+    """Build what is uploaded as `toolmason` and `toolmason-toolkit`. Equal sources give equal bytes."""
     shutil.rmtree(directory, ignore_errors=True)
     session.install(*TOOLS)
-    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(directory), ".", env=EPOCH)
-    built = sorted(directory.iterdir())
-    session.run("twine", "check", "--strict", *map(str, built))
-    return built
+    build = ("python", "-m", "build", "--no-isolation", "--outdir", str(directory))
+    session.run(*build, ".", env=EPOCH)
+    session.run(*build, "--wheel", "packages/toolkit", env=EPOCH)
+    session.run("twine", "check", "--strict", *map(str, sorted(directory.iterdir())))
 
 
 @nox.session
@@ -391,15 +390,15 @@ def _pack_schema_npm(session: nox.Session, directory: Path) -> Path:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build dist/ as `build` does, and test the wheel elsewhere."""
-    _build(session)
-    _test_wheel(session, next((ROOT / "dist").glob("*.whl")))
+    """Build dist/ as `build` does, and test the wheels elsewhere."""
+    _build(session, ROOT / "dist")
+    _test_wheels(session, ROOT / "dist")
 
 
 @nox.session
 def sbom(session: nox.Session) -> None:
-    """Write build/release/ for dist/ and build/schema/: a CycloneDX SBOM, locks that include the wheel, and hashes."""
-    (wheel,), (sdist,) = (ROOT / "dist").glob("*.whl"), (ROOT / "dist").glob("*.tar.gz")
+    """Write build/release/ for dist/ and build/schema/: a CycloneDX SBOM, locks that include the wheels, and hashes."""
+    wheel, toolkit, sdist = (next((ROOT / "dist").glob(name)) for name in BUILT)
     shutil.rmtree(RELEASE_FILES, ignore_errors=True)
     RELEASE_FILES.mkdir(parents=True)
     session.install(*TOOLS)
@@ -408,11 +407,11 @@ def sbom(session: nox.Session) -> None:
     installed = ("uv", "pip", "install", "--quiet", "--python", environment)
     session.run("uv", "venv", "--quiet", "--clear", environment)
     session.run(*installed, "--require-hashes", "--only-binary", ":all:", "-r", "requirements/server.txt")
-    session.run(*installed, "--no-deps", "--no-index", str(wheel))
+    session.run(*installed, "--no-deps", "--no-index", str(wheel), str(toolkit))
     written = ("--output-reproducible", "--validate", "--output-file", str(RELEASE_FILES / "sbom.cdx.json"))
     session.run("cyclonedx-py", "environment", environment, "--pyproject", "pyproject.toml", *written)
     schema = sorted((ROOT / "build" / "schema").glob("*"))
-    arguments = map(str, (RELEASE_FILES, wheel, sdist, *schema))
+    arguments = map(str, (RELEASE_FILES, wheel, sdist, toolkit, *schema))
     session.run("python", "requirements/release_files.py", *arguments)
 
 
@@ -423,15 +422,16 @@ def audit(session: nox.Session) -> None:
     session.run("python", "requirements/audit.py", *session.posargs)
 
 
-def _test_wheel(session: nox.Session, built: Path) -> None:
-    """Install the wheel, and run the tests that install it in fresh environments of their own, which uv creates."""
+def _test_wheels(session: nox.Session, directory: Path) -> None:
+    """Install the wheels, and run the tests that install them in fresh environments of their own, which uv creates."""
+    wheel, toolkit = (str(next(directory.glob(name))) for name in BUILT[:2])
     session.install("uv", *_group("tests"))
     # `--force-reinstall`, because an installed wheel of the same version would be kept.
-    session.install("--force-reinstall", "--no-deps", str(built))
-    session.install(f"{built}[http,toolkit,workbench]")
+    session.install("--force-reinstall", "--no-deps", wheel, toolkit)
+    session.install(f"{wheel}[http,toolkit,workbench]", toolkit)
     _install_npm_packages(session)
     # One process: two would build each environment and release twice.
-    session.run("pytest", "tests/wheel", env={"TOOLMASON_WHEEL": str(built)})
+    session.run("pytest", "tests/wheel", env={"TOOLMASON_DIST": str(directory)})
 
 
 @nox.session
@@ -499,7 +499,7 @@ def bench(session: nox.Session) -> None:
 
     `-- --short` tests the benchmark. `-- --results DIR` keeps the results of each part, to continue or to split a run.
     """
-    session.install(EVERYTHING, *_group("bench"))
+    session.install("pip", "uv", EVERYTHING, *_group("bench"))
     _install_npm_packages(session)
     _install_npm_packages(session, ROOT / "bench" / "peers")
     session.run("python", "-m", "bench", *session.posargs)

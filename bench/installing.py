@@ -15,6 +15,7 @@ from bench.peers import GO, TYPESCRIPT, Peers, typescript_package
 from bench.session import Workspace
 
 OURS: Final = "toolmason"
+_NO_UV: Final = "`uv` is not installed"
 _TIMEOUT_S: Final = 600.0
 
 
@@ -30,20 +31,30 @@ class Installation:
 
 def measure_installations(workspace: Workspace, peers: Peers) -> tuple[Installation, ...]:
     """Install each package with its dependencies into its own directory, without compiled files."""
-    root = str(Path(__file__).parents[1])
-    requirements = {OURS: root, "mcp": f"mcp=={version('mcp')}", "fastmcp": f"fastmcp=={version('fastmcp')}"}
     directory = workspace.directory / "installed"
     return (
-        *(_python(directory / label, label, requirement) for label, requirement in requirements.items()),
+        _ours(directory),
+        *(_python(directory / name, name, f"{name}=={version(name)}") for name in ("mcp", "fastmcp")),
         _npm(directory / "npm"),
         _go(peers),
     )
 
 
+def _ours(directory: Path) -> Installation:
+    """Install the wheel of a release. It is built from the sdist: a checkout also has the toolkit and Workbench."""
+    uv, wheels = _program("uv"), directory / "wheels"
+    if uv is None:
+        return Installation(OURS, missing=_NO_UV)
+    if reason := _failure([uv, "build", "--quiet", "--out-dir", str(wheels), str(Path(__file__).parents[1])]):
+        return Installation(OURS, missing=reason)
+    (wheel,) = wheels.glob("*.whl")
+    return _python(directory / OURS, OURS, str(wheel))
+
+
 def _python(directory: Path, label: str, requirement: str) -> Installation:
     uv = _program("uv")
     if uv is None:
-        return Installation(label, missing="`uv` is not installed")
+        return Installation(label, missing=_NO_UV)
     command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", str(directory), requirement]
     if reason := _failure(command):
         return Installation(label, missing=reason)

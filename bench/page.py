@@ -13,6 +13,7 @@ from pathlib import Path
 from bench import lessons
 from bench.calling import IN_FLIGHT, PAUSE_S, QUIET_S, Calls, FirstCall
 from bench.calling_http import HttpCalls
+from bench.cold import ColdStart
 from bench.contestants import BARE, OURS_DEFAULT, OURS_SDK
 from bench.contestants import OURS as OUR_SERVER
 from bench.documents import DocumentImport
@@ -69,6 +70,7 @@ nox -s counts                       # instructions of typical work, compared wit
 python -m bench --only generate --sizes 1000 --rounds 3
 python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
+python -m bench --only cold                                # an empty cache of uv; needs uv, pip and fastmcp
 ```
 
 The parts are {parts}. The Go server is built with `go` and the module proxy of `GOPROXY`; the TypeScript SDK is
@@ -77,6 +79,14 @@ installed in `bench/peers/`, servers from npm in `tests/`. A peer that cannot ru
 Times are not compared in CI, because they depend on the load of the machine. Instructions do not: `nox -s counts`
 counts them with valgrind or perf, names each count that grew by over 10 %, and fails. `nox -s counts -- --write`
 accepts the growth. Counts of another processor, counter, version or build of Python are printed and not compared.
+"""
+
+_COLD = """\
+## Cold start with `uvx`
+
+Two servers with the same tool: the project of `toolmason init`, and one with FastMCP. `uvx` installs one from wheels on
+the disk into an empty cache and starts it; it answers `tools/list` and a first call. Packages and megabytes include the
+server itself, and no compiled files.
 """
 
 _START = """\
@@ -375,6 +385,9 @@ def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
         yield from _learned(lessons.start(findings.starts, findings.large_starts))
         yield from _shown(plots, "start")
         yield _starts(findings.starts, findings.large_starts, findings.workbench_starts)
+    if findings.cold:
+        yield _COLD
+        yield _cold(findings.cold)
     if findings.idle:
         yield _IDLE.format(seconds=IDLE_S)
         yield from _learned(lessons.idle(findings.idle))
@@ -462,6 +475,23 @@ def _starts(starts: Starts, *others: Starts | None) -> str:
             if measured is not None
             for size in measured.sizes
             for label in measured.labels
+        ),
+    )
+
+
+def _cold(starts: Sequence[ColdStart]) -> str:
+    reference = starts[-1]
+    return _table(
+        ("server", "packages", "MB", "seconds", "CPU", "ratio"),
+        (
+            (
+                start.label,
+                str(start.packages),
+                f"{start.megabytes:.1f}",
+                *(_seconds(value) for value in (typical(start.costs).wall, typical(start.costs).cpu)),
+                str(start.to(reference)),
+            )
+            for start in starts
         ),
     )
 

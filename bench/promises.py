@@ -8,6 +8,7 @@ from typing import Final
 
 from bench.calling import IN_FLIGHT, Calls, FirstCall
 from bench.calling_http import HttpCalls
+from bench.cold import ColdStart
 from bench.contestants import (
     BARE,
     DECORATORS,
@@ -43,6 +44,9 @@ from bench.upstreams import Served
 PROMISED_SIZE = 1000
 """Number of tools of the targets; smaller runs are not compared with them."""
 MAX_GROWTH_MIB: Final = 10
+MAX_PACKAGES: Final = 12
+MAX_MEGABYTES: Final = 15
+"""Targets of an installed server over stdio, with its own package."""
 NOT_MEASURED = "not measured here"
 
 
@@ -54,6 +58,8 @@ class Findings:
     rounds: int
     parts: tuple[str, ...]
     starts: Starts | None = None
+    cold: tuple[ColdStart, ...] = ()
+    """Ours first."""
     listing: Listing | None = None
     searches: tuple[Search, ...] = ()
     requests: tuple[Requests, ...] = ()
@@ -113,6 +119,7 @@ def rows(findings: Findings) -> tuple[Row, ...]:
     """Return all targets, the start of a server first."""
     return (
         *_start_rows(findings),
+        _cold_row(findings),
         *_idle_rows(findings),
         *_call_rows(findings),
         *_listing_rows(findings),
@@ -191,6 +198,18 @@ def _start_rows(findings: Findings) -> Iterator[Row]:
         f" {DECORATORS} {growth[DECORATORS].median:.2f}x; {FASTMCP} {growth[FASTMCP].median:.2f}x",
         _kept(findings, growth[OURS_DEFAULT].median, 1.05),
     )
+
+
+def _cold_row(findings: Findings) -> Row:
+    what = "cold start with `uvx` up to the answer of the first call, to a FastMCP server"
+    elsewhere, target = "FastMCP 1.0x, 73 packages, 69 MB", "<= 0.6x, <= 12 packages, <= 15 MB"
+    if not findings.cold:
+        return Row(what, elsewhere, target, NOT_MEASURED)
+    ours, theirs = findings.cold
+    compared = ours.to(theirs)
+    is_small = ours.packages <= MAX_PACKAGES and ours.megabytes <= MAX_MEGABYTES
+    measured = f"{compared}, {ours.packages} packages, {ours.megabytes:.1f} MB"
+    return Row(what, elsewhere, target, measured, _kept(findings, compared.median, 0.6) and is_small)
 
 
 def _idle_rows(findings: Findings) -> Iterator[Row]:

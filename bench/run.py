@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from bench.calling import measure_calls, measure_first_calls
 from bench.calling_http import measure_http_calls
+from bench.cold import measure_cold
 from bench.contestants import Contestants, all_programs, make_contestants, workbench_programs
 from bench.developing import measure_developing
 from bench.documents import measure_import
@@ -106,6 +107,10 @@ class Run:
             "imports": measure_imports(self._workspace, self._rounds),
             **self._about_peers,
         }
+
+    def cold(self) -> Fields:
+        """Start with `uvx` and an empty cache."""
+        return {"cold": measure_cold(self._workspace, self._rounds)}
 
     def list(self) -> Fields:
         """Bytes and tokens of lists."""
@@ -213,6 +218,7 @@ class Run:
 
 MEASURES: Final[dict[str, Callable[[Run], Fields]]] = {
     "start": Run.start,
+    "cold": Run.cold,
     "list": Run.list,
     "call": Run.call,
     "search": Run.search,

@@ -1,4 +1,4 @@
-"""Write the files of a release that are not for the index: locks that include the wheel, and the hashes of all files.
+"""Write the files of a release that are not for the index: locks that include the wheels, and the hashes of all files.
 
 Run by `nox -s sbom`.
 """
@@ -16,15 +16,16 @@ EXTRAS: Final = {"toolkit": "toolkit.txt", "workbench": "server.txt"}
 """Extra -> lock with what it needs; that of `workbench` also has what HTTP needs."""
 
 
-def main(target: Path, wheel: Path, sdist: Path, *others: Path) -> None:
+def main(target: Path, wheel: Path, sdist: Path, toolkit: Path, *others: Path) -> None:
     """Write `toolmason-EXTRA.txt` for each extra, and SHA256SUMS of these, of the SBOM, and of the built files."""
     version = wheel.name.split("-")[1]
     hashes = "".join(f" \\\n    --hash=sha256:{sha256(path)}" for path in (wheel, sdist))
     for extra, lock in EXTRAS.items():
         text = (DIRECTORY / lock).read_text(encoding="utf-8")
         text += f"toolmason[{extra}]=={version}{hashes}\n"
+        text += f"toolmason-toolkit=={version} \\\n    --hash=sha256:{sha256(toolkit)}\n"
         (target / f"toolmason-{extra}.txt").write_text(text, encoding="utf-8", newline="\n")
-    hashed = [wheel, sdist, *others, *sorted(target.iterdir())]
+    hashed = [wheel, sdist, toolkit, *others, *sorted(target.iterdir())]
     (target / "SHA256SUMS").write_text(sums(hashed), encoding="utf-8", newline="\n")
 
 

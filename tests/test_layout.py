@@ -59,7 +59,7 @@ STAGES = (
         "render",
     ),
     *("write", "kept", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
-    *("report", "edits", "formatting", "refactor", "publishing", "single_file", "commands", "__main__"),
+    *("report", "edits", "formatting", "refactor", "publishing", "single_file", "commands", "__main__", "workbench"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

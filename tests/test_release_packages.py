@@ -43,27 +43,29 @@ def write_files(directory: Path, *names: str) -> None:
         (directory / name).write_text(name, encoding="utf-8")
 
 
-def files_of(python: str, schema: str, npm: str) -> list[str]:
+def files_of(python: str, toolkit: str, schema: str, npm: str) -> list[str]:
     wheel = f"build/schema/toolmason_schema-{schema}-py3-none-any.whl"
     names = [f"dist/toolmason-{python}-py3-none-any.whl", f"dist/toolmason-{python}.tar.gz"]
+    names.append(f"dist/toolmason_toolkit-{toolkit}-py3-none-any.whl")
     return [*names, wheel, f"build/schema/toolmason-schema-{npm}.tgz"]
 
 
 @pytest.mark.parametrize(
     ("tag", "versions", "is_accepted"),
     [
-        ("v1.2.0", ("1.2.0", "1.2.0", "1.2.0"), True),
-        ("v1.2.0rc1", ("1.2.0rc1", "1.2.0rc1", "1.2.0-rc.1"), True),
-        ("v1.2.0", ("1.2.1", "1.2.0", "1.2.0"), False),
-        ("v1.2.0", ("1.2.0", "1.2.1", "1.2.0"), False),
-        ("v1.2.0", ("1.2.0", "1.2.0", "1.2.1"), False),
-        ("v1.2.0", ("1.2.0", "1.2.0", "1.2.0-rc.1"), False),
-        ("v1.2.0rc1", ("1.2.0rc1", "1.2.0rc1", "1.2.0rc1"), False),
-        ("v1.2", ("1.2", "1.2", "1.2"), False),
+        ("v1.2.0", ("1.2.0", "1.2.0", "1.2.0", "1.2.0"), True),
+        ("v1.2.0rc1", ("1.2.0rc1", "1.2.0rc1", "1.2.0rc1", "1.2.0-rc.1"), True),
+        ("v1.2.0", ("1.2.1", "1.2.0", "1.2.0", "1.2.0"), False),
+        ("v1.2.0", ("1.2.0", "1.2.1", "1.2.0", "1.2.0"), False),
+        ("v1.2.0", ("1.2.0", "1.2.0", "1.2.1", "1.2.0"), False),
+        ("v1.2.0", ("1.2.0", "1.2.0", "1.2.0", "1.2.1"), False),
+        ("v1.2.0", ("1.2.0", "1.2.0", "1.2.0", "1.2.0-rc.1"), False),
+        ("v1.2.0rc1", ("1.2.0rc1", "1.2.0rc1", "1.2.0rc1", "1.2.0rc1"), False),
+        ("v1.2", ("1.2", "1.2", "1.2", "1.2"), False),
     ],
 )
 def test_every_package_has_the_version_of_the_tag(
-    tag: str, versions: tuple[str, str, str], is_accepted: bool, tmp_path: Path
+    tag: str, versions: tuple[str, str, str, str], is_accepted: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "packages").symlink_to(ROOT / "packages")
     write_files(tmp_path, *files_of(*versions))
@@ -73,9 +75,11 @@ def test_every_package_has_the_version_of_the_tag(
     assert (result.returncode == 0) == is_accepted, result.stderr
 
 
-@pytest.mark.parametrize("changed", [None, 0, 2, 3], ids=["equal", "wheel", "schema wheel", "npm package"])
+@pytest.mark.parametrize(
+    "changed", [None, 0, 2, 3, 4], ids=["equal", "wheel", "toolkit wheel", "schema wheel", "npm package"]
+)
 def test_a_second_build_with_another_hash_is_an_error(changed: int | None, tmp_path: Path) -> None:
-    names = files_of("1.2.0", "1.2.0", "1.2.0")
+    names = files_of("1.2.0", "1.2.0", "1.2.0", "1.2.0")
     write_files(tmp_path, *names)
     output = tmp_path / "output"
     run(script("build", "GITHUB_OUTPUT"), tmp_path, GITHUB_OUTPUT=str(output))
@@ -115,18 +119,27 @@ def test_each_file_reaches_one_index_and_the_release() -> None:
     }
 
     assert artifacts["publish"] == {"dist"}
+    assert artifacts["publish-toolkit"] == {"toolkit-wheel"}
     assert artifacts["publish-schema"] == {"schema-wheel"}
     assert artifacts["publish-npm"] == {"schema-npm"}
     assert artifacts["build"] == artifacts["attest"] == artifacts["github"]
-    assert {JOBS[name]["environment"] for name in JOBS if name.startswith("publish")} == {"pypi", "pypi-schema", "npm"}
+    assert {JOBS[name]["environment"] for name in JOBS if name.startswith("publish")} == {
+        "pypi",
+        "pypi-toolkit",
+        "pypi-schema",
+        "npm",
+    }
     assert set(JOBS["github"]["needs"]) == {name for name in JOBS if name.startswith("publish")}
 
 
 def test_the_hashes_of_a_release_include_every_package(tmp_path: Path) -> None:
-    names = files_of("1.2.0", "1.2.0", "1.2.0")
+    names = files_of("1.2.0", "1.2.0", "1.2.0", "1.2.0")
     write_files(tmp_path, *names, "release/sbom.cdx.json")
     command = [sys.executable, str(ROOT / "requirements" / "release_files.py"), "release", *names]
     subprocess.run(command, cwd=tmp_path, check=True)
     sums = (tmp_path / "release" / "SHA256SUMS").read_text(encoding="utf-8")
 
+    lock = (tmp_path / "release" / "toolmason-toolkit.txt").read_text(encoding="utf-8")
+
+    assert f"toolmason-toolkit==1.2.0 \\\n    --hash=sha256:{hashlib.sha256(names[2].encode()).hexdigest()}" in lock
     assert {line.split()[1] for line in sums.splitlines()} >= {Path(name).name for name in names} | {"sbom.cdx.json"}

@@ -30,7 +30,7 @@ FILES: Final = (
 """Everything in this repository that the rules read."""
 PIN: Final = re.compile(r"([\w.-]+/[\w./-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)")
 """An action by commit, with the version as a comment."""
-WRITES: Final = {"attestations": "attest", "id-token": "attest|publish(-schema|-npm)?", "contents": "github"}
+WRITES: Final = {"attestations": "attest", "id-token": "attest|publish(-toolkit|-schema|-npm)?", "contents": "github"}
 """Permission to write -> pattern of the jobs that may have it."""
 
 Workflow = dict[str, Any]
@@ -384,6 +384,7 @@ ONLY_HERE: Final = [
     ("CONTRIBUTING.md", r"(?i)protect the branch", "", "the protection of branches is not documented"),
     ("pyproject.toml", r"(?m)^tools = ", "others = ", "the tools of a release are not a dependency group"),
     (".ci/run", r"--require-hashes --only-binary=:all: ", "", ".ci/run: "),
+    (RELEASE, r"    environment: pypi-toolkit\n", "", "publish-toolkit needs no approval"),
     (RELEASE, r"    environment: pypi-schema\n", "", "publish-schema needs no approval"),
     (RELEASE, r"    environment: npm\n", "", "publish-npm needs no approval"),
     (RELEASE, r" --provenance", "", "the upload to npm has no provenance"),

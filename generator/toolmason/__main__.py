@@ -18,7 +18,10 @@ from importlib.util import find_spec
 from toolmason.garbage_collection import reduce_garbage_collection, skip_last_collection
 
 EXTRA = frozenset(
-    {"click", "datamodel_code_generator", "filelock", "jinja2", "jsonref", "ruff", "tomli_w", "watchfiles"}
+    {
+        *("click", "datamodel_code_generator", "filelock", "jinja2", "jsonref", "jsonschema", "referencing", "ruff"),
+        *("tomli_w", "toolmason.commands", "watchfiles"),
+    }
 )
 """The modules that `toolmason[toolkit]` adds."""
 

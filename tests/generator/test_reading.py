@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 from mcp.client.session import ClientSession
 from mcp.types import CallToolResult
-from referencing.exceptions import Unresolvable
 from toolmason_runtime.server.jwks import KeySet
+from toolmason_runtime.shared.values.schema_references import UnknownReferenceError
 from toolmason_runtime.shared.values.validation import validator
 
 from toolmason.audit.mcp_client import list_tools
@@ -186,7 +186,7 @@ def is_untouched(opened: Sequence[str]) -> bool:
 def test_a_validator_fetches_no_schema(reference: str, opened: list[str]) -> None:
     schema = {"properties": {"a": {"$ref": reference}}}
 
-    with pytest.raises(Unresolvable):
+    with pytest.raises(UnknownReferenceError):
         list(validator(schema).iter_errors({"a": 1}))
     assert is_untouched(opened)
 

@@ -41,6 +41,18 @@ def build_wheel(project: Path, directory: Path) -> Path:
     return wheel
 
 
+def build_published(repository: Path, directory: Path) -> tuple[Path, Path]:
+    """Build what a release uploads into an empty directory: return the wheels of `toolmason` and `toolmason-toolkit`.
+
+    That of `toolmason` is built from the sdist: a checkout gives one wheel with everything.
+    """
+    command = [UV, "build", "--quiet"] if UV else [sys.executable, "-m", "build"]
+    run = execute(*command, "--out-dir" if UV else "--outdir", directory, repository)
+    assert run.returncode == 0, run.stderr
+    (wheel,) = directory.glob("*.whl")
+    return wheel, build_wheel(repository / "packages" / "toolkit", directory)
+
+
 class Environment:
     """A fresh virtual environment. Its programs run in its own directory, not in the checkout."""
 
@@ -63,6 +75,12 @@ class Environment:
         pip: list[str | Path] = [UV, "pip", "install", "--python", python] if UV else [python, "-m", "pip", "install"]
         run = execute(*pip, "--quiet", *arguments)
         assert run.returncode == 0, run.stderr
+
+    def distributions(self) -> set[str]:
+        """Return the normalized names of everything that is installed, apart from the installer."""
+        code = "import importlib.metadata as m; print(*(each.name for each in m.distributions()))"
+        names = self.run("python", "-c", code).stdout.split()
+        return {name.lower().replace("_", "-") for name in names} - {"pip", "setuptools"}
 
     def has(self, module: str) -> bool:
         return self.run("python", "-c", f"import {module}").returncode == 0

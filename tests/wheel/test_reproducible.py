@@ -16,7 +16,11 @@ ROOT = Path(__file__).parents[2]
 
 MEMORY = Path("/dev/shm")
 """A file system that lists a directory in the order in which its entries were made."""
-PACKAGES = {"toolmason": (".", 2), "toolmason-schema": ("packages/schema", 1)}
+PACKAGES = {
+    "toolmason": (".", 2),
+    "toolmason-toolkit": ("packages/toolkit", 1),
+    "toolmason-schema": ("packages/schema", 1),
+}
 """Directory and number of published files of each package; the npm package has its own test."""
 
 

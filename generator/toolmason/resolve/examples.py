@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from toolmason_runtime.shared.suggestions import did_you_mean
 from toolmason_runtime.shared.toml.positions import KeyPath
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
+from toolmason_runtime.shared.values.schema_keywords import Violation
 from toolmason_runtime.shared.values.validation import nearest_alternative, validator
 
 from toolmason.model.types import JsonSchema
 from toolmason.resolve.plain_values import is_plainly_valid
-
-if TYPE_CHECKING:
-    from jsonschema import ValidationError
 
 MAX_QUOTED_CHARS: Final = 60
 """Maximum characters of a value in a message."""
@@ -60,9 +58,9 @@ class SchemaChecker:
         unknown = _UnknownProperties(definitions, closed).find(schema, data, ())
         parents = {problem.path[:-1] for problem in unknown}
         return [
-            Problem(tuple(error.absolute_path), _format_error(error))
+            Problem(error.path, _format_error(error))
             for error in errors
-            if error.validator != "additionalProperties" or tuple(error.absolute_path) not in parents
+            if error.keyword != "additionalProperties" or error.path not in parents
         ] + unknown
 
 
@@ -148,22 +146,20 @@ _LIMITS: Final = {
 }
 
 
-def _causes(error: ValidationError) -> Iterator[ValidationError]:
+def _causes(error: Violation) -> Iterator[Violation]:
     """Yield the errors of the most likely branch of a union of objects, otherwise the error itself."""
-    if error.validator == "anyOf" and isinstance(error.instance, dict) and error.context:
-        for inner in nearest_alternative(error.context):
+    if error.keyword == "anyOf" and isinstance(error.instance, dict) and error.branches:
+        for inner in nearest_alternative(error):
             yield from _causes(inner)
     else:
         yield error
 
 
-def _format_error(error: ValidationError) -> str:
-    keyword, value = str(error.validator), _quote_json(error.instance)
-    expected = cast("Any", error.validator_value)
+def _format_error(error: Violation) -> str:
+    keyword, value, expected = str(error.keyword), _quote_json(error.instance), error.rule
     match keyword:
         case "required":
-            instance = cast("Any", error.instance)
-            return "missing " + ", ".join(f"`{name}`" for name in expected if name not in instance)
+            return "missing " + ", ".join(f"`{name}`" for name in expected if name not in error.instance)
         case "type":
             return f"{value} is not of type {expected if isinstance(expected, str) else ' or '.join(expected)}"
         case "enum":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution, version
-from typing import Any
+from typing import Any, Final
 
 
 def requirement(extra: str = "") -> str:
@@ -19,17 +19,27 @@ def requirement(extra: str = "") -> str:
     return f"{name}>={major}.{minor},<{major}.{minor + 1}"
 
 
-def local_requirement() -> str:
-    """Return the requirement that installs this toolkit from its checkout, wheel or repository; empty for an index.
+DISTRIBUTIONS: Final = ("toolmason", "toolmason-toolkit")
+"""A release has both. A checkout is installed as the first one alone."""
 
-    It belongs to the development environment only: other machines do not have that path, and an index does not accept
+
+def local_requirements() -> list[str]:
+    """Return the requirements that install this toolkit from its checkout, wheels or repository; none for an index.
+
+    They belong to the development environment only: other machines do not have that path, and an index does not accept
     a package that requires it.
     """
+    return [f"{name} @ {_address(recorded)}" for name in DISTRIBUTIONS if (recorded := _origin(name))]
+
+
+def _origin(name: str) -> Mapping[str, Any]:
+    """Return where a distribution was installed from (PEP 610); empty for an index."""
     try:
-        recorded = distribution("toolmason").read_text("direct_url.json")  # PEP 610
+        recorded = distribution(name).read_text("direct_url.json")
     except PackageNotFoundError:
-        return ""
-    return f"toolmason @ {_address(json.loads(recorded))}" if recorded else ""
+        return {}
+    origin: Mapping[str, Any] = json.loads(recorded or "{}")
+    return origin
 
 
 def _minor_version() -> tuple[int, int]:

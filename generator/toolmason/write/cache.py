@@ -43,7 +43,7 @@ from toolmason.write.user_cache import cache_directory, read_cached, write_cache
 _LIBRARIES = tuple(
     f"{name}-"
     for name in (
-        *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "snowballstemmer", "tomli_w"),
+        *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "tomli_w"),
         *("jsonschema", "jsonschema_specifications", "packaging", "referencing", "regex", "sqlglot"),
     )
 )

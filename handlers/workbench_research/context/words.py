@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from toolmason_runtime.shared.search.stemmer import english_stem
 
 MAX_TERMS: Final = 40
 """Maximum terms of a question; further ones are not looked for."""
@@ -95,7 +97,6 @@ class Words:
 
 def question_words(question: str, *, synonyms: bool = True) -> Words:
     """Return the words of a question without stop words, each once, with synonyms."""
-    stemmer = _stemmer()
     words: dict[str, str] = {}
     identifiers: dict[str, None] = {}
     for run in _WORD.findall(question):
@@ -105,11 +106,11 @@ def question_words(question: str, *, synonyms: bool = True) -> Words:
         for piece in pieces:
             word = piece.casefold()
             if len(word) >= MIN_CHARS and word not in STOP_WORDS:
-                words.setdefault(_stem(stemmer, word), word)
+                words.setdefault(_stem(word), word)
     terms = [Term(stem, group) for group, stem in enumerate(list(words)[:MAX_TERMS])]
     for group, (stem, word) in enumerate(list(words.items())[:MAX_TERMS] if synonyms else ()):
         for same in SYNONYMS:
-            stems = {_stem(stemmer, synonym) for synonym in same}
+            stems = {_stem(synonym) for synonym in same}
             if word in same or stem in stems:
                 terms += [Term(other, group, SYNONYM_WEIGHT) for other in sorted(stems - words.keys())]
     return Words(tuple(dict.fromkeys(terms)), tuple(identifiers))
@@ -118,13 +119,7 @@ def question_words(question: str, *, synonyms: bool = True) -> Words:
 SYNONYM_WEIGHT: Final = 0.3
 
 
-def _stem(stemmer: Any, word: str) -> str:
+def _stem(word: str) -> str:
     """Return the part with which all forms of a word begin: `cach` for `caching`, `entr` for `entries` and `entry`."""
-    stem: str = stemmer.stemWord(word) if len(word) > 3 and word.isascii() else word
+    stem = english_stem(word) if len(word) > 3 and word.isascii() else word
     return stem[:-1] if stem.endswith("i") and len(stem) > 3 else stem
-
-
-def _stemmer() -> Any:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer("english")

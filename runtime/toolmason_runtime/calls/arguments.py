@@ -24,8 +24,9 @@ from toolmason_runtime.shared.values.exact_form import Check, exact_form
 from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.shared.values.renaming import renamed
+from toolmason_runtime.shared.values.schema_keywords import Violation
 from toolmason_runtime.shared.values.schema_text import without_null
-from toolmason_runtime.shared.values.validation import nearest_alternative, validator
+from toolmason_runtime.shared.values.validation import Validator, nearest_alternative, validator
 from toolmason_runtime.shared.values.wording import (
     GEMINI_EXTRA_ARGUMENT,
     Path,
@@ -40,7 +41,6 @@ from toolmason_runtime.shared.values.wording import (
 )
 
 if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
     from pydantic import BaseModel
 
 MAX_PROBLEMS = 20
@@ -299,20 +299,19 @@ class ArgumentValidator:
                 problems.setdefault((problem.path, problem.text), problem)
         return list(problems.values())
 
-    def _schema_problems(self, error: Any) -> Iterator[Problem]:
-        path: Path = tuple(error.absolute_path)
-        schema, value = error.schema, error.instance
-        if error.validator == "required":
+    def _schema_problems(self, error: Violation) -> Iterator[Problem]:
+        path, schema, value = error.path, error.schema, error.instance
+        if error.keyword == "required":
             for name in [name for name in schema["required"] if name not in value]:
                 missing = (*path, name)
                 yield Problem(missing, required(self._public_path(missing), _member_schema(schema, name)))
             return
-        if error.validator in {"anyOf", "oneOf"} and error.context:
-            for inner in nearest_alternative(error.context):
+        if error.branches:
+            for inner in nearest_alternative(error):
                 yield from self._schema_problems(inner)
             return
         public_path = self._public_path(path)
-        text = mismatch(public_path, schema, value) if error.validator in _DESCRIBED_KEYWORDS else ""
+        text = mismatch(public_path, schema, value) if error.keyword in _DESCRIBED_KEYWORDS else ""
         yield Problem(path, text or f"{named(public_path)}: {error.message[:300]}")
 
     def _public_path(self, path: Path) -> Path:

@@ -3,7 +3,7 @@
 Models send arrays and objects as JSON text, one value in place of a list, numbers as text, an enum in another case, and
 `""` or `"null"` in place of an absent argument. A value is changed only if no branch of the schema accepts its type, or
 if it is none of the listed values. So a valid value never changes, and a text stays where any text is accepted. The
-result is not always valid: it is checked again. Neither jsonschema nor pydantic is needed.
+result is not always valid: it is checked again. Pydantic is not needed.
 """
 
 from __future__ import annotations

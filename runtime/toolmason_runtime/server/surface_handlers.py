@@ -50,7 +50,7 @@ class SurfaceHandlers:
     def validate(self, name: str, entry: SurfaceEntry, arguments: Mapping[str, str], *, handled: bool) -> Any:
         """Return the checked arguments: those of a handler as its model, else as a dict.
 
-        Most prompts take any text, which needs neither jsonschema nor pydantic.
+        Most prompts take any text, which does not need pydantic.
 
         Raises:
             MethodError: one is missing or invalid.

@@ -8,16 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
-from toolmason_runtime.shared.values.validation import validator
+from toolmason_runtime.shared.values.validation import Validator, validator
 from toolmason_runtime.wire.content import Noted, Reply, blocks
 from toolmason_runtime.wire.parts import PART_CHARS, is_large, joined_json
-
-if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
 
 WireResult = dict[str, Any]
 """A `CallToolResult` of the MCP schema."""
@@ -89,7 +86,7 @@ class ResultWriter:
         return {"content": [{"type": "text", "text": text}], "structuredContent": value}
 
     def _check(self, value: Any) -> None:
-        """Check a value against the output schema with jsonschema, which takes long to import.
+        """Check a value against the output schema.
 
         Raises:
             ResultError: the schema does not allow it.

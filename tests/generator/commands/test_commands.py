@@ -97,7 +97,7 @@ def test_binary_file_at_a_generated_path_exits_with_4(run: Toolmason, project: P
 
 
 def test_missing_module_of_the_toolkit_raises_a_traceback() -> None:
-    program = "import sys; sys.modules['toolmason.commands'] = None; from toolmason.__main__ import main; main()"
+    program = "import sys; sys.modules['toolmason.commands.cli'] = None; from toolmason.__main__ import main; main()"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False)
 
     assert "Traceback" in ended.stderr

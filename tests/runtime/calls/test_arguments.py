@@ -288,7 +288,7 @@ def test_raw_schema_never_fetches_another_document() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:1/schema.json"}}}
     reader = ArgumentValidator(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
 
-    with pytest.raises(Exception, match="Unresolvable"):
+    with pytest.raises(Exception, match="refers to another document"):
         reader.validate({"a": 1})
 
 

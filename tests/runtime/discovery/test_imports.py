@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("pydantic", "mcp", "jinja2", "jsonschema", "snowballstemmer", "asyncio", "toolmason", "pydantic_monty")
+HEAVY = ("pydantic", "mcp", "jinja2", "jsonschema", "asyncio", "toolmason", "pydantic_monty")
 
 
 def test_discovery_starts_without_anything_heavy() -> None:

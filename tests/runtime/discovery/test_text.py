@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,16 +65,3 @@ def test_any_text_has_terms_without_white_space_or_capitals(text: str) -> None:
 @given(st.text())
 def test_squeezing_is_done_once(text: str) -> None:
     assert normalize_name(normalize_name(text)) == normalize_name(text)
-
-
-def test_stemming_loads_the_english_stemmer_alone() -> None:
-    program = (
-        "import sys\n"
-        "from toolmason_runtime.shared.search.text import terms\n"
-        "assert not [name for name in sys.modules if 'snowball' in name]\n"
-        "assert terms('files') == ['file']\n"
-        "print([name for name in sys.modules if name.endswith('_stemmer')])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, encoding="utf-8")
-
-    assert done.stdout.strip() == "['toolmason_runtime._snowball.english_stemmer']"

@@ -6,16 +6,13 @@ whole of `GitHub` or `base64` is a term in addition to its parts.
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
-from importlib.util import find_spec
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
-from types import ModuleType
-from typing import Any
 from unicodedata import normalize
+
+from toolmason_runtime.shared.search.stemmer import english_stem
 
 STOP_WORDS = frozenset(
     re.findall(
@@ -82,8 +79,8 @@ def _fold_accents(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Return the Snowball (Porter 2) stem of a lower-case word: https://snowballstem.org/algorithms/english/stemmer.html."""
-    return _stemmer()(word) if len(word) > 2 and not word.isdigit() else word
+    """Return the stem of a lower-case word: `file` for `files`."""
+    return english_stem(word) if len(word) > 2 and not word.isdigit() else word
 
 
 def bigrams(word: str) -> frozenset[str]:
@@ -130,20 +127,3 @@ def _unicode_pieces(run: str) -> list[str]:
         else:
             pieces[-1] += char
     return pieces
-
-
-@cache
-def _stemmer() -> Callable[[str], str]:
-    stemmer: Callable[[str], str] = _english_module().EnglishStemmer().stemWord
-    return stemmer
-
-
-def _english_module() -> Any:
-    """Import the English stemmer alone: `import snowballstemmer` loads 33 languages and takes ten times as long."""
-    spec = find_spec("snowballstemmer")
-    if spec is None:
-        raise ModuleNotFoundError("snowballstemmer is needed to search", name="snowballstemmer")
-    package = ModuleType("toolmason_runtime._snowball")
-    package.__path__ = list(spec.submodule_search_locations or ())
-    sys.modules[package.__name__] = package
-    return importlib.import_module(f"{package.__name__}.english_stemmer")

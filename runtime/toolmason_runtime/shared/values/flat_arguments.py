@@ -1,7 +1,8 @@
-"""Check arguments without nested objects, such as those of command tools, without importing pydantic or jsonschema.
+"""Check arguments without nested objects, such as those of command tools, without importing pydantic.
 
 Only valid arguments that need no conversion are accepted. All others, such as `"42"` for an integer, are left to the
-model or to jsonschema, which converts or rejects them. So a call has the same result with and without this module.
+model or to the validator of the schema, which converts or rejects them. So a call has the same result with and without
+this module.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ FlatCheck = Callable[[Mapping[str, Any]], dict[str, Any] | None]
 MAX_EXACT: Final = 2**53
 """Maximum magnitude of accepted numbers: the model may round a larger one to a limit."""
 _IGNORED: Final = frozenset({"description", "default", "title", "format", "examples"})
-"""Keywords that generated models and jsonschema ignore as well."""
+"""Keywords that generated models and validators of schemas ignore as well."""
 _OBJECT_KEYWORDS: Final = frozenset({"$schema", "type", "properties", "required", "additionalProperties"})
 """`additionalProperties` has no effect, because arguments beside `properties` are not accepted."""
 _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
