@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 import nox
@@ -83,7 +83,7 @@ def ci(session: nox.Session) -> None:
     Without names it runs `lint`, `check`, `golden`, `types` and `tests`; `fuzz`, `soak`, `faults` and `schema_npm` are
     the short forms of the sessions of the same names.
     """
-    parts = {
+    parts: dict[str, Callable[[nox.Session], None]] = {
         "lint": _lint,
         "check": _check,
         "golden": _golden,
@@ -355,7 +355,7 @@ def wheel(session: nox.Session) -> None:
     session.install(*TOOLS)
     session.run("python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory), ".", env=EPOCH)
     _test_wheel(session, next(directory.glob("*.whl")))
-    session.run("pytest", *PARALLEL, *(session.posargs or (GOLDEN,)))
+    session.run("pytest", *(session.posargs or (GOLDEN,)))
 
 
 @nox.session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -31,7 +31,9 @@ for _name in ("SIGINT", "SIGHUP", "SIGQUIT"):
 
 # A busy machine is slow without anything being wrong. Examples are the same in each run, so that no change fails for a
 # mistake that it did not make; `nox -s fuzz` looks for new ones.
-settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=50
+)
 settings.register_profile("fuzz", settings.get_profile("calm"), derandomize=False, max_examples=1_000, print_blob=True)
 settings.load_profile("calm")
 
@@ -77,6 +79,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     finally:
         if coverage is not None:
             coverage.start()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def types_of_packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let mypy read the types of installed packages once for all projects of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.mktemp("mypy")))
+        yield
 
 
 Overheard = Callable[[Transport, Oracle], AbstractAsyncContextManager[Ends]]
