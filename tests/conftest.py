@@ -31,9 +31,7 @@ for _name in ("SIGINT", "SIGHUP", "SIGQUIT"):
 
 # A busy machine is slow without anything being wrong. Examples are the same in each run, so that no change fails for a
 # mistake that it did not make; `nox -s fuzz` looks for new ones.
-settings.register_profile(
-    "calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=50
-)
+settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("fuzz", settings.get_profile("calm"), derandomize=False, max_examples=1_000, print_blob=True)
 settings.load_profile("calm")
 
