@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 import nox
@@ -19,8 +19,9 @@ ROOT = Path(__file__).parent
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EVERYTHING = "-e.[http,toolkit,workbench]"
 TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
-PARALLEL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
-"""One worker more than cores: many tests wait for a process."""
+WORKERS = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or str((os.cpu_count() or 1) + 1)
+"""One more than cores: many tests wait for a process. .ci/run sets the variable, since it runs two sessions at once."""
+PARALLEL = ("-n", WORKERS, "--dist", "worksteal")
 OTHER_SESSIONS = tuple(
     f"--ignore=tests/{name}"
     for name in ("checkout", "faults", "wheel", "converters", "frameworks", "llama_cpp", "local_model", "npm", "site")
@@ -79,24 +80,38 @@ def generate(session: nox.Session) -> None:
 
 @nox.session
 def ci(session: nox.Session) -> None:
-    """Run `lint`, `check`, the golden cases, `types` and `tests` in one environment; the quick ones come first."""
+    """Run the checks of a change in one environment; `-- lint types` runs these parts alone, as .ci/run does.
+
+    Without names it runs `lint`, `check`, `golden`, `types` and `tests`; `fuzz`, `soak`, `faults` and `schema_npm` are
+    the short forms of the sessions of the same names.
+    """
+    parts: dict[str, Callable[[nox.Session], None]] = {
+        "lint": _lint,
+        "check": _check,
+        "golden": _golden,
+        "types": _types,
+        "tests": _tests,
+        "fuzz": lambda session: _fuzz(session, "ci"),
+        "soak": lambda session: _soak(session, "--short"),
+        "faults": lambda session: _faults(session, "--short"),
+        "schema_npm": lambda session: _schema_npm(session, "short"),
+    }
+    if unknown := set(session.posargs) - parts.keys():
+        session.error(f"unknown part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
     _install_for_tests(session)
-    _lint(session)
-    _check(session)
-    _golden(session)
-    _types(session)
-    _tests(session)
+    for name in session.posargs or ("lint", "check", "golden", "types", "tests"):
+        parts[name](session)
 
 
 @nox.session
 def check(session: nox.Session) -> None:
     """Compare generated/ with the manifest, lint the manifest, and measure the search. Writes nothing."""
     session.install("-e.[toolkit]")
-    _check(session)
+    _check(session, *session.posargs)
 
 
-def _check(session: nox.Session) -> None:
-    session.run("toolmason", "check", *session.posargs)
+def _check(session: nox.Session, *arguments: str) -> None:
+    session.run("toolmason", "check", *arguments)
     session.run("toolmason", "lint")
     session.run("toolmason", "eval", "manifest/eval/everyday.toml", "--min-recall", MIN_RECALL)
 
@@ -105,11 +120,11 @@ def _check(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check every Python file with one version of ruff."""
     session.install(*_group("lint"))
-    _lint(session)
+    _lint(session, *session.posargs)
 
 
-def _lint(session: nox.Session) -> None:
-    session.run("ruff", "check", *session.posargs)
+def _lint(session: nox.Session, *arguments: str) -> None:
+    session.run("ruff", "check", *arguments)
     session.run("ruff", "format", "--check")
 
 
@@ -144,6 +159,7 @@ def tests(session: nox.Session) -> None:
     """Run the tests. Arguments go to pytest: `nox -s tests -- tests/test_golden.py -k sumary`."""
     _install_for_tests(session)
     if session.posargs:
+        _install_npm_packages(session)
         session.run("pytest", *session.posargs)
     else:
         _golden(session)
@@ -155,18 +171,14 @@ def _golden(session: nox.Session) -> None:
 
 
 def _tests(session: nox.Session) -> None:
-    # Measuring makes a test twice as slow. Property tests repeat branches that others reach.
-    measured = ("--cov", "--cov-append", "--cov-report=term:skip-covered", "-m", "not hypothesis and not uncovered")
-    session.run("pytest", *PARALLEL, *measured, *COVERED)
-    session.run("pytest", *PARALLEL, "-m", "hypothesis or uncovered", *COVERED)
-    rest = (f"--ignore={path}" for path in (GOLDEN, *COVERED))
-    session.run("pytest", *PARALLEL, *OTHER_SESSIONS, *rest)
+    _install_npm_packages(session)
+    measured = ("--cov", "--cov-append", "--cov-report=term:skip-covered", *map("--measure={}".format, COVERED))
+    session.run("pytest", *PARALLEL, *measured, *OTHER_SESSIONS, f"--ignore={GOLDEN}")
 
 
 def _install_for_tests(session: nox.Session) -> None:
     session.install(EVERYTHING, *_group("tests"))
     session.install("--no-deps", CLIMAX)
-    _install_npm_packages(session)
 
 
 @nox.session
@@ -184,7 +196,11 @@ def fuzz(session: nox.Session) -> None:
         return
     if session.posargs != ["ci"]:
         session.install(*_group("fuzz"))
-    session.run("python", "tests/fuzz/run.py", *session.posargs)
+    _fuzz(session, *session.posargs)
+
+
+def _fuzz(session: nox.Session, *arguments: str) -> None:
+    session.run("python", "tests/fuzz/run.py", *arguments)
 
 
 @nox.session
@@ -194,7 +210,11 @@ def soak(session: nox.Session) -> None:
     `-- --short` makes 2,000 calls in a minute.
     """
     session.install(EVERYTHING, *_group("tests"))
-    session.run("python", "tests/soak/soak.py", *session.posargs)
+    _soak(session, *session.posargs)
+
+
+def _soak(session: nox.Session, *arguments: str) -> None:
+    session.run("python", "tests/soak/soak.py", *arguments)
 
 
 @nox.session
@@ -204,13 +224,18 @@ def faults(session: nox.Session) -> None:
     Needs Linux, and for some rows root, strace, redis-server and PostgreSQL; the summary lists rows not run.
     """
     session.install(EVERYTHING, *_group("tests"))
-    session.run("pytest", *PARALLEL, "tests/faults", *session.posargs)
+    _faults(session, *session.posargs)
+
+
+def _faults(session: nox.Session, *arguments: str) -> None:
+    session.run("pytest", *PARALLEL, "tests/faults", *arguments)
 
 
 @nox.session(python=PYTHONS)
 def pythons(session: nox.Session) -> None:
     """Run tests with each version of Python that is found; the others are listed as missing."""
     _install_for_tests(session)
+    _install_npm_packages(session)
     session.run("pytest", *PARALLEL, *(session.posargs or PYTHONS_TESTS))
 
 
@@ -249,6 +274,12 @@ def lock(session: nox.Session) -> None:
     """Rewrite the locks of requirements/ and the pins of the hooks; `-- --upgrade` takes new versions."""
     session.install(*TOOLS)
     session.run("python", "requirements/lock.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def npm(session: nox.Session) -> None:
+    """Install the npm packages of the tests. Other sessions do so too, but two at once would disturb each other."""
+    _install_npm_packages(session)
 
 
 @nox.session
@@ -324,7 +355,7 @@ def wheel(session: nox.Session) -> None:
     directory = Path(session.virtualenv.location).resolve() / "wheels"
     _build(session, directory)
     _test_wheels(session, directory)
-    session.run("pytest", *PARALLEL, *(session.posargs or (GOLDEN,)))
+    session.run("pytest", *(session.posargs or (GOLDEN,)))
 
 
 @nox.session
@@ -369,12 +400,16 @@ def schema_npm(session: nox.Session) -> None:
     Every schema of the corpus for every target; `-- short` takes one target for each, in half a minute. Then the size,
     the types, and a server with the TypeScript SDK from npm.
     """
+    session.install(EVERYTHING, *_group("tests"))
+    _schema_npm(session, *session.posargs)
+
+
+def _schema_npm(session: nox.Session, *arguments: str) -> None:
     directory = ROOT / "build" / "schema-npm"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    session.install(EVERYTHING, *_group("tests"))
     tarball = _pack_schema_npm(session, directory)
-    amount = "short" if session.posargs == ["short"] else "all"
+    amount = "short" if arguments == ("short",) else "all"
     session.run("pytest", "tests/npm", env={"TOOLMASON_NPM": amount, "TOOLMASON_NPM_TARBALL": str(tarball)})
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-CI = Path(__file__).parent.parent / ".ci" / "run"
+ROOT = Path(__file__).parent.parent
+CI = ROOT / ".ci" / "run"
 
 
 def test_examples_are_random_in_the_profile_fuzz_alone(request: pytest.FixtureRequest) -> None:
@@ -18,5 +19,6 @@ def test_examples_are_random_in_the_profile_fuzz_alone(request: pytest.FixtureRe
     assert settings.default == (fuzz if is_fuzzing else calm)
     assert fuzz.max_examples >= 10 * calm.max_examples
     assert [line.strip() for line in CI.read_text(encoding="utf-8").splitlines() if "fuzz" in line] == [
-        ".nox/bootstrap/bin/nox --session fuzz -- ci </dev/null"
+        '"-R --session ci -- fuzz soak schema_npm faults"'
     ]
+    assert '"fuzz": lambda session: _fuzz(session, "ci"),' in (ROOT / "noxfile.py").read_text(encoding="utf-8")

@@ -63,7 +63,8 @@ def fresh_machine(tmp_path: Path) -> Mapping[str, str]:
     python.write_text(f'#!/bin/sh\nexec "{Path(sys.base_prefix, "bin", "python3")}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     registries = {name: value for name, value in os.environ.items() if REGISTRIES.match(name)}
-    return registries | {"HOME": str(home), "PATH": str(programs)}
+    # pip reads 0 as "no": it compiles no module, which would take more time than the commands of the test.
+    return registries | {"HOME": str(home), "PATH": str(programs), "PIP_NO_COMPILE": "0"}
 
 
 @pytest.mark.timeout(1200)

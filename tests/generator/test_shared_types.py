@@ -142,7 +142,7 @@ def _schemas(value: Any) -> dict[str, Any]:
 @pytest.mark.uncovered
 def test_handlers_and_generated_types_fit_for_mypy(project: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(project / ".mypy_cache"), "shapes_tools"],
+        [sys.executable, "-m", "mypy", "--strict", "shapes_tools"],
         cwd=project,
         capture_output=True,
         encoding="utf-8",

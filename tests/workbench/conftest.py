@@ -13,10 +13,10 @@ from toolmason_runtime import ToolCall
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
-from git_repository import calm, canary, held, mode, project
+from git_repository import calm, canary, held, mode, project, repository
 from workbench_room import Client, client, room
 
-__all__ = ["calm", "canary", "client", "held", "mode", "project", "room"]
+__all__ = ["calm", "canary", "client", "held", "mode", "project", "repository", "room"]
 
 PATIENCE_S = 30.0
 """How long a test waits for what must happen; the machine may be slow."""

@@ -220,15 +220,18 @@ def test_hostile_names_give_models_that_take_the_wire_names_back(
 
 
 @pytest.mark.uncovered
-def test_hostile_output_passes_mypy_strict_with_a_handler_and_ruff(hostile: dict[str, str], tmp_path: Path) -> None:
+def test_hostile_output_passes_mypy_strict_with_a_handler_and_ruff(
+    hostile: dict[str, str], tmp_path: Path, mypy_cache: Path
+) -> None:
     lay_out(hostile, tmp_path / "generated")
     handler = tmp_path / "handlers" / "hostile"
     handler.mkdir(parents=True)
     (handler / "__init__.py").touch()
     (handler / "odd.py").write_text(HOSTILE_HANDLER, encoding="utf-8")
     sources = [tmp_path / "generated", tmp_path / "handlers", ROOT / "runtime"]
+    packages = ["-p", "hostile_server", "-p", "hostile"]
     mypy = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "hostile_server", "-p", "hostile"],
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", mypy_cache, *packages],
         cwd=tmp_path,
         env={"MYPYPATH": ":".join(map(str, sources)), "PATH": ""},
         capture_output=True,

@@ -1,6 +1,6 @@
 """A real repository in the allowed folder, the sandboxes of this machine, and a program that reports that it ran.
 
-Fixtures for the `conftest.py` of a folder: `calm`, `mode`, `held`, `project` and `canary`.
+Fixtures for the `conftest.py` of a folder: `calm`, `mode`, `held`, `repository`, `project` and `canary`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import array
 import fcntl
 import os
+import shutil
 import subprocess
 import termios
 from collections.abc import Iterator
@@ -51,19 +52,31 @@ def held(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
     return bool(request.param != "off")
 
 
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of two commits, the second tagged, and a branch."""
+    folder = tmp_path_factory.mktemp("repository")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        git(folder, "init", "--quiet", "--initial-branch=main")
+        (folder / "docs").mkdir()
+        (folder / "app.py").write_text("one\ntwo\n", encoding="utf-8")
+        (folder / "docs" / "guide.md").write_text("guide\n", encoding="utf-8")
+        git(folder, "add", ".")
+        git(folder, "commit", "--quiet", "--message=Begin")
+        git(folder, "branch", "topic")
+        (folder / "app.py").write_text("one\nTWO\n", encoding="utf-8")
+        git(folder, "commit", "--quiet", "--all", "--message=Shout two")
+        git(folder, "tag", "v1")
+    return folder
+
+
 @pytest.fixture
-def project(room: Any) -> Path:
-    """The allowed folder as a repository of two commits, the second tagged, and a branch."""
+def project(repository: Path, room: Any) -> Path:
+    """The allowed folder as a fresh copy of the repository."""
     folder: Path = room.project
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    room.write("app.py", "one\ntwo\n")
-    room.write("docs/guide.md", "guide\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "--message=Begin")
-    git(folder, "branch", "topic")
-    room.write("app.py", "one\nTWO\n")
-    git(folder, "commit", "--quiet", "--all", "--message=Shout two")
-    git(folder, "tag", "v1")
+    shutil.copytree(repository, folder, symlinks=True, dirs_exist_ok=True)
+    git(folder, "update-index", "-q", "--refresh")  # the copies have other inodes
     return folder
 
 

@@ -66,28 +66,11 @@ _STEP_3 = {
     "ness": "",
     "ful": "",
 }
-_STEP_4 = tuple(
-    [
-        "ement",
-        "able",
-        "ance",
-        "ence",
-        "ible",
-        "ment",
-        "ant",
-        "ate",
-        "ent",
-        "ion",
-        "ism",
-        "iti",
-        "ive",
-        "ize",
-        "ous",
-        "al",
-        "er",
-        "ic",
-    ]  # the longest first
+_STEP_4 = (
+    *("ement", "able", "ance", "ence", "ible", "ment", "ant", "ate", "ent", "ion", "ism", "iti", "ive", "ize", "ous"),
+    *("al", "er", "ic"),
 )
+"""Each of these is removed. The longest come first."""
 
 _Y_AFTER_A_VOWEL = re.compile("([aeiouy])y")
 _UP_TO_A_REGION = re.compile("[^aeiouy]*[aeiouy]+[^aeiouy]")
