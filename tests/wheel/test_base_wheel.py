@@ -99,10 +99,3 @@ def test_a_command_without_its_files_names_the_extra(base: Environment, command:
     assert run.returncode == 1
     assert run.stderr.endswith(f'python3 -m pip install "toolmason[{extra}]"\n')
     assert run.stderr.count("\n") == 1
-
-
-def test_the_licence_of_the_stemmer_is_in_the_wheel(published: tuple[Path, Path]) -> None:
-    found = metadata(published[0])
-
-    assert found.metadata["License-Expression"] == PROJECT["license"] == "MIT AND BSD-3-Clause"
-    assert found.metadata.get_all("License-File") == PROJECT["license-files"]
