@@ -1,8 +1,8 @@
-"""Build the wheel: what a server needs, from an sdist; everything, from a checkout.
+"""Build the wheel: from an sdist, only the files that a server needs; from a checkout, all files.
 
 A release has two distributions. `toolmason` has the runtime, and the commands that name a missing extra.
 `toolmason-toolkit` (`packages/toolkit/`) has the toolkit, its templates and Workbench; the extras for authors and users
-of Workbench require it. A checkout, also one that pip clones, is installed as one distribution, because its other half
+of Workbench require it. A checkout, also one that pip clones, is installed as one distribution, because the other one
 would come from an index, in another version.
 """
 
@@ -16,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 TOOLKIT: Final = "toolmason-toolkit"
 EXTRAS: Final = ("research-files", "toolkit", "workbench")
-"""Extras that need the toolkit or Workbench. `research-files` is part of every other `research`."""
+"""Extras that need the toolkit or Workbench. All other extras for research include `research-files`."""
 DIRECTORIES: Final[Mapping[str, str]] = {
     "generator/toolmason": "toolmason",
     "handlers/workbench_handlers": "workbench_handlers",
@@ -43,10 +43,10 @@ def toolkit_files(root: Path, base: frozenset[str]) -> Iterator[tuple[str, str]]
 
 
 class Hook(BuildHookInterface[Any]):
-    """Adds the other files, or the requirement of the other distribution."""
+    """Adds the files of the toolkit and Workbench, or the requirement of their distribution."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add them for one build."""
+        """Add them to a build."""
         if self.target_name == "sdist" or Path(self.root, "PKG-INFO").is_file():  # an sdist has it
             pin = f"{TOOLKIT}=={self.metadata.version}"
             build_data["dependencies"] += [f"{pin}; extra == '{extra}'" for extra in EXTRAS]

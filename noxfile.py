@@ -278,7 +278,7 @@ def lock(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def npm(session: nox.Session) -> None:
-    """Install the npm packages of the tests. Other sessions do so too, but two at once would disturb each other."""
+    """Install the npm packages of the tests. Other sessions do so too, but two at once would conflict."""
     _install_npm_packages(session)
 
 

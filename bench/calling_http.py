@@ -1,7 +1,7 @@
 """Calls over streamable HTTP, of our server and of those of its peers.
 
 All check the host, the bearer token and the envelope of the request. All store events for clients that resume, except
-that of the TypeScript SDK, whose handler for both eras has no sessions.
+the server of the TypeScript SDK: its handler for both eras has no sessions.
 """
 
 from __future__ import annotations

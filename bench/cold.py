@@ -1,4 +1,4 @@
-"""Cold start with `uvx`: packages are installed from wheels on the disk into an empty cache, then a server answers."""
+"""Cold start with `uvx`: install packages from wheels on the disk into an empty cache, then call a tool."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ColdStart:
 
 
 def measure_cold(workspace: Workspace, rounds: int) -> tuple[ColdStart, ...]:
-    """Build two servers with one equal tool, then start each with an empty cache in every round."""
+    """Build two servers with the same tool; in every round, start each with an empty cache."""
     wheels = _wheels(workspace)
     numbers = count()
     results = alternate(
@@ -126,7 +126,7 @@ def _wheels(workspace: Workspace) -> Path:
     )
     rival.joinpath("notes_fastmcp.py").write_text(_FASTMCP_SERVER, encoding="utf-8")
     for project in (ROOT, projects / NAME, rival):
-        # From the sdist, since that of this repository has the published form.
+        # Through the sdist: only from it, this repository builds the published wheel.
         _run(_uv(), "build", "--quiet", "--out-dir", str(wheels), str(project))
     for sdist in wheels.glob("*.tar.gz"):
         sdist.unlink()

@@ -1,4 +1,4 @@
-"""Import of an OpenAPI document of 1,200 operations, compared with FastMCP, which makes its tools at each start."""
+"""Import of an OpenAPI document of 1,200 operations, compared with FastMCP, which creates its tools at each start."""
 
 from __future__ import annotations
 

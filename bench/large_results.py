@@ -49,7 +49,7 @@ async def large(params: object, call: ToolCall) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargeResult:
-    """One program and size: the cost, the peak memory in MiB, and the longest answer to a ping meanwhile in ms."""
+    """One program and size: the cost, the peak memory in MiB, and the longest wait for a ping meanwhile in ms."""
 
     label: str
     megabytes: int
@@ -111,7 +111,7 @@ def _programs(workspace: Workspace, peers: Peers) -> dict[str, Program]:
 
 
 def _measure(workspace: Workspace, program: Program, megabytes: int) -> tuple[Cost, float | None, float]:
-    """Return the cost of the call, the peak memory of the process, and the longest answer to a ping in milliseconds."""
+    """Return the cost of the call, the peak memory of the process, and the longest wait for a ping in milliseconds."""
     size = megabytes * 1_000_000
     with session(workspace, program) as running:
         # The first call imports what all calls need.

@@ -1,4 +1,4 @@
-"""One sentence for each table: the comparison that a reader wants, made from the results, in either direction."""
+"""Sentences about the tables: a comparison of ours with the best peer, computed from the results, good or bad."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def imports(found: Mapping[str, Cost]) -> Iterator[str]:
 
 
 def research(found: ResearchFindings) -> Iterator[str]:
-    """The right file among the questions that are kept apart, over all windows."""
+    """The right file for the questions not used for tuning, over all windows."""
     shares: dict[str, list[float]] = {}
     for recall in found.recalls:
         if not recall.is_tuning:
@@ -221,7 +221,7 @@ def research(found: ResearchFindings) -> Iterator[str]:
     means = {method: median(values) for method, values in shares.items()}
     ours = means.pop("packing")
     compared = compare(ours, means, "%", is_more_better=True)
-    yield f"Questions kept apart whose right file is sent, median of the windows: packing {compared}."
+    yield f"Questions not used for tuning whose right file is sent, median of the windows: packing {compared}."
 
 
 def missing(found: Mapping[str, str]) -> Iterator[str]:

@@ -42,7 +42,7 @@ PLOTS = Path("docs", "benchmarks")
 _HEAD = """\
 # Benchmarks
 
-Targets, and the results of `python -m bench`, which writes this page with all its sentences: measured on {dates}.
+Targets, and results measured on {dates}. `python -m bench` writes this page, including the sentences about the results.
 
 Measured in {rounds} alternating rounds, long tasks in fewer; each round measures all programs one after another.
 Figures are medians. A ratio is the median of the ratios of all rounds; in brackets are the middle half of them and the
@@ -63,8 +63,8 @@ _REPEAT = """\
 
 ```bash
 nox -s bench                        # everything; rewrites this page
-nox -s bench -- --results DIR       # the same, and continued after an interruption: measured parts are kept in DIR
-nox -s bench -- --results DIR --only start,call            # some parts; the last run with all of them writes the page
+nox -s bench -- --results DIR       # the same; keeps measured parts in DIR, to continue after an interruption
+nox -s bench -- --results DIR --only start,call            # some parts; the command above then writes the page
 python -m bench --short             # a test of the benchmark; its figures have no meaning and are not written
 nox -s counts                       # instructions of typical work, compared with bench/counts.json, as in CI
 python -m bench --only generate --sizes 1000 --rounds 3
@@ -84,18 +84,18 @@ accepts the growth. Counts of another processor, counter, version or build of Py
 _COLD = """\
 ## Cold start with `uvx`
 
-Two servers with the same tool: the project of `toolmason init`, and one with FastMCP. `uvx` installs one from wheels on
-the disk into an empty cache and starts it; it answers `tools/list` and a first call. Packages and megabytes include the
-server itself, and no compiled files.
+Two servers with the same tool: the project of `toolmason init`, and one with FastMCP. The time includes the
+installation by `uvx` from wheels on the disk into an empty cache, the start, `tools/list` and a first call. Packages
+and megabytes include the server itself, without compiled files.
 """
 
 _START = """\
 ## Start
 
 From the start of the process to the end of the first `tools/list`, with a handshake of revision 2025-11-25. Byte code
-is cached. The bare server is the low-level `Server` of the Python SDK with the same tool table as ours, and so are
-those of the TypeScript SDK and the Go SDK; the default style lists only its meta-tools. The exit is the time from the
-end of the input to the end of the process.
+is cached. The bare server is the low-level `Server` of the Python SDK with the same tool table as ours; the servers of
+the TypeScript SDK and the Go SDK also have this table. The default style lists only its meta-tools. The exit is the
+time from the end of the input to the end of the process.
 """
 
 _IDLE = """\
@@ -116,7 +116,7 @@ tool through its meta-tool.
 _FIRST_CALL = """\
 ### First call and exit
 
-The first call of a new server: at once after the first list, {quiet:g} s later, and {pause:g} s after a search that
+The first call of a new server: immediately after the first list, {quiet:g} s later, and {pause:g} s after a search that
 finds the tool. Our servers load what it needs in the meantime. The exit follows the first call.
 """
 
@@ -124,8 +124,8 @@ _HTTP = """\
 ### HTTP
 
 Calls over streamable HTTP by clients that wait for each answer. All servers check the host, a bearer token and the
-envelope of the request. In the revision with sessions, all but that of the TypeScript SDK, whose handler of both
-revisions has no sessions, store events.
+envelope of the request. In the revision with sessions, all store events, except the server of the TypeScript SDK: its
+handler for both revisions has no sessions.
 """
 
 _RESULTS = """\
@@ -144,14 +144,14 @@ Seconds of a process that imports a document of {megabytes:.1f} MB, with the imp
 _DEVELOPING = """\
 ### From save to answer
 
-The time from a saved edit of one description, under `toolmason dev`, to a list over HTTP that has it.
+The time from a saved edit of one description, under `toolmason dev`, to a list over HTTP with the new text.
 """
 
 _INSTALLATION = """\
 ## Installation
 
-Packages and megabytes of what a server over stdio needs, without compiled files, and without Python or Node.js. A
-program of the Go SDK has no packages: it is one file.
+Packages and megabytes that a server over stdio needs, without compiled files, and without Python or Node.js. A server
+with the Go SDK is one file.
 """
 
 _SCALING = """\
@@ -292,7 +292,7 @@ def _sections(findings: Findings) -> Iterator[str]:
         sizes=_listed(findings.sizes),
     )
     if findings.missing:
-        yield from _learned(lessons.missing(findings.missing))
+        yield from _as_text(lessons.missing(findings.missing))
     yield "## Targets\n"
     head = ("measure", "best of others, measured before", "target", "this run", "")
     yield _table(head, ((row.what, row.elsewhere, row.promised, row.measured, row.verdict) for row in rows(findings)))
@@ -301,27 +301,27 @@ def _sections(findings: Findings) -> Iterator[str]:
     yield from _serving(findings, plots)
     if findings.searches:
         yield _SEARCH
-        yield from _learned(lessons.search(findings.searches))
+        yield from _as_text(lessons.search(findings.searches))
         yield _searches(findings.searches)
     if findings.requests:
         yield _REQUESTS
-        yield from _learned(lessons.requests(findings.requests))
+        yield from _as_text(lessons.requests(findings.requests))
         yield _requests(findings.requests)
     if findings.generations:
         yield _GENERATION
-        yield from _learned(lessons.generation(findings.generations))
+        yield from _as_text(lessons.generation(findings.generations))
         yield from _shown(plots, "generation")
         yield _generations(findings.generations)
         yield _STAGES.format(size=findings.generations[-1].size)
-        yield from _learned(lessons.stages(findings.generations[-1]))
+        yield from _as_text(lessons.stages(findings.generations[-1]))
         yield _stages(findings.generations[-1])
     if findings.document is not None:
         yield _DOCUMENT.format(megabytes=findings.document.megabytes)
-        yield from _learned(lessons.document(findings.document))
+        yield from _as_text(lessons.document(findings.document))
         yield _document(findings.document)
     if findings.developing:
         yield _DEVELOPING
-        yield from _learned(lessons.developing(findings.developing))
+        yield from _as_text(lessons.developing(findings.developing))
     yield from _working(findings)
     yield from _growing(findings, plots)
 
@@ -334,15 +334,15 @@ def _working(findings: Findings) -> Iterator[str]:
         yield from _editing(findings.editing)
     if findings.upstreams:
         yield _UPSTREAMS.format(calls=CALLS)
-        yield from _learned(lessons.upstreams(findings.upstreams))
+        yield from _as_text(lessons.upstreams(findings.upstreams))
         yield _upstreams(findings.upstreams)
     if findings.file_tools:
         yield _FILE_TOOLS
-        yield from _learned(lessons.files(findings.file_tools))
+        yield from _as_text(lessons.files(findings.file_tools))
         yield _file_tools(findings.file_tools)
     if findings.research is not None:
         yield _RESEARCH.format(trees=_research_trees(findings.research))
-        yield from _learned(lessons.research(findings.research))
+        yield from _as_text(lessons.research(findings.research))
         yield _research(findings.research)
 
 
@@ -350,17 +350,17 @@ def _growing(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
     """Return the sections about scale, installation and imports."""
     if findings.scale is not None:
         yield _SCALING.format(sizes=_listed(findings.scale.sizes), page_size=PAGE_SIZE)
-        yield from _learned(lessons.scale(findings.scale))
+        yield from _as_text(lessons.scale(findings.scale))
         yield from _shown(plots, "scale")
         yield _scale(findings.scale)
         yield _LINEAR
     if findings.installations:
         yield _INSTALLATION
-        yield from _learned(lessons.installations(findings.installations))
+        yield from _as_text(lessons.installations(findings.installations))
         yield _installations(findings.installations)
     if findings.imports:
         yield _IMPORTS
-        yield from _learned(lessons.imports(findings.imports))
+        yield from _as_text(lessons.imports(findings.imports))
         yield _table(
             ("process", "seconds", "CPU"),
             ((label, _seconds(cost.wall), _seconds(cost.cpu)) for label, cost in findings.imports.items()),
@@ -369,8 +369,8 @@ def _growing(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
         yield _READING
 
 
-def _learned(sentences: Iterable[str]) -> Iterator[str]:
-    """Return the sentences that a reader takes from a table, as one paragraph or a list."""
+def _as_text(sentences: Iterable[str]) -> Iterator[str]:
+    """Return the sentences about a table as one paragraph or a list."""
     lines = list(sentences)
     if len(lines) == 1:
         yield f"{lines[0]}\n"
@@ -382,7 +382,7 @@ def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
     """Return the sections about start, memory and calls of servers."""
     if findings.starts is not None:
         yield _START
-        yield from _learned(lessons.start(findings.starts, findings.large_starts))
+        yield from _as_text(lessons.start(findings.starts, findings.large_starts))
         yield from _shown(plots, "start")
         yield _starts(findings.starts, findings.large_starts, findings.workbench_starts)
     if findings.cold:
@@ -390,24 +390,24 @@ def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
         yield _cold(findings.cold)
     if findings.idle:
         yield _IDLE.format(seconds=IDLE_S)
-        yield from _learned(lessons.idle(findings.idle))
+        yield from _as_text(lessons.idle(findings.idle))
         yield _idle(findings.idle)
     if findings.calls is not None:
         yield _CALLS.format(tools=findings.sizes[0], window=IN_FLIGHT)
-        yield from _learned(lessons.calls(findings.calls, (OUR_SERVER, OURS_DEFAULT, OURS_SDK)))
+        yield from _as_text(lessons.calls(findings.calls, (OUR_SERVER, OURS_DEFAULT, OURS_SDK)))
         yield from _shown(plots, "calls")
         yield _calls(findings.calls)
         yield _FIRST_CALL.format(pause=PAUSE_S, quiet=QUIET_S)
-        yield from _learned(lessons.first_calls(findings.first_calls))
+        yield from _as_text(lessons.first_calls(findings.first_calls))
         yield _first_calls(findings.first_calls)
     if findings.http_calls:
         yield _HTTP
-        yield from _learned((*lessons.http(findings.http_calls), *lessons.refused(findings.http_calls)))
+        yield from _as_text((*lessons.http(findings.http_calls), *lessons.refused(findings.http_calls)))
         yield from _shown(plots, "http")
         yield _http_calls(findings.http_calls)
     if findings.large_results:
         yield _RESULTS
-        yield from _learned(lessons.results(findings.large_results))
+        yield from _as_text(lessons.results(findings.large_results))
         yield from _shown(plots, "results")
         yield _large_results(findings.large_results)
 
@@ -712,7 +712,7 @@ def _editing(results: Editing) -> Iterator[str]:
         ours_defined=results.definitions[OURS],
         theirs_defined=results.definitions[THEIRS],
     )
-    yield from _learned(lessons.editing(results))
+    yield from _as_text(lessons.editing(results))
     labels = (OURS, THEIRS)
     head = ("task", *(f"{label}: {what}" for label in labels for what in ("turns", "tokens", "file")))
     yield _table(
@@ -826,7 +826,7 @@ def _converting(results: Comparison) -> Iterator[str]:
     )
     if results.missing:
         yield f"Not installed, so not measured: {', '.join(results.missing)}.\n"
-    yield from _learned(lessons.converting(results))
+    yield from _as_text(lessons.converting(results))
     labels = (OUR_CONVERTER, *results.competitors)
     for title, hard in (("All schemas", False), ("Hard schemas", True)):
         yield f"{title}:\n"

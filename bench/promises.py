@@ -202,7 +202,7 @@ def _start_rows(findings: Findings) -> Iterator[Row]:
 
 def _cold_row(findings: Findings) -> Row:
     what = "cold start with `uvx` up to the answer of the first call, to a FastMCP server"
-    elsewhere, target = "FastMCP 1.0x, 73 packages, 69 MB", "<= 0.6x, <= 12 packages, <= 15 MB"
+    elsewhere, target = "FastMCP 1.0x, 73 packages, 68 MB", "<= 0.6x, <= 12 packages, <= 15 MB"
     if not findings.cold:
         return Row(what, elsewhere, target, NOT_MEASURED)
     ours, theirs = findings.cold

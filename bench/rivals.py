@@ -191,7 +191,7 @@ def {name}(
 
 
 def write_bare(directory: Path, table: Sequence[dict[str, Any]]) -> str:
-    """Write a low-level server of the SDK with the wire-ready `table` of tools; give the module to run."""
+    """Write a low-level server of the SDK with the wire-ready `table` of tools; return the module to run."""
     return _package(directory, "bare_sdk", _BARE.format(table=list(table)))
 
 
@@ -204,26 +204,26 @@ def write_bare_http(directory: Path, table: Sequence[dict[str, Any]], token: str
 
 
 def write_sdk_decorators(directory: Path, tools: Sequence[SyntheticTool]) -> str:
-    """Write a server of the SDK's decorators; give the module to run."""
+    """Write a server of the SDK's decorators; return the module to run."""
     text = _decorated(_SDK_IMPORTS, tools, "structured_output=False")
     return _package(directory, "sdk_decorators", f'{text}\n\ndef main():\n    server.run("stdio")\n')
 
 
 def write_fastmcp(directory: Path, tools: Sequence[SyntheticTool], *, search: bool = False) -> str:
-    """Write a FastMCP server, with its BM25 search in place of the full list if asked; give the module to run."""
+    """Write a FastMCP server, with its BM25 search in place of the full list if asked; return the module to run."""
     text = _decorated(_FASTMCP_SEARCH_IMPORTS if search else _FASTMCP_IMPORTS, tools, "output_schema=None")
     end = '\n\ndef main():\n    server.run("stdio", show_banner=False)\n'
     return _package(directory, "fastmcp_search" if search else "fastmcp_decorators", text + end)
 
 
 def write_fastmcp_http(directory: Path, tools: Sequence[SyntheticTool], token: str) -> str:
-    """Write a FastMCP server over streamable HTTP with the checks of `write_bare_http`; give the module to run."""
+    """Write a FastMCP server over streamable HTTP with the checks of `write_bare_http`; return the module to run."""
     text = _decorated(_FASTMCP_HTTP_IMPORTS.format(token=token), tools, "output_schema=None")
     return _package(directory, "fastmcp_http", text + _FASTMCP_HTTP_MAIN)
 
 
 def write_fastmcp_large(directory: Path) -> str:
-    """Write a FastMCP server with the tool `large` alone; give the module to run."""
+    """Write a FastMCP server with the tool `large` alone; return the module to run."""
     return _package(directory, "fastmcp_large", _FASTMCP_LARGE)
 
 

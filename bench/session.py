@@ -156,7 +156,7 @@ class Session:
         return b"".join(received)
 
     def request_with_pings(self, method: str, params: dict[str, Any]) -> tuple[bytes, float]:
-        """Send a request and pings until its answer; return the answer and the most seconds of a ping.
+        """Send a request and pings until its answer; return the answer and the seconds of the slowest ping.
 
         A server that sends both on one stream answers a ping later than it handles it: a client waits for both.
         """

@@ -1,4 +1,4 @@
-"""Results of parts in files, so that a run can be split, and continued after an error."""
+"""Stored results of parts, so that a run can be split, or continued after an error."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_a_machine_without_other_languages_names_each_missing_peer(
 def test_unknown_parts_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--only", "start,strat"])
-    assert "unknown parts: strat; the parts are start, list" in capsys.readouterr().err
+    assert "unknown parts: strat; the parts are start, cold, list" in capsys.readouterr().err
 
 
 def _findings(task: str, growth_mib: float | None) -> Findings:

@@ -39,7 +39,7 @@ def test_work_without_a_number_is_new() -> None:
 
 
 @pytest.mark.parametrize(("is_strict", "code"), [(False, 0), (True, 1)])
-def test_growth_names_the_update_and_ends_with_1_only_if_asked_to(
+def test_growth_prints_the_update_command_and_exits_with_1_only_if_strict(
     baseline: Path, is_strict: bool, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     grown = {**BEFORE, "a search": 300_000_000}

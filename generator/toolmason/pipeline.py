@@ -138,9 +138,9 @@ def read(
 
 
 def _other_inputs(project: Project) -> str:
-    """Return the hash of all inputs of a run but the manifest; empty if nothing may be kept of it.
+    """Return the hash of all inputs of a run except the manifest; empty if its server must not be stored.
 
-    A restored cache of CI may come from a stranger's change, and kept objects are as trusted as code.
+    A restored cache of CI may come from a stranger's change, and stored objects need the same trust as code.
     """
     if cache.is_ci():
         return ""
@@ -268,7 +268,7 @@ _WITHOUT_HANDLERS: Final = frozenset({"__init__.py", "contract.py", "models.py",
 
 
 def _known_files(project: Project, manifest: LoadedManifest) -> dict[PurePosixPath, RenderedFile]:
-    """Return the files that need not be rendered; none with templates of the project."""
+    """Return the files that need not be rendered; empty if the project has its own templates."""
     if manifest.kept is None or _has_own_templates(project, manifest.server):
         return {}
     from toolmason.kept.files import kept_files

@@ -69,13 +69,13 @@ def _is_part_of_manifest(path: Path, project: Project) -> bool:
 
 
 class _Saves:
-    """The states of saved files. Editors change a file several times in one save, or write another and rename it."""
+    """The states of saved files. In one save, editors change a file several times, or rename a temporary file."""
 
     def __init__(self) -> None:
         self._states: dict[str, object] = {}
 
     def is_new(self, batch: Iterable[tuple[Change, str]]) -> bool:
-        """Return whether any file of the batch has a new state: earlier changes of its save are not repeated."""
+        """Return whether any file of the batch has a new state. Further changes of the same save give False."""
         changes: dict[str, set[Change]] = {}
         for change, name in batch:
             changes.setdefault(name, set()).add(change)
@@ -104,7 +104,7 @@ def _state(name: str) -> object:
         status = path.stat()
         if not path.is_file() or status.st_size > _MAX_COMPARED_BYTES:
             return object()
-        # The time finds a text that was saved before and restored; the text, two saves in one tick of a coarse clock.
+        # The time detects a restored earlier text; the hash detects two saves in one tick of a coarse clock.
         return status.st_mtime_ns, sha256(path.read_bytes()).digest()
     return None
 

@@ -1,10 +1,10 @@
-"""The command `toolmason-workbench`. Names the missing extra where only a server's needs are installed."""
+"""The command `toolmason-workbench`. Without Workbench, it names the missing extra."""
 
 import importlib
 import sys
 
 MODULE = "workbench_server.__main__"
-"""Imported by its name, because the toolkit needs no server."""
+"""Imported by its name, because the toolkit must not depend on a server."""
 
 
 def main() -> int:

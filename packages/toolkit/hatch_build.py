@@ -13,7 +13,7 @@ ROOT: Final = Path(__file__).parents[2]
 
 
 class Hook(BuildHookInterface[Any]):
-    """Adds them for one build."""
+    """Adds them to a build."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  hatchling's interface
         """Add them to the data of the build."""

@@ -25,7 +25,7 @@ from toolmason.store import Store
 
 
 class Entries(Protocol):
-    """Entries of tools in the catalogue, and texts about categories, that an earlier run has made."""
+    """Entries of tools in the catalogue, and texts of categories, from an earlier run."""
 
     def known(self) -> Mapping[str, ToolEntry]:
         """Return the entries of tools that have not changed since."""
@@ -34,7 +34,7 @@ class Entries(Protocol):
         """Store the entries of all tools."""
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
-        """Return a text about an unchanged category, else what `make` returns. It depends on nothing else."""
+        """Return the stored text of an unchanged category, else that of `make`. It must depend only on the category."""
 
 
 class Facts:

@@ -109,7 +109,7 @@ def completion_of(
 ) -> str:
     """Return the script that completes the commands of a server in a shell.
 
-    `keep` returns the part of a category: that of an earlier run, or what the function returns.
+    `keep` returns the part of a category: the stored one of an earlier run, or that of the function.
     """
     others = [*((name, "") for name in reserved(server) if name in BUILT_IN), *SUBCOMMANDS]
     others += [(each.name, each.table.summary) for each in server.subcommands]

@@ -72,9 +72,9 @@ _OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, e
 
 
 class ToolmasonGroup(click.Group):
-    """The group of all commands: it imports one when it is used, and reports some errors of all in one line.
+    """The group of all commands. It imports a command on its first use.
 
-    These are failed output (full disk, closed stream) and unusable kinds of tools.
+    It reports two errors of any command in one line: failed output (full disk, closed stream), unusable kinds of tools.
     """
 
     def __init__(self, *args: Any, **extra: Any) -> None:

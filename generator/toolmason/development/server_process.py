@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _END_S: Final = 8.0
-"""Seconds until a server that does not end is killed. A right one ends within five."""
+"""Seconds until a server that does not end is killed. A server usually ends within five."""
 _LIBRARIES: Final = (
     "anyio._backends._asyncio",
     "ctypes",
@@ -33,7 +33,7 @@ _LIBRARIES: Final = (
     "toolmason_runtime.transports.http_sessions",
     "uvicorn.lifespan.off",
 )
-"""Modules that import the libraries of a server, and those that one imports at its start or first call."""
+"""Modules that import the libraries of a server, and libraries that a server imports at its start or first call."""
 _CAN_FORK: Final = "forkserver" in multiprocessing.get_all_start_methods()
 _SAFE_PATH: Final = "PYTHONSAFEPATH"
 
@@ -56,7 +56,7 @@ class ServerProcess:
         self._process: BaseProcess | None = None
 
     def import_libraries(self) -> None:
-        """Begin to import the libraries of a server, in another process."""
+        """Start to import the libraries of a server in another process."""
         if _CAN_FORK:
             self._context.set_forkserver_preload([self._serve.__module__, *_LIBRARIES])
             with _safe_path():
@@ -104,11 +104,11 @@ def _safe_path() -> Iterator[None]:
 
 
 def _run(serve: Serve, arguments: list[str], has_safe_path: bool) -> None:
-    """Serve in this process, which is not to differ from one that `toolmason run` starts."""
+    """Serve in this process, in the same environment as under `toolmason run`."""
     if not has_safe_path:
         os.environ.pop(_SAFE_PATH, None)
     multiprocessing.set_start_method(None, force=True)
-    # Python compares the time of a module in whole seconds, and its size: of two quick edits, it may run the first.
+    # Python uses a compiled file if the module has the same size and second, so two quick edits could run the first.
     sys.dont_write_bytecode = True
     Thread(target=_end_with_parent, daemon=True).start()
     serve(arguments)

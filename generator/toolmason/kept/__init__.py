@@ -1,4 +1,4 @@
-"""The resolved server of an earlier run, in which an edit of one tool changes only that tool."""
+"""Reuse of the resolved server of an earlier run: after an edit of a few tools, only these are resolved again."""
 
 from toolmason.kept.server import KeptServer, keep
 

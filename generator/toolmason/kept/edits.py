@@ -1,4 +1,4 @@
-"""Edits of one tool that change no other part of the server, and the manifest that resolves such a tool alone."""
+"""Keys of a tool that no other part of the server uses, and a smaller manifest that resolves a few tools alone."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any, Final
 from toolmason.manifest.document import Document
 
 OWN_KEYS: Final = frozenset({"summary", "description", "use_cases", "keywords", "examples"})
-"""Keys of a tool whose values concern only this tool. Names, types and references are not among them."""
+"""Keys of a tool whose values affect only this tool. Names, types and references affect others."""
 OWN_PARAM_KEYS: Final = frozenset(
     {"description", "default", "enum", "minimum", "maximum", "min_length", "max_length", "min_items", "max_items"}
 )
-"""Keys of a parameter whose values concern only its tool."""
+"""Keys of a parameter whose values affect only its tool."""
 _USERS: Final = frozenset({"prompts", "resources", "commands", "workflows", "apps", "files"})
-"""Sections that may name tools, and that no tool depends on."""
+"""Sections that may name tools, but on which no tool depends."""
 _MAX_RELATED: Final = 100
-"""Maximum number of tools that one tool names, with those that they name."""
+"""Maximum number of tools that the edited tools name, directly or through others."""
 
 
 def frame(tool: Any) -> Any:
-    """Return a tool without the values that concern only this tool.
+    """Return the table of a tool, with only the types of the values that affect no other tool.
 
-    An edit that leaves all frames equal adds, removes, renames and moves nothing.
+    If all frames stay equal, the edit has not added, removed, renamed or moved anything.
     """
     if not isinstance(tool, dict):
         return tool
-    framed = {key: _kind(value) if key in OWN_KEYS else value for key, value in tool.items()}
+    framed = {key: _type_name(value) if key in OWN_KEYS else value for key, value in tool.items()}
     if isinstance(params := tool.get("params"), dict):
         framed["params"] = {name: _framed_param(param) for name, param in params.items()}
     return framed
@@ -36,17 +36,17 @@ def frame(tool: Any) -> Any:
 def _framed_param(param: Any) -> Any:
     if not isinstance(param, dict):
         return param
-    return {key: _kind(value) if key in OWN_PARAM_KEYS else value for key, value in param.items()}
+    return {key: _type_name(value) if key in OWN_PARAM_KEYS else value for key, value in param.items()}
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     return type(value).__name__
 
 
 def reduced(document: Document, names: Collection[str]) -> Document | None:
-    """Return the manifest with the tools `names` and those that they name, without the sections that use tools.
+    """Return a manifest with only the tools `names` and those that they name, without the sections that use tools.
 
-    None if a text has a brace: a placeholder in it may name any tool.
+    None if they name too many tools, or a text has a brace: a placeholder in it may name any tool.
     """
     tools = document.data["tools"]
     found = {name: tools[name] for name in names}

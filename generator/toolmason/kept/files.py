@@ -1,4 +1,4 @@
-"""The files that an edit of a tool does not change, those of other categories: they are taken from `generated/`."""
+"""Files that an edit of a tool does not change, such as those of other categories, are taken from `generated/`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CATEGORY_TEMPLATES: Final = frozenset(
         *("python/contract.py.jinja", "python/models.py.jinja", "tool_commands/category.py.jinja"),
     }
 )
-"""Templates whose output depends only on one category, with its tools, and on the server without tools."""
+"""Templates whose output depends only on one category with its tools, and on the server without tools."""
 
 SERVER_TEMPLATES: Final = frozenset(
     {
@@ -29,11 +29,11 @@ SERVER_TEMPLATES: Final = frozenset(
         *("python/options.py.jinja", "python/server.py.jinja", "schemas/manifest.schema.json.jinja"),
     }
 )
-"""Templates whose output depends only on the server without the values that concern one tool."""
+"""Templates whose output depends on no value that affects only one tool."""
 
 
 def kept_files(server: Server, kept: KeptServer, generated: Path) -> dict[PurePosixPath, RenderedFile]:
-    """Return the files without edited tools that are in `generated` as an earlier run has written them."""
+    """Return the files that the edits do not change and that `generated` has as an earlier run wrote them."""
     found = {}
     for path, key in _keys(server, kept):
         if (digest := kept.store.get(key)) is None:

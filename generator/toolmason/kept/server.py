@@ -1,10 +1,10 @@
-"""Keep a resolved server, and resolve only the tools that have been edited since.
+"""Store a resolved server, and resolve only the tools that have been edited since.
 
-The server is stored without its tools, by the hash of all that can shape it: the other inputs of the run, and the
-manifest without the values that concern one tool only (`edits.frame`). Each tool is stored by that hash and its own
-table. An edited tool is resolved by the ordinary stages, in a manifest with this tool and those that it names. If that
-gives any finding, or the kept parts may depend on the edit, the whole manifest is resolved, so findings are always
-those of a whole run.
+The server is stored without its tools. Its key is the hash of everything that can change it: the other inputs of the
+run, and the manifest without the values that affect only one tool (`edits.frame`). The key of a tool is that hash and
+the hash of the tool's table. The ordinary stages resolve an edited tool, in a manifest with this tool and those that it
+names. If that gives any finding, or the stored parts may depend on the edit, the whole manifest is resolved. So
+findings are always those of a full run.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class KeptServer:
     store: ContentCache
     document: Document
     key: str
-    """Hash of all that shapes the server, besides the values that concern one tool only."""
+    """Hash of everything that can change the server, except the values that affect only one tool."""
     tables: Mapping[str, str]
     """The hash of the table of each tool, by its name."""
     edited: tuple[str, ...] = field(default=(), init=False)
-    """The tools that were resolved in this run; all of them unless the server was kept."""
+    """The tools that were resolved in this run: all tools, unless the stored server was used."""
 
     def server(self, resolve: Resolve) -> Server | None:
-        """Return the kept server with the edited tools; None if there is none or the edit may concern more."""
+        """Return the stored server with the edited tools; None if there is none, or the edit may affect other parts."""
         stored = self.store.get(self._key)
         if stored is None:
             return None
@@ -56,7 +56,7 @@ class KeptServer:
             return None
         with suppress(ValueError, KeyError):
             server, known = decode(stored)
-            if not all(self._is_as_known(name, *known[name]) for name in self.tables if name not in edited):
+            if not all(self._has_known_fields(name, *known[name]) for name in self.tables if name not in edited):
                 return None
             tools = self._resolved(edited, resolve) if edited else {}
             if tools is None or any(known_fields(tool) != known[name][:2] for name, tool in tools.items()):
@@ -74,20 +74,20 @@ class KeptServer:
         for filled, tool in zip(server.tools, unfilled.tools, strict=True):
             known[tool.name] = (*known_fields(tool), filled is not tool, self.tables[tool.name])
             self._store_tool(filled, tool)
-        bare = _Bare()
-        without = replace(bare.without_tools(server), unfilled=bare.without_tools(unfilled))
+        copies = _CategoryCopies()
+        without = replace(copies.without_tools(server), unfilled=copies.without_tools(unfilled))
         self.store[self._key] = encode((without, known))
         self.edited = tuple(self.tables)
 
     def category_key(self, category: Category) -> str:
-        """Return what determines the files of a category: the server without tools, and its own tools."""
+        """Return the hash of everything that determines the files of a category: the server's key and its own tools."""
         return _hash([self.key, [self.tables[tool.name] for tool in category.tools]])
 
-    def _is_as_known(self, name: str, own: Any, keys: Any, differs: bool, table: str) -> bool:
-        """Return whether the stored server has the fields of a stored tool: another run may have stored each."""
+    def _has_known_fields(self, name: str, own: Any, keys: Any, differs: bool, table: str) -> bool:
+        """Return whether the stored server and the stored tool agree: different runs may have stored them."""
         if table == self.tables[name]:
             return True
-        pair = _Pair(self.store, self._tool_key(name))
+        pair = _StoredTool(self.store, self._tool_key(name))
         tool = pair.get(1)
         return known_fields(tool) == (own, keys) and (pair.get(0) is not tool) == differs
 
@@ -102,11 +102,11 @@ class KeptServer:
             key = self._entry_key(name)
             if not self.store.use(key):
                 text = json.dumps(entry)
-                if json.loads(text) == entry:  # It has no tuples, which JSON does not tell from lists.
+                if json.loads(text) == entry:  # JSON would turn tuples into lists.
                     self.store[key] = text
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
-        """Return the text of a category by its key, else what `make` returns."""
+        """Return the stored text of a category; if there is none, store and return that of `make`."""
         key = f"{kind} {category.name} {self.category_key(category)}"
         stored = self.store.get(key)
         if stored is not None:
@@ -141,43 +141,43 @@ class KeptServer:
             if name in edited:
                 filled[name] = own[name] = edited[name]
                 continue
-            pair = _Pair(self.store, self._tool_key(name))
+            pair = _StoredTool(self.store, self._tool_key(name))
             own[name] = kept_tool(values, keys, partial(pair.get, 1))
             filled[name] = kept_tool(values, keys, partial(pair.get, 0)) if differs else own[name]
         unfilled = server.unfilled or server
-        joined = _Bare()
-        return replace(joined.with_tools(server, filled), unfilled=joined.with_tools(unfilled, own))
+        copies = _CategoryCopies()
+        return replace(copies.with_tools(server, filled), unfilled=copies.with_tools(unfilled, own))
 
 
-class _Pair:
-    """A tool with filled texts, and as in the manifest."""
+class _StoredTool:
+    """A stored tool in two forms: with filled placeholders, and as in the manifest."""
 
     def __init__(self, store: ContentCache, key: str) -> None:
         self._store = store
         self._key = key
         self._tools: tuple[Tool, Tool] | None = None
 
-    def get(self, place: int) -> Tool:
+    def get(self, form: int) -> Tool:
         if self._tools is None:
             text = self._store.get(self._key)
             if text is None:  # The key was looked up before.
                 raise KeyError(self._key)
             self._tools = decode(text)
-        return self._tools[place]
+        return self._tools[form]
 
 
-class _Bare:
-    """Copies of servers in which the categories have other tools. The same category stays the same object."""
+class _CategoryCopies:
+    """Copies servers with other tools in their categories. Two servers that share a category share its copy."""
 
     def __init__(self) -> None:
         self._done: dict[int, Category] = {}
 
     def without_tools(self, server: Server) -> Server:
-        """Return a server whose categories have the names of their tools."""
+        """Return a server whose categories have the names of their tools in place of the tools."""
         return self._copied(server, lambda category: tuple(tool.name for tool in category.tools))
 
     def with_tools(self, server: Server, tools: Mapping[str, Tool]) -> Server:
-        """Return a server whose categories have the tools of these names."""
+        """Return a server whose categories have `tools` in place of their names."""
         return self._copied(server, lambda category: tuple(tools[str(name)] for name in category.tools))
 
     def _copied(self, server: Server, tools_of: Callable[[Category], Any]) -> Server:
@@ -190,11 +190,11 @@ class _Bare:
 
 
 def keep(document: Document, store: ContentCache, others: str) -> KeptServer | None:
-    """Return the keys of a manifest; None if it cannot be kept. `others` is the hash of the other inputs."""
+    """Return the keys of a manifest; None if it cannot be stored. `others` is the hash of the other inputs."""
     tools = document.data.get("tools")
     if not isinstance(tools, dict):
         return None
-    # JSON has no dates, and a manifest with them is rare.
+    # JSON has no dates. A manifest with dates is rare; it is not stored.
     with suppress(TypeError, ValueError, RecursionError):
         texts = {name: json.dumps(table) for name, table in tools.items()}
         frames = [[name, frame(table)] for name, table in tools.items()]

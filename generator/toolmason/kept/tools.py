@@ -1,4 +1,4 @@
-"""Tools of an earlier run, read from the cache when a field of theirs is first used."""
+"""Tools of an earlier run, which are read from the cache on the first use of one of their fields."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from toolmason.model.tool import Tool
 KEPT_FIELDS: Final = (
     *("name", "category", "implementation", "protocol", "constant", "params_class", "result_class", "allow"),
 )
-"""Fields of a tool that are known before the rest is read: they do not depend on `OWN_KEYS`."""
+"""Fields of a tool that are stored with the server: they do not depend on `OWN_KEYS`."""
 KEPT_KEYS: Final = ("at", "enabled", "tier", "complexity", "tags", "related", "aliases", "deprecated")
-"""The same of its table."""
+"""Fields of its table that are stored with the server."""
 
 _PACKAGES: Final = ("toolmason.", "toolmason_runtime.")
 _BUILT_IN: Final = {("builtins", "frozenset"), ("builtins", "set"), ("pathlib", "PurePosixPath")}
@@ -33,7 +33,7 @@ class KeptTable(ToolTable):
     """The table of a kept tool."""
 
     __slots__ = ("_load",)
-    __qualname__ = ToolTable.__qualname__  # It is printed and compared as what it stands for.
+    __qualname__ = ToolTable.__qualname__  # It is printed and compared like the class that it replaces.
 
     _load: Load
 
@@ -99,12 +99,12 @@ def known_fields(tool: Tool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 
 def _itself(whole: T) -> T:
-    """Return what a kept object is pickled as, for the process that renders templates of a project."""
+    """Return the whole object: a kept one is pickled as this, for the process that renders templates of a project."""
     return whole
 
 
 def _read(kept: KeptTable | KeptTool) -> Tool:
-    return kept._load()  # noqa: SLF001  of this module
+    return kept._load()  # noqa: SLF001  a class of this module
 
 
 def _fill(kept: Any, whole: Any) -> None:
@@ -118,13 +118,12 @@ def encode(value: object) -> str:
 
 
 def decode(text: str) -> Any:
-    """Return a value that `encode` has made a text.
+    """Return the value of a text that `encode` has returned.
 
-    Only classes of the toolkit are created: a file of this cache comes from this user, see `write.user_cache`, and the
-    classes are checked as well.
+    Only classes of the toolkit are created. The file of the cache belongs to this user as well, see `write.user_cache`.
 
     Raises:
-        ValueError: it is damaged, or has another class.
+        ValueError: the text is damaged, or has another class.
     """
     try:
         return _Unpickler(io.BytesIO(zlib.decompress(b64decode(text)))).load()
@@ -135,7 +134,7 @@ def decode(text: str) -> Any:
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name) if module.startswith(_PACKAGES) else None
-        # A name may have dots: a class that a module of the toolkit has imported is none of the toolkit.
+        # A name may have dots, so it can lead to a class of another package that a module of the toolkit imports.
         if isinstance(found, type) and found.__module__.startswith(_PACKAGES):
             return found
         if (module, name) in _BUILT_IN:

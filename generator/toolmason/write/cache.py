@@ -114,7 +114,7 @@ def fingerprint(
 ) -> str:
     """Return the hash of the contents of all inputs of a run. Times do not count. `keys` are the `input_keys`.
 
-    Without the manifest, its files do not count, but those that it names do.
+    Without `with_manifest`, files of the manifest do not count, but files that it names do.
 
     Raises:
         OSError: an input cannot be read, or there are too many.

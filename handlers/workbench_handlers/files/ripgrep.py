@@ -57,7 +57,7 @@ _LINE_FLAGS: Final = (
 )
 _SORTED: Final = "--sort=path"
 _NEXT: Final = r"[\x80-\xBF]"
-"""A byte of a character of several bytes that is not its first one."""
+"""A continuation byte of UTF-8."""
 _ENDS: Final = r"(?:[^\x80-\xBF]|$)"
 _INVALID_UTF8: Final = "|".join(
     (
@@ -72,7 +72,7 @@ _NON_UTF8_FLAGS: Final = ("--files-with-matches", "--text", "--", f"(?-u:{_INVAL
 MAX_CANDIDATES: Final = 200
 """Maximum files that contain the literal text of a pattern and are searched by their names."""
 _MAX_CANDIDATE_CHARS: Final = 16_000
-"""Maximum characters of their names, which the command line has room for on every system."""
+"""Maximum characters of all their names: they fit a command line on every system."""
 
 Parts = tuple[str, ...]
 """A path relative to the directory of a search."""
@@ -176,7 +176,7 @@ _SYNTAX: Final = frozenset("\\.+*?()|[]{}^$")
 
 
 class _TooManyError(Exception):
-    """More lines match, or more files contain a text, than have room."""
+    """Too many lines match, or too many files contain a text."""
 
 
 async def _search_unsorted(
@@ -212,7 +212,7 @@ async def list_candidates(program: str, directory: Path, literal: str, *, ignore
     """Return the files below `directory` that contain an ASCII text, also in UTF-16; None if they are too many."""
     case = "--ignore-case" if ignore_case else "--case-sensitive"
     texts = [f"\\{character}" if character in _SYNTAX else character for character in literal]
-    # Two characters suffice: ripgrep searches for a short text faster, and each file is looked at anyway.
+    # Two characters suffice: ripgrep finds a short text faster, and all candidates are searched again.
     wide = r"\x00".join(texts[-2:])
     arguments = ("--files-with-matches", "--text", case, f"--regexp={''.join(texts)}", f"--regexp={wide}", "--")
     paths: list[str] = []

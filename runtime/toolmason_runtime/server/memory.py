@@ -34,9 +34,9 @@ def try_to_protect_memory() -> None:
 
 
 def limit_arenas() -> None:
-    """Let the threads of this process share few arenas, before the first one starts. glibc only.
+    """Let all threads of this process share two arenas of glibc. To be called before the first thread starts.
 
-    Memory that was freed in one arena is not used in another: a server with many calls in threads would grow.
+    Memory that is freed in one arena cannot be used in another, so a server with many calls in threads would grow.
     """
     if sys.platform != "linux" or any(name in os.environ for name in _SETTINGS):
         return

@@ -32,7 +32,7 @@ class _Place(NamedTuple):
 
 
 Keep = Callable[[int, Callable[[], str]], str]
-"""Returns the part of a script for a category, by its index: that of an earlier run, or what the function returns."""
+"""Returns the part of a script for a category, by its index: the stored one, or that of the function."""
 
 
 def _make(_index: int, make: Callable[[], str]) -> str:
@@ -58,7 +58,7 @@ def completion_script(
         commands: the commands of each category.
         others: further words that can follow the program, with their summaries; a category does not replace them.
         prefix: a word after which every category can be written; empty for none.
-        keep: gives the parts of categories that have not changed.
+        keep: returns the parts of unchanged categories.
     """
     function = "_" + re.sub(r"\W", "_", program, flags=re.ASCII)
     head, of_place, tail = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](program, function, prefix)
@@ -123,7 +123,7 @@ def _short(text: str) -> str:
 
 
 _Script = tuple[list[str], Callable[[_Place], list[str]], list[str]]
-"""The first lines of a script, what returns the lines of a place, and the last lines."""
+"""The first lines of a script, a function that returns the lines of a place, and the last lines."""
 
 
 def _bash(program: str, function: str, prefix: str) -> _Script:

@@ -22,13 +22,13 @@ START_S: Final = 0.05
 
 
 class EventResponse:
-    """A stream of events. Its head and `first` are sent with the first event: one packet for most calls."""
+    """A stream of events. Its head and `first` are sent together with the first event, in one packet for most calls."""
 
     def __init__(self, send: Send, headers: list[tuple[bytes, bytes]], first: bytes) -> None:
         self._send = send
         self._headers = headers
         self._first = first
-        self.is_left = False
+        self.is_disconnected = False
         """Whether the client has disconnected."""
         self._is_started = False
         self._lock = asyncio.Lock()
@@ -43,7 +43,7 @@ class EventResponse:
         self._start = asyncio.get_running_loop().call_soon(self._start_watching, receive, leave)
 
     def close(self) -> None:
-        """Stop to watch the client."""
+        """Stop watching the client."""
         if self._start is not None:
             self._start.cancel()
         if self._watching is not None:
@@ -103,7 +103,7 @@ class EventResponse:
                 await self.write(part)
                 wait_s, part = PING_S, PING
             else:
-                self.is_left = True
+                self.is_disconnected = True
                 leave()
                 return
 

@@ -239,7 +239,7 @@ class _Session(StreamableHTTPServerTransport):
     ) -> bool:
         """Answer a request, and return whether its response was sent.
 
-        A request with other messages, and one whose client has left, is answered through the SDK's streams.
+        If it has further messages, or its client has disconnected, the response goes through the SDK's streams.
         """
         sending: asyncio.Task[bool] | None = None
 
@@ -251,7 +251,7 @@ class _Session(StreamableHTTPServerTransport):
             answer = await lean.answer(message, request, send_events)
             if self.is_terminated:
                 return False
-            if answer is not None and sending is None and not response.is_left:
+            if answer is not None and sending is None and not response.is_disconnected:
                 assert self._event_store is not None  # noqa: S101  each session has one
                 event_id = await self._event_store.store_event(str(message.id), answer)
                 return await response.send_event(EventMessage(answer, event_id))

@@ -1,8 +1,8 @@
 """Answers the valid requests of an open session of 2025-11-25 or earlier in the task of their POST request.
 
 The SDK passes each request through two streams, a further task, and several models. Here the server's function is
-called at once. Everything else of a session stays with the SDK: the handshake, cancellation, requests to the client,
-and the events of a stream, as soon as it has more than its response.
+called directly. The SDK handles everything else of a session: the handshake, cancellation, requests to the client,
+and the events of a stream that has more than its response.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeanSession:
-    """One session: its connection of the SDK, and the requests that are answered here."""
+    """One session: its connection in the SDK, and the running requests that are answered here."""
 
     def __init__(self, server: LeanServer) -> None:
         self._server = server
@@ -45,11 +45,11 @@ class LeanSession:
         self._running: set[_Cancellation] = set()
 
     def open(self, session: ServerSession) -> None:
-        """Note the connection of the handshake."""
+        """Store the connection of the handshake."""
         self._connection = session._connection  # noqa: SLF001  the SDK has no public attribute
 
     def accepts(self, message: JSONRPCRequest, request: Request) -> bool:
-        """Return whether a request is valid, and needs nothing that the SDK alone can do."""
+        """Return whether a request is valid, and needs no feature that only the SDK has."""
         if message.method not in self._server.methods or not self._is_open():
             return False
         params = message.params or {}
@@ -70,7 +70,7 @@ class LeanSession:
     ) -> JSONRPCResponse | JSONRPCError | None:
         """Return the response to an accepted request; None if the client has cancelled it, or the session ends.
 
-        `on_message` is called before each message about the request, which the SDK sends.
+        `on_message` is called before the SDK sends another message of the request.
         """
         connection = self._connection
         assert connection is not None  # noqa: S101  the request was accepted
@@ -120,7 +120,7 @@ class LeanSession:
 
 
 class _Cancellation:
-    """Cancels the current task for a request: a scope of anyio costs as much as the rest of a call."""
+    """Cancels the task of a request. A scope of anyio would cost as much as the rest of a call."""
 
     def __init__(self) -> None:
         self.is_requested = False

@@ -20,7 +20,7 @@ MAX_EVENTS = 200
 ANSWERED_S = 120.0
 """Seconds for which the events of an answered request are stored: clients reconnect in less than a second.
 
-The last answers of each session would be most of the memory of a server with many sessions.
+Otherwise, the last answers of each session would take most of the memory of a server with many sessions.
 """
 
 
@@ -39,7 +39,7 @@ class _Answered(NamedTuple):
 
 
 _answered: deque[_Answered] = deque()
-"""The answered requests of all sessions, in their order."""
+"""The answered requests of all sessions, oldest first."""
 
 
 class RecentEvents(EventStore):

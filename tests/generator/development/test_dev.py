@@ -138,7 +138,7 @@ def test_an_error_is_shown_once_and_the_next_good_save_is_served(project: Projec
     assert not any("sumary" in line for line in development.wait_for("serving MCP at"))
 
 
-def test_each_of_many_quick_saves_of_the_same_size_may_be_the_last(project: Project, development: Development) -> None:
+def test_the_last_of_many_quick_saves_of_the_same_size_is_served(project: Project, development: Development) -> None:
     module = project.root / "handlers" / "notes" / "text.py"
     replace(module, "words=", "words=1000 + ")
     development.wait_for("serving MCP at")

@@ -184,7 +184,7 @@ def test_one_edit_gives_the_files_and_findings_of_a_whole_run(name: str, catalog
 
 
 @pytest.mark.parametrize("last", ["comment above", "description", "parameter", "category summary"])
-def test_an_edit_that_concerns_more_is_not_mixed_with_earlier_or_later_results(last: str, catalog: Project) -> None:
+def test_an_edit_that_affects_other_tools_is_not_mixed_with_stored_results(last: str, catalog: Project) -> None:
     """The key of the server is the same with and without a placeholder, so another stored tool may not fit it."""
     original = catalog.manifest.read_text(encoding="utf-8")
     placeholder = EDITS["placeholder"](original)
@@ -341,13 +341,13 @@ def test_a_kept_tool_is_equal_to_the_tool_and_pickled_as_it(catalog: Project) ->
     assert copied == expected
 
 
-def test_a_text_that_names_code_is_refused() -> None:
+def test_a_pickle_that_names_code_is_refused() -> None:
     for value in (partial(print), Path, tomllib.loads):
         with pytest.raises(ValueError, match=r"\."):
             tools.decode(tools.encode(value))
 
 
-def test_a_class_behind_a_module_of_the_toolkit_is_refused() -> None:
+def test_a_foreign_class_that_the_toolkit_imports_is_refused() -> None:
     class Reached:
         def __reduce__(self) -> Any:
             return (list, ())

@@ -52,5 +52,5 @@ def test_threads_share_two_arenas(tmp_path: Path) -> None:
     assert arenas(tmp_path / "limited", is_limited=True) <= 2
 
 
-def test_the_variable_of_the_operator_counts(tmp_path: Path) -> None:
+def test_the_operators_variable_has_precedence(tmp_path: Path) -> None:
     assert arenas(tmp_path / "info", is_limited=True, MALLOC_ARENA_MAX="4") == 4

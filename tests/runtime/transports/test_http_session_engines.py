@@ -279,7 +279,7 @@ OTHERS: list[Scenario] = [
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
-def test_sessions_go_alike(version: str, scenario: Scenario) -> None:
+def test_sessions_are_served_alike(version: str, scenario: Scenario) -> None:
     async def with_session(client: AsgiClient) -> Any:
         await client.open(version, ASKED)
         return await scenario(client)
@@ -306,7 +306,7 @@ CHANGES: dict[str, list[str | None]] = {
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in CHANGES.items() for value in values])
-def test_each_header_counts_alike(name: str, value: str | None) -> None:
+def test_each_header_has_the_same_effect(name: str, value: str | None) -> None:
     async def ask(client: AsgiClient) -> list[Any]:
         await client.open()
         changes = {name: value}
@@ -365,7 +365,7 @@ def test_valid_requests_do_not_reach_the_sdk(monkeypatch: pytest.MonkeyPatch) ->
     assert reached == ["initialize"]
 
 
-def test_calls_with_the_same_id_at_once_get_an_answer_each() -> None:
+def test_concurrent_calls_with_the_same_id_each_get_an_answer() -> None:
     async def ask(client: AsgiClient) -> list[Any]:
         await client.open()
         asked = [client.ask("tools/call", {"name": name, "arguments": {}}, 1) for name in ("show_state", "nobody") * 3]

@@ -191,7 +191,7 @@ class Normalizer(NormalizerContext):
 def _plain_node(schema: dict[str, Any], pointer: str) -> Node | None:
     """Return the node of a scalar with texts, a default, and bounds or an enum; None for any other schema.
 
-    Most real schemas are such. The node is that of the general way.
+    Most real schemas have this form. The node equals that of `Normalizer`.
     """
     name, description, title = schema.get("type"), schema.get("description", ""), schema.get("title", "")
     json_type = _SCALARS.get(name) if isinstance(name, str) else None

@@ -1,7 +1,7 @@
 """The English stems of words: the Snowball algorithm "english" (Porter 2) in its version 3.1.
 
 The rules, with the names of the steps and regions: https://snowballstem.org/algorithms/english/stemmer.html. The tests
-compare each stem with that of `snowballstemmer`, which has the code of all languages and takes twice as long.
+compare stems with those of the package `snowballstemmer`, which contains all languages and takes twice as long.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BEFORE_ING = ("even", "cann", "inn", "earr", "herr", "out")
 _DOUBLES = ("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt")
 _BEFORE_LI = "cdeghkmnrt"
 
-# Suffix: replacement. Of several that fit, the longest counts, also where its condition is not met.
+# Suffix: replacement. Only the longest suffix of a word counts, even if its condition is not met.
 _STEP_2 = {
     "ational": "ate",
     "fulness": "ful",

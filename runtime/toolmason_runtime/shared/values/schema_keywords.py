@@ -100,12 +100,12 @@ def _is_unique(items: Sequence[Any]) -> bool:
     return True
 
 
-# Keywords that look at a value without its members
+# Keywords that check a value without its members
 
 
 Messages = Iterator[str]
 MessageCheck = Callable[[Any, Any, Mapping[str, Any], References], Messages]
-"""Yields a message for each violation: of the keyword's value, the value, the schema and the references."""
+"""Takes the keyword's value, the checked value, the schema and the references; yields a message for each violation."""
 
 
 def _type(rule: Any, value: Any, _schema: Any, _references: References) -> Messages:
@@ -150,7 +150,7 @@ def _is_multiple(value: Any, divisor: Any) -> bool:
 
 
 def _length(kind: type[Sized], *, is_least: bool, words: str, special: tuple[int, str]) -> MessageCheck:
-    """Return the check of a limit of a length. `special` is a limit with other words."""
+    """Return the check of a limit of a length. `special` is a limit with its own words."""
 
     def check(rule: Any, value: Any, _schema: Any, _references: References) -> Messages:
         if isinstance(value, kind) and (len(value) < rule if is_least else len(value) > rule):
@@ -260,7 +260,7 @@ _MESSAGES: Final[Mapping[str, MessageCheck]] = {
 
 
 Applicator = Callable[[Any, Any, Mapping[str, Any], Path, References], Iterator[Violation]]
-"""Yields violations: of the keyword's value, the value, the schema, the path of the value and the references."""
+"""Takes the keyword's value, the checked value, the schema, the value's path and the references; yields violations."""
 
 
 def _ref(rule: Any, value: Any, _schema: Any, path: Path, references: References) -> Iterator[Violation]:
@@ -353,13 +353,13 @@ def _any_of(rule: Any, value: Any, schema: Any, path: Path, references: Referenc
         failed.append(tuple(violations(part, value, path, references)))
         if not failed[-1]:
             return
-    yield _not_one("anyOf", tuple(failed), value, schema, path)
+    yield _no_branch("anyOf", tuple(failed), value, schema, path)
 
 
 def _one_of(rule: Any, value: Any, schema: Any, path: Path, references: References) -> Iterator[Violation]:
     failed = [tuple(violations(part, value, path, references)) for part in rule]
     if all(failed):
-        yield _not_one("oneOf", tuple(failed), value, schema, path)
+        yield _no_branch("oneOf", tuple(failed), value, schema, path)
         return
     first, *others = (part for part, found in zip(rule, failed, strict=True) if not found)
     if others:
@@ -367,7 +367,7 @@ def _one_of(rule: Any, value: Any, schema: Any, path: Path, references: Referenc
         yield Violation(keyword="oneOf", rule=rule, schema=schema, instance=value, path=path, message=message)
 
 
-def _not_one(
+def _no_branch(
     keyword: str, branches: tuple[tuple[Violation, ...], ...], value: Any, schema: Any, path: Path
 ) -> Violation:
     message = f"{value!r} is not valid under any of the given schemas"

@@ -1,4 +1,4 @@
-"""References between the parts of one schema. `generate` accepts no others, so nothing is read or fetched."""
+"""References between the parts of one schema. `generate` accepts only these, so no file or URL is read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class References:
         fragment = unquote(reference[1:])
         if fragment and not fragment.startswith("/"):
             if fragment not in self._anchors:
-                raise UnknownReferenceError(reference)
+                raise UnknownReferenceError(f"{reference} has no target in this schema")
             return self._anchors[fragment]
         part = self.schema
         for step in fragment.split("/")[1:]:
@@ -53,7 +53,7 @@ def _child(part: Any, step: str, reference: str) -> Any:
         return part[step]
     if isinstance(part, list) and step.isascii() and step.isdecimal() and int(step) < len(part):
         return part[int(step)]
-    raise UnknownReferenceError(reference)
+    raise UnknownReferenceError(f"{reference} has no target in this schema")
 
 
 def _parts(schema: Any) -> Iterator[dict[str, Any]]:
