@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.shared.prefixes import Prefix as Prefix
     from toolmason_runtime.shared.prefixes import parse_prefix as parse_prefix
     from toolmason_runtime.shared.prefixes import prefix_from_environment as prefix_from_environment
+    from toolmason_runtime.shared.search.stemmer import english_stem as english_stem
     from toolmason_runtime.shared.styles import STYLES as STYLES
     from toolmason_runtime.shared.suggestions import MAX_CHARS as MAX_CHARS
     from toolmason_runtime.shared.suggestions import closest_matches as closest_matches
@@ -54,6 +55,7 @@ EXPORTS = {
     "toolmason_runtime.chunks.cutting": ("truncated",),
     "toolmason_runtime.chunks.store": ("ChunkStore",),
     "toolmason_runtime.shared.placeholders": ("Placeholders", "placeholders_of"),
+    "toolmason_runtime.shared.search.stemmer": ("english_stem",),
     "toolmason_runtime.shared.styles": ("STYLES",),
     "toolmason_runtime.shared.prefixes": ("Prefix", "parse_prefix", "prefix_from_environment"),
     "toolmason_runtime.shared.answer_size": ("BLOCK_OVERHEAD", "fitting_length", "size_of", "text_budget"),

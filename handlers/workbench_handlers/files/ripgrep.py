@@ -67,7 +67,7 @@ _INVALID_UTF8: Final = "|".join(
         *(rf"[\xE0-\xEF]{_NEXT}{{3}}", rf"[\xF0-\xF4]{_NEXT}{{4}}"),
     )
 )
-_NON_UTF8_FLAGS: Final = ("--files-with-matches", "--text", "--", f"(?-u:{_INVALID_UTF8})")
+_NON_UTF8_FLAGS: Final = ("--no-crlf", "--files-with-matches", "--text", "--", f"(?-u:{_INVALID_UTF8})")
 """Lists files with a line that is not valid UTF-8. The shorter `(?s:.)*` with `--invert-match` takes twice as long."""
 MAX_CANDIDATES: Final = 200
 """Maximum files that contain the literal text of a pattern and are searched by their names."""
@@ -119,8 +119,8 @@ def required_literal(pattern: str, *, ignore_case: bool) -> str:
             return ""
         place = part.end()
         character = part["escaped"] or part["literal"] or ""
-        # Letters that a character outside of ASCII equals without case: U+212A and U+017F.
-        is_kept = character and not part["optional"] and not (ignore_case and character in "kKsS")
+        # Letters that a character outside of ASCII equals without case: U+0130, U+0131, U+212A and U+017F.
+        is_kept = character and not part["optional"] and not (ignore_case and character in "iIkKsS")
         run = run + character if is_kept else ""
         best = max(best, run, key=len)
         if part["optional"]:

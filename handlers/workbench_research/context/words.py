@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from toolmason_runtime.shared.search.stemmer import english_stem
+from toolmason_runtime import english_stem
 
 MAX_TERMS: Final = 40
 """Maximum terms of a question; further ones are not looked for."""

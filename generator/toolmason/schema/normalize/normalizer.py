@@ -222,11 +222,16 @@ def _plain_node(schema: dict[str, Any], pointer: str) -> Node | None:
 
 
 def _is_small_integer(value: Any) -> bool:
-    return type(value) is int and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
+    return isinstance(value, int) and not isinstance(value, bool) and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
 
 
 def _are_distinct_texts(values: Any) -> bool:
-    return isinstance(values, list) and bool(values) and {*map(type, values)} == {str} and len({*values}) == len(values)
+    return (
+        isinstance(values, list)
+        and bool(values)
+        and all(isinstance(value, str) for value in values)
+        and len({*values}) == len(values)
+    )
 
 
 def _unconstrained(pointer: str, pattern: str, message: str) -> Node:

@@ -86,18 +86,20 @@ def _is_equal(one: Any, two: Any) -> bool:
 
 
 def _is_unique(items: Sequence[Any]) -> bool:
-    seen = set[tuple[bool, Any]]()
-    others = list[Any]()
-    for item in items:
-        if isinstance(item, list | dict):
-            if any(_is_equal(item, other) for other in others):
-                return False
-            others.append(item)
-        elif (key := (isinstance(item, bool), item)) in seen:
-            return False
-        else:
-            seen.add(key)
-    return True
+    # Texts, since their hashes are random: a client can choose many integers with the same hash.
+    return len({_canonical(item) for item in items}) == len(items)
+
+
+def _canonical(value: Any) -> str:
+    """Return a text that is the same for equal values alone."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_canonical, value))}]"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{name!r}:{_canonical(value[name])}' for name in sorted(value))}}}"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    # `repr` refuses integers of more than 4,300 digits.
+    return hex(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
 
 
 # Keywords that check a value without its members
@@ -348,28 +350,23 @@ def _all_of(rule: Any, value: Any, _schema: Any, path: Path, references: Referen
 
 
 def _any_of(rule: Any, value: Any, schema: Any, path: Path, references: References) -> Iterator[Violation]:
-    failed = list[tuple[Violation, ...]]()
-    for part in rule:
-        failed.append(tuple(violations(part, value, path, references)))
-        if not failed[-1]:
-            return
-    yield _no_branch("anyOf", tuple(failed), value, schema, path)
+    if not any(_is_valid(part, value, references) for part in rule):
+        yield _no_branch("anyOf", value, schema, path, references)
 
 
 def _one_of(rule: Any, value: Any, schema: Any, path: Path, references: References) -> Iterator[Violation]:
-    failed = [tuple(violations(part, value, path, references)) for part in rule]
-    if all(failed):
-        yield _no_branch("oneOf", tuple(failed), value, schema, path)
-        return
-    first, *others = (part for part, found in zip(rule, failed, strict=True) if not found)
-    if others:
+    valid = [part for part in rule if _is_valid(part, value, references)]
+    if not valid:
+        yield _no_branch("oneOf", value, schema, path, references)
+    elif len(valid) > 1:
+        first, *others = valid
         message = f"{value!r} is valid under each of {', '.join(map(repr, (*others, first)))}"
         yield Violation(keyword="oneOf", rule=rule, schema=schema, instance=value, path=path, message=message)
 
 
-def _no_branch(
-    keyword: str, branches: tuple[tuple[Violation, ...], ...], value: Any, schema: Any, path: Path
-) -> Violation:
+def _no_branch(keyword: str, value: Any, schema: Any, path: Path, references: References) -> Violation:
+    # All violations of each branch are looked for only here: with nested branches, that takes exponential time.
+    branches = tuple(tuple(violations(part, value, path, references)) for part in schema[keyword])
     message = f"{value!r} is not valid under any of the given schemas"
     return Violation(
         keyword=keyword,
@@ -445,15 +442,22 @@ def _evaluated_items(schema: Any, value: Sequence[Any], references: References, 
 
 
 def _in_place(schema: Mapping[str, Any], value: Any, references: References) -> Iterator[Any]:
-    """Yield the schemas that a schema applies to the same value, and that allow it."""
-    parts = [part for keyword in ("allOf", "anyOf", "oneOf") for part in schema.get(keyword, ())]
-    if "if" in schema:
-        parts += [schema["if"], schema.get("then" if _is_valid(schema["if"], value, references) else "else", True)]
-    if isinstance(value, dict):
-        parts += [part for name, part in schema.get("dependentSchemas", {}).items() if name in value]
+    """Yield the schemas that a schema applies to the same value, and that allow it.
+
+    Those that a valid value always meets are not checked again: with nested values, that would take exponential time.
+    """
+    yield from schema.get("allOf", ())
     if "$ref" in schema:
-        parts.append(references.target(schema["$ref"]))
+        yield references.target(schema["$ref"])
+    if isinstance(value, dict):
+        yield from (part for name, part in schema.get("dependentSchemas", {}).items() if name in value)
+    parts = [part for keyword in ("anyOf", "oneOf") for part in schema.get(keyword, ())]
     yield from (part for part in parts if _is_valid(part, value, references))
+    if "if" in schema:
+        is_met = _is_valid(schema["if"], value, references)
+        if is_met:
+            yield schema["if"]
+        yield schema.get("then" if is_met else "else", True)
 
 
 def _member_path(name: str) -> str:
