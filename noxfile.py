@@ -367,12 +367,12 @@ def checkout(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build dist/ with the locked tools: the sdist, the wheel from it, that of `toolmason-toolkit`; check metadata."""
+    """Build dist/ with the locked tools: the sdist, its wheel, and the wheel of `toolmason-toolkit`; check metadata."""
     _build(session, ROOT / "dist")
 
 
 def _build(session: nox.Session, directory: Path) -> None:
-    """Build what is uploaded as `toolmason` and `toolmason-toolkit`. Equal sources give equal bytes."""
+    """Build the files of `toolmason` and `toolmason-toolkit` for PyPI. Equal sources give equal bytes."""
     shutil.rmtree(directory, ignore_errors=True)
     session.install(*TOOLS)
     build = ("python", "-m", "build", "--no-isolation", "--outdir", str(directory))

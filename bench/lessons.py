@@ -202,7 +202,7 @@ def installations(found: Sequence[Installation]) -> Iterator[str]:
     ours = known.pop(OUR_PACKAGE, None)
     if ours is not None:
         sizes = {label: each.megabytes for label, each in known.items()}
-        yield f"`pip install {OUR_PACKAGE}` installs {ours.packages} packages, {compare(ours.megabytes, sizes, 'MB')}."
+        yield f"A server with {OUR_PACKAGE} installs {ours.packages} packages, {compare(ours.megabytes, sizes, 'MB')}."
 
 
 def imports(found: Mapping[str, Cost]) -> Iterator[str]:

@@ -53,7 +53,7 @@ class Run:
         rounds: measurements of each value.
         parts: the keys of `MEASURES` to measure.
         options: those of the command line.
-        store: the results of earlier runs, which are not measured again; None without.
+        store: results of earlier runs; their parts are not measured again.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Run:
                 if self._store:
                     self._store.write(part, stored)
             dates.add(stored["date"])
-            # The first part that has a field has measured it in full.
+            # Of several parts with the same field, the first one measures it completely.
             found = {**stored, **found}
         self._report("done")
         del found["date"]

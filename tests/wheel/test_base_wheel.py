@@ -26,9 +26,9 @@ INSTALLED = {
     "typing-extensions",
     "typing-inspection",
 }
-"""Everything that a server over stdio installs besides itself. docs/dependencies.md has the reason for each."""
+"""All packages that a server over stdio installs besides its own. docs/dependencies.md has the reason for each."""
 MAX_BYTES = 2_200_000
-"""Maximum size of the files in the wheel: it has to stay a seventh of an installation."""
+"""Maximum size of the files in the wheel, a seventh of an installation."""
 
 
 def metadata(wheel: Path) -> Distribution:

@@ -106,7 +106,7 @@ class Binding:
 
 def _is_async(run: Callable[[Any, Any], Any]) -> bool:
     if type(run) is FunctionType and run.__code__.co_flags & inspect.CO_COROUTINE:
-        return True  # most handlers, of which each call asks
+        return True  # most handlers; each call checks this
     return inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__)
 
 

@@ -175,7 +175,7 @@ class StyleContext:
 class MetaTool:
     """A tool about tools. `answer` gets a value for each of `parameters`; it may raise a `ToolError`.
 
-    `name` is its bare name. One that runs tools has the arguments of the tool in the parameter `arguments_key`.
+    `name` is its bare name. If it runs tools, the parameter `arguments_key` has their arguments.
     """
 
     name: str
@@ -273,7 +273,7 @@ class MetaStyle:
         return self._answer(meta, arguments, run)
 
     def _plain_target(self, meta: MetaTool, arguments: Mapping[str, Any]) -> str:
-        """Return the tool that a call runs if it is exactly as described, as most calls are; empty for others."""
+        """Return the tool that a call runs, if its arguments have exactly the described form; otherwise empty."""
         tool, own = arguments.get("tool_name"), arguments.get(meta.arguments_key)
         if len(arguments) != len(meta.parameters) or type(tool) is not str or type(own) is not dict:
             return ""

@@ -163,7 +163,7 @@ def _decode(data: bytes) -> Any:
 
 
 def _decode_unsound(data: bytes) -> Any:
-    """Decode a message that is not JSON, or may have a number or a text that cannot be encoded again."""
+    """Decode a message that may be invalid JSON, or have a number or a text that cannot be encoded again."""
     try:
         value = json.loads(data.decode())
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Calls of the sample's tools, and bodies that are no requests, that both engines over HTTP answer alike."""
+"""Calls of the sample's tools, and invalid bodies, which both engines over HTTP must answer alike."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Call:
     """Whether messages about it may be sent: it has neither ended nor been cancelled."""
     task: asyncio.Task[None] | None = field(default=None, repr=False)
     has_begun: bool = False
-    """Whether its task runs; one that is cancelled before runs none of its code."""
+    """Whether its task has started; a task that is cancelled before runs none of its code."""
 
 
 class Calls:
@@ -69,7 +69,7 @@ class Calls:
         self._streams: set[Call] = set()
         self._is_closed = False
         self._context = copy_context()
-        """The context variables outside of all calls: one call may start the next one."""
+        """The context variables outside of all calls: the end of one call may start the next one."""
 
     def add(self, call: Call) -> None:
         """Start a call now or later; refuse it if too many wait, and drop it after the end."""
