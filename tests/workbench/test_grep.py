@@ -280,6 +280,7 @@ def test_the_required_text_of_a_pattern_is_in_each_match(pattern: str, literal: 
 
 def test_a_required_text_has_no_letter_that_another_character_equals_without_case() -> None:
     assert required_literal(r"stack\w+", ignore_case=True) == "tac"
+    assert required_literal(r"izmir\b", ignore_case=True) == "zm"
 
 
 def test_a_pattern_with_a_required_text_finds_it_in_every_encoding(room: Any, find: Any) -> None:
@@ -291,6 +292,13 @@ def test_a_pattern_with_a_required_text_finds_it_in_every_encoding(room: Any, fi
     answer = find(r"caf\w costs")
     assert sorted(files_of(answer)) == ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]
     assert answer.count(f"1: {text.strip()}") == 5
+
+
+def test_files_with_lone_carriage_returns_and_turkish_capitals_are_found(room: Any, find: Any) -> None:
+    room.write("mac.txt", b"first\r\x95 item eins\r\x95 item zwei\r")
+    room.write("turkish.txt", ("İzmir ve çevresi, güneşli öğleden sonra\n" * 8).encode("windows-1254"))
+    assert files_of(find(". item (eins|zwei)")) == ["mac.txt"]
+    assert files_of(find(r"izmir .", ignore_case=True)) == ["turkish.txt"]
 
 
 @pytest.mark.parametrize(
@@ -323,7 +331,17 @@ def test_a_wrong_pattern_is_an_error_even_if_no_file_has_its_text(room: Any, fin
 
 
 PIECES = st.sampled_from(
-    [b"a", b"\n", b"\r\n", "é".encode(), "€".encode(), "\U0001f600".encode(), "\ud7ff".encode(), "\ue000".encode()]
+    [
+        b"a",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        "é".encode(),
+        "€".encode(),
+        "\U0001f600".encode(),
+        "\ud7ff".encode(),
+        "\ue000".encode(),
+    ]
 ) | st.integers(0x80, 0xFF).map(lambda byte: bytes([byte]))
 
 

@@ -22,7 +22,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from posixpath import dirname, join, normpath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import toolmason_runtime
@@ -48,9 +48,6 @@ _LIBRARIES = tuple(
     )
 )
 """Prefixes of the metadata directories of libraries that affect the output or its checks: `jinja2-3.1.6.dist-info`."""
-
-_FILE_REFERENCE = re.compile(r'"\$ref"\s*:\s*"([^"#:]+)["#]')
-"""A `$ref` to another file: `"$ref": "common.json#/$defs/name"`."""
 
 MAX_HASHED_BYTES = 256 * 1024 * 1024
 MAX_HASHED_ENTRIES = 50_000
@@ -209,11 +206,25 @@ def named_files(manifest: bytes, root: Path, keys: Mapping[str, Collection[str]]
     listed = [item for value in values for item in (value if isinstance(value, list) else [value])]
     files = [item for item in listed if isinstance(item, str)]
     for name in files:  # It grows.
-        with suppress(OSError, ValueError):
-            others = _FILE_REFERENCE.findall(read_input(root / name, root).decode())
+        with suppress(OSError, ValueError, RecursionError):
+            others = _file_references(read_input(root / name, root))
             paths = [normpath(join("/", dirname(name), unquote(other))).lstrip("/") for other in others]
             files += [path for path in dict.fromkeys(paths) if path not in files]
     return files
+
+
+def _file_references(document: bytes) -> list[str]:
+    """Return the other files that a JSON document refers to: `common.json` for `"$ref": "common.json#/$defs/name"`."""
+    found: list[str] = []
+
+    def note(node: dict[str, Any]) -> None:
+        reference = node.get("$ref")
+        file = reference.partition("#")[0] if isinstance(reference, str) else ""
+        if file and ":" not in file:
+            found.append(file)
+
+    json.loads(document, object_hook=note)
+    return found
 
 
 def _load_listing(directory: Path) -> Checksums:

@@ -209,6 +209,24 @@ def test_files_of_kinds_are_one_path_or_a_list(manifest: str, files: list[str]) 
     assert named_files(manifest.encode(), Path(), input_keys()) == files
 
 
+@pytest.mark.parametrize(
+    "reference",
+    [
+        r'{"$ref": "parts/common.json#/$defs/a"}',
+        r'{"$ref":"parts\/common.json#\/$defs\/a"}',
+        r'{"\u0024ref": "parts/common.json"}',
+        r'{"$ref": "p\u0061rts/common.json#"}',
+        r'[{"a": {"allOf": [{"$ref": "parts/c%6fmmon.json"}, {"$ref": "#/a"}, {"$ref": "https://example.com/b.json"}]}}]',
+        '{"$ref":\n  "parts/common.json"}',
+    ],
+    ids=str,
+)
+def test_files_that_a_schema_refers_to_are_inputs(tmp_path: Path, reference: str) -> None:
+    (tmp_path / "a.json").write_text(reference, encoding="utf-8")
+    manifest = b'[tools.a]\ninput_schema = "a.json"\n'
+    assert named_files(manifest, tmp_path, input_keys()) == ["a.json", "parts/common.json"]
+
+
 @pytest.mark.parametrize("name", ["a\\u0000.json", "refers.json"])
 def test_a_null_character_in_the_name_of_a_file_is_reported(
     known: Project, run: Callable[..., Result], name: str

@@ -339,3 +339,62 @@ def test_the_nearest_branch_has_the_right_type_and_tag() -> None:
         "'1' is not of type 'integer'",
         "'name' is a required property",
     ]
+
+
+LOGIC = {
+    "$ref": "#/$defs/e",
+    "$defs": {
+        "e": {
+            "oneOf": [
+                *(
+                    {
+                        "type": "object",
+                        "properties": {"op": {"const": name}, "args": {"items": {"$ref": "#/$defs/e"}}},
+                        "required": ["op", "args"],
+                    }
+                    for name in ("and", "or", "not", "xor")
+                ),
+                {"type": "string"},
+            ]
+        }
+    },
+}
+CHAIN = {
+    "$ref": "#/$defs/n",
+    "$defs": {
+        "base": {"properties": {"c": {"$ref": "#/$defs/n"}}},
+        "n": {"allOf": [{"$ref": "#/$defs/base"}], "properties": {"d": {}}, "unevaluatedProperties": False},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ["and", "xor"])
+def test_a_valid_value_of_nested_branches_takes_no_exponential_time(name: str) -> None:
+    value: Any = "x"
+    for _ in range(20):
+        value = {"op": name, "args": [value]}
+
+    assert list(validator(LOGIC).iter_errors(value)) == []
+
+
+def test_unevaluated_members_of_nested_values_take_no_exponential_time() -> None:
+    value: Any = {}
+    for _ in range(30):
+        value = {"c": value}
+
+    assert list(validator(CHAIN).iter_errors(value)) == []
+    assert not validator(CHAIN).is_valid({"e": 1})
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [[number, 1] for number in range(30_000)],
+        [{"a": number} for number in range(30_000)],
+        [number * (2**61 - 1) for number in range(30_000)],
+    ],
+    ids=["arrays", "objects", "integers of one hash"],
+)
+def test_many_unique_items_take_no_quadratic_time(items: list[Any]) -> None:
+    assert validator({"uniqueItems": True}).is_valid(items)
+    assert not validator({"uniqueItems": True}).is_valid([*items, items[0]])
