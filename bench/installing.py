@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -79,7 +79,7 @@ def _go(peers: Peers) -> Installation:
     if GO not in peers.commands:
         return Installation(GO, missing=peers.missing[GO])
     (program,) = peers.commands[GO]
-    return Installation(GO, 1, Path(program).stat().st_size / 1e6)
+    return Installation(GO, 1, Path(program).stat().st_size / 1024**2)
 
 
 def _program(name: str) -> str | None:
@@ -102,10 +102,6 @@ def _failure(command: Sequence[str]) -> str:
 
 
 def _megabytes(directory: Path) -> float:
-    return sum(_sizes(directory)) / 1e6
-
-
-def _sizes(directory: Path) -> Iterator[int]:
-    for path in directory.rglob("*"):
-        if path.is_file() and path.suffix != ".pyc":
-            yield path.stat().st_size
+    """Return the size of all files but compiled ones, as `du -m` reports it."""
+    paths = (path for path in directory.rglob("*") if path.suffix != ".pyc")
+    return sum(path.stat().st_blocks * 512 for path in paths) / 1024**2

@@ -58,7 +58,18 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "kept", "pipeline", "watch", "scaffold", "audit", "development", "diff", "importers", "evaluation"),
+    *(
+        "write",
+        "incremental",
+        "pipeline",
+        "watch",
+        "scaffold",
+        "audit",
+        "development",
+        "diff",
+        "importers",
+        "evaluation",
+    ),
     *("report", "edits", "formatting", "refactor", "publishing", "single_file", "commands", "__main__", "workbench"),
 )
 """Packages of the toolkit: each imports only packages before it."""

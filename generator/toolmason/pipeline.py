@@ -31,7 +31,7 @@ from toolmason.write.content_cache import ContentCache, content_cache
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolmason.kept import KeptServer
+    from toolmason.incremental import KeptServer
     from toolmason.manifest.document import Document
     from toolmason.model.server import Server
     from toolmason.render.compiled_templates import CompiledTemplates
@@ -109,7 +109,7 @@ def read(
 
     kept = None
     if store and before and not len(diagnostics):
-        from toolmason.kept import keep
+        from toolmason.incremental import keep
 
         kept = keep(document, store, before)
     server = kept.server(resolved_alone) if kept else None
@@ -252,7 +252,7 @@ def _render_project(
         raise SelfCheckError([str(error)]) from error
     if store and only is None:
         if kept and has_all_functions:
-            from toolmason.kept.files import keep_files
+            from toolmason.incremental.files import keep_files
 
             keep_files(server, kept, files)
         store.save()
@@ -271,7 +271,7 @@ def _known_files(project: Project, manifest: LoadedManifest) -> dict[PurePosixPa
     """Return the files that need not be rendered; empty if the project has its own templates."""
     if manifest.kept is None or _has_own_templates(project, manifest.server):
         return {}
-    from toolmason.kept.files import kept_files
+    from toolmason.incremental.files import kept_files
 
     return kept_files(manifest.server, manifest.kept, project.generated)
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolmason.kept.server import KeptServer
+from toolmason.incremental.server import KeptServer
 from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Category, Server

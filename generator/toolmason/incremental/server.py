@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import ToolEntry
 
-from toolmason.kept.edits import frame, reduced
-from toolmason.kept.tools import KEPT_FIELDS, KEPT_KEYS, decode, encode, kept_tool, known_fields
+from toolmason.incremental.edits import frame, reduced
+from toolmason.incremental.tools import KEPT_FIELDS, KEPT_KEYS, decode, encode, kept_tool, known_fields
 from toolmason.manifest.document import Document
 from toolmason.model.server import Category, Server
 from toolmason.model.tool import Tool

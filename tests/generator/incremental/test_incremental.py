@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolmason.diagnostics import Diagnostics
-from toolmason.kept import edits, server, tools
-from toolmason.kept.files import CATEGORY_TEMPLATES, SERVER_TEMPLATES
+from toolmason.incremental import edits, server, tools
+from toolmason.incremental.files import CATEGORY_TEMPLATES, SERVER_TEMPLATES
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server

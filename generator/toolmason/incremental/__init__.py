@@ -1,5 +1,5 @@
 """Reuse of the resolved server of an earlier run: after an edit of a few tools, only these are resolved again."""
 
-from toolmason.kept.server import KeptServer, keep
+from toolmason.incremental.server import KeptServer, keep
 
 __all__ = ["KeptServer", "keep"]
