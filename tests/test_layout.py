@@ -37,6 +37,7 @@ STAGES = (
         "diagnostics",
         "store",
         "garbage_collection",
+        "installation",
         "time_limit",
         "project",
         "kinds",

@@ -16,6 +16,7 @@ import signal
 from importlib.util import find_spec
 
 from toolmason.garbage_collection import reduce_garbage_collection, skip_last_collection
+from toolmason.installation import refuse, refuse_mixed_versions
 
 EXTRA = frozenset(
     {
@@ -32,10 +33,12 @@ def main() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    refuse_mixed_versions("toolmason")
     if missing := [module for module in sorted(EXTRA) if find_spec(module) is None]:
-        sys.exit(
-            f"toolmason: the module `{missing[0]}` is not installed; authors of servers need the toolkit: "
-            'python3 -m pip install "toolmason[toolkit]"'
+        refuse(
+            "toolmason",
+            f"the module `{missing[0]}` is not installed; authors of servers need the toolkit: "
+            'python3 -m pip install "toolmason[toolkit]"',
         )
     if sys.argv[1:2] != ["run"]:  # A server runs for long.
         reduce_garbage_collection()

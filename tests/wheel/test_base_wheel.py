@@ -96,6 +96,6 @@ def test_the_wheel_is_small(published: tuple[Path, Path]) -> None:
 def test_a_command_without_its_files_names_the_extra(base: Environment, command: str, extra: str) -> None:
     run = base.run(command, "--help")
 
-    assert run.returncode == 1
+    assert run.returncode == 2
     assert run.stderr.endswith(f'python3 -m pip install "toolmason[{extra}]"\n')
     assert run.stderr.count("\n") == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import NoReturn
 
 import click
@@ -27,6 +27,13 @@ def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]
 
     This runs the project's code: use it only for projects you trust.
     """
+    signal.signal(signal.SIGTERM, _interrupt)
+    with suppress(KeyboardInterrupt):
+        _serve_changes(port, with_inspector=with_inspector, stubs=stubs, arguments=arguments)
+
+
+def _serve_changes(port: int, *, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]) -> None:
+    """Generate and serve, and repeat both after each change."""
     from toolmason.commands.generate import add_missing_functions
     from toolmason.commands.pipeline_run import Run
     from toolmason.development.inspector import InspectorError, inspector
@@ -51,7 +58,6 @@ def dev(port: int, with_inspector: bool, stubs: bool, arguments: tuple[str, ...]
         if (code := server.exit_code()) is not None:
             click.echo(f"the server has ended with exit code {code}; it starts again after the next change", err=True)
 
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         server.import_libraries()
         with inspector(server.url) if with_inspector else nullcontext():

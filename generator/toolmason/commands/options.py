@@ -91,6 +91,21 @@ class ToolmasonGroup(click.Group):
         target = self.targets.get(cmd_name)
         return resolve_name(target) if target else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of the arguments; for an unknown name, propose similar ones."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            similar = get_close_matches(args[0], self.targets)
+            if not similar:
+                raise
+            names = " or ".join(f"'{name}'" for name in similar)
+            raise click.UsageError(f"{error.message} Did you mean {names}?", ctx) from None
+
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line; see `click.Group.main`."""
         _open_missing_streams()

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +36,7 @@ _LIBRARIES: Final = (
 """Modules that import the libraries of a server, and libraries that a server imports at its start or first call."""
 _CAN_FORK: Final = "forkserver" in multiprocessing.get_all_start_methods()
 _SAFE_PATH: Final = "PYTHONSAFEPATH"
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 Serve = Callable[[list[str]], object]
 """A function of a module that runs a server with the arguments of `toolmason run`."""
@@ -59,17 +60,19 @@ class ServerProcess:
         """Start to import the libraries of a server in another process."""
         if _CAN_FORK:
             self._context.set_forkserver_preload([self._serve.__module__, *_LIBRARIES])
-            with _safe_path():
+            resource_tracker.ensure_running()  # Python 3.11 unblocks signals when it starts this process
+            with _blocked_signals(), _safe_path():
                 forkserver.ensure_running()
 
     def restart(self) -> None:
         """Stop the server if it runs, and start it with the files as they are now."""
         self.stop()
-        self._process = self._context.Process(
+        process = self._context.Process(
             target=_run, args=(self._serve, self._arguments, _SAFE_PATH in os.environ), name="server"
         )
-        with _safe_path():
-            self._process.start()
+        with _blocked_signals(), _safe_path():
+            process.start()
+            self._process = process
 
     def exit_code(self) -> int | None:
         """Return the exit code of a server that has ended by itself, once; otherwise None."""
@@ -91,6 +94,22 @@ class ServerProcess:
 
 
 @contextmanager
+def _blocked_signals() -> Iterator[None]:
+    """Delay an interrupt, which would leave a half-started process.
+
+    Started processes inherit this: while they import, they would print a traceback. `_run` ends it for a server.
+    """
+    if not _CAN_FORK:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def _safe_path() -> Iterator[None]:
     """Keep the working directory, often the project, off the import path of a started process."""
     if _SAFE_PATH in os.environ:
@@ -105,6 +124,9 @@ def _safe_path() -> Iterator[None]:
 
 def _run(serve: Serve, arguments: list[str], has_safe_path: bool) -> None:
     """Serve in this process, in the same environment as under `toolmason run`."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler would print a traceback
+    if _CAN_FORK:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     if not has_safe_path:
         os.environ.pop(_SAFE_PATH, None)
     multiprocessing.set_start_method(None, force=True)

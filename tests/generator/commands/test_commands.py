@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from click.testing import CliRunner, Result
 
+import toolmason as toolmason_package
 from toolmason.__main__ import EXTRA, main
 from toolmason.commands import toolmason
 from toolmason.commands.pipeline_run import CODES, INTERRUPTED, PATH_HINTS, TIME_LIMIT
@@ -31,6 +34,8 @@ from toolmason.write import write
 from toolmason.write.journal import Disk
 
 Toolmason = Callable[..., Result]
+
+SOURCES = Path(toolmason_package.__file__).parent
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -67,10 +72,66 @@ def test_missing_toolkit_names_the_extra_instead_of_a_traceback(module: str) -> 
     program = f"import sys; sys.modules[{module!r}] = None; from toolmason.__main__ import main; main()"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False)
 
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert 'python3 -m pip install "toolmason[toolkit]"' in ended.stderr
     assert f"`{module}`" in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+def test_missing_workbench_names_the_extra_instead_of_a_traceback(tmp_path: Path) -> None:
+    site, directory = tmp_path / "site", tmp_path / "project"
+    shutil.copytree(SOURCES, site / "toolmason")
+    directory.mkdir()
+    for name in ("typing", "workbench_server"):  # a stranger's, which must not be imported
+        directory.joinpath(f"{name}.py").write_text("raise SystemExit('stranger')", encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-S", "-m", "toolmason.workbench"],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        'toolmason-workbench: Workbench is not installed: python3 -m pip install "toolmason[workbench]"\n',
+    )
+
+
+@pytest.mark.parametrize("module", ["toolmason", "toolmason.workbench"])
+@pytest.mark.parametrize(
+    ("toolkit", "code"),
+    [("0.1.0", 2), ("0.2.0rc1", 2), ("0.2.0", 0), (None, 0)],
+    ids=["older", "newer", "equal", "none"],
+)
+def test_a_toolkit_of_another_version_is_refused_with_the_command_that_installs_the_right_one(
+    tmp_path: Path, module: str, toolkit: str | None, code: int
+) -> None:
+    shutil.copytree(SOURCES, tmp_path / "toolmason")
+    (tmp_path / "toolmason-0.2.0.dist-info").mkdir()
+    (tmp_path / "toolmason_sql-0.7.0.dist-info").mkdir()
+    if toolkit:
+        (tmp_path / f"toolmason_toolkit-{toolkit}.dist-info").mkdir()
+    program = f"import sys, runpy; sys.path.insert(0, {str(tmp_path)!r}); sys.argv[1:] = ['--help']\n"
+    program += f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False)
+
+    assert ended.returncode == code, ended.stderr
+    if code:
+        assert ended.stderr == (
+            f"{module.replace('.', '-')}: toolmason 0.2.0 is installed with toolmason-toolkit {toolkit}; both need the "
+            'same version: python3 -m pip install "toolmason-toolkit==0.2.0"\n'
+        )
+
+
+def test_a_misspelt_command_names_the_right_one() -> None:
+    result = CliRunner().invoke(toolmason, ["generat"])
+
+    assert result.exit_code == 2
+    assert "No such command 'generat'" in result.stderr
+    assert "'generate'" in result.stderr
+    assert "'generate'" not in CliRunner().invoke(toolmason, ["xyzzy"]).stderr
 
 
 def test_main_is_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

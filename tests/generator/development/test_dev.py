@@ -6,11 +6,13 @@ import asyncio
 import multiprocessing
 import os
 import queue
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -233,6 +235,41 @@ def test_a_signal_ends_the_server_as_well(development: Development) -> None:
     assert development.end() == 0
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", development.port)).close()
+
+
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Return whether a process of Linux has a handler for a signal."""
+    (caught,) = [
+        line.split()[1] for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt:")
+    ]
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("delay_s", [0, 0.2, 0.4, 0.8, 1.2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_during_the_start_ends_all_processes_silently(
+    project: Project, number: signal.Signals, delay_s: float
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "toolmason", "dev", "--port", port],
+        cwd=project.root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    while not catches(process.pid, signal.SIGTERM):
+        assert process.poll() is None
+    time.sleep(delay_s)
+    os.killpg(process.pid, number)
+    output, _ = process.communicate(timeout=PATIENCE_S)  # until every process that has its stdout has ended
+
+    assert process.returncode == 0, output
+    assert not re.search("Traceback|KeyboardInterrupt|Error|Aborted", output), output
 
 
 def test_a_port_in_use_is_refused_with_the_option_for_another(project: Project) -> None:
