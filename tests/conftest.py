@@ -5,13 +5,12 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
-from coverage import Coverage
 from hypothesis import HealthCheck, settings
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
@@ -40,7 +39,6 @@ forked_start.install()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real-start", action="store_true", help="start every process; fork no loaded interpreter")
-    parser.addoption("--measure", action="append", help="with --cov: measure the tests of this directory, not all")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,25 +56,6 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     is_real = item.config.getoption("--real-start") or item.get_closest_marker("real_start") is not None
     forked_start.pause(is_paused=is_real)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Stop the measurement of coverage during a test that adds nothing to it: it makes a test twice as slow.
-
-    Property tests repeat branches that others reach.
-    """
-    directories = [Path(item.config.rootpath, name) for name in item.config.getoption("--measure") or ()]
-    is_repeating = any(item.iter_markers("hypothesis")) or any(item.iter_markers("uncovered"))
-    is_measured = not is_repeating and any(item.path.is_relative_to(each) for each in directories)
-    coverage = Coverage.current() if directories and not is_measured else None
-    if coverage is not None:
-        coverage.stop()
-    try:
-        return (yield)
-    finally:
-        if coverage is not None:
-            coverage.start()
 
 
 @pytest.fixture(scope="session", autouse=True)
