@@ -216,6 +216,7 @@ def test_a_tool_without_a_function_gets_one_and_is_served(project: Project, deve
 
     development.wait_for("handlers/notes/text.py: added count_lines")
     development.wait_for("serving MCP at")
+    development.wait_for("serving MCP at")  # The stub is a change as well.
     assert development.call("count_lines", "to be") == "Error executing tool count_lines: it is not implemented yet"
 
 
