@@ -132,7 +132,8 @@ def hides_a_module(paths: list[str]) -> bool:
         names = os.listdir(path) if path not in sys.path and os.path.isdir(path) else ()
         for name in names:
             stem, dot, _ = name.partition(".")
-            is_module = dot or os.path.isdir(os.path.join(path, name))
+            # A directory without this file hides no module: `site/` of the documentation, for example.
+            is_module = dot or os.path.isfile(os.path.join(path, name, "__init__.py"))
             if is_module and stem in loaded and not is_same(stem, os.path.join(path, name)):
                 return True
     return False
