@@ -16,7 +16,7 @@ from pages import ROOT
 OURS: Final = re.compile(
     r"toolmason(\[(http,)?(toolkit|workbench)(,(cli|code|toolkit|workbench|semantic))?\]|\[research(-\w+)?(,workbench)?\]"
     r"|\[(apis|cli|code|graphql|http|jq|telemetry|sql|postgresql|mysql|duckdb|semantic|\{extra\}|\{provider\.extra\})\])?"
-    r"|toolmason-schema"
+    r"|toolmason-schema|toolmason-toolkit==\{ours\}"
 )
 """Our distributions with their extras. `{extra}` is the one of a missing package, in an f-string."""
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl|\./generated/typed-clients/python")
