@@ -126,7 +126,7 @@ def _tasks(project: Path, sizes: Sizes, theirs: Session) -> Sequence[_Task]:
         _Task(
             f"one word in {sizes.searched:,} files",
             RIPGREP,
-            1.3,
+            1.1,
             lambda running: _call(running, "grep_content", pattern=WORD, search_path="searched"),
             lambda: _run("rg", "--line-number", WORD, str(project / "searched")),
         ),
