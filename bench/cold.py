@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Final
 
 from bench.clock import process_cpu
+from bench.installing import find_uv, installed_size
 from bench.rounds import Cost, Ratio, alternate, ratio
 from bench.session import Program, SessionError, Workspace, run, session
 
@@ -103,9 +104,7 @@ def _installed(workspace: Workspace, wheels: Path, command: str) -> tuple[int, f
     """Return the number of packages of a server, itself included, and their size as `du` reports it."""
     target = workspace.directory / "installed" / command
     _run(_uv(), "pip", "install", *_offline(wheels), "--link-mode", "copy", "--target", str(target), command)
-    files = [path for path in target.rglob("*") if path.suffix != ".pyc"]
-    size = sum(path.stat().st_blocks * 512 for path in files)
-    return len(list(target.glob("*.dist-info"))), size / 1024**2
+    return installed_size(target)
 
 
 def _offline(wheels: Path) -> tuple[str, ...]:
@@ -137,8 +136,7 @@ def _wheels(workspace: Workspace) -> Path:
 
 
 def _uv() -> str:
-    beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.is_file() else shutil.which("uv")
+    found = find_uv()
     if found is None:
         raise SessionError("the part `cold` needs uv: https://docs.astral.sh/uv/")
     return found

@@ -42,7 +42,7 @@ def measure_installations(workspace: Workspace, peers: Peers) -> tuple[Installat
 
 def _ours(directory: Path) -> Installation:
     """Install the wheel of a release. It is built from the sdist: a checkout also has the toolkit and Workbench."""
-    uv, wheels = _program("uv"), directory / "wheels"
+    uv, wheels = find_uv(), directory / "wheels"
     if uv is None:
         return Installation(OURS, missing=_NO_UV)
     if reason := _failure([uv, "build", "--quiet", "--out-dir", str(wheels), str(Path(__file__).parents[1])]):
@@ -52,13 +52,13 @@ def _ours(directory: Path) -> Installation:
 
 
 def _python(directory: Path, label: str, requirement: str) -> Installation:
-    uv = _program("uv")
+    uv = find_uv()
     if uv is None:
         return Installation(label, missing=_NO_UV)
     command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", str(directory), requirement]
     if reason := _failure(command):
         return Installation(label, missing=reason)
-    return Installation(label, sum(1 for _ in directory.glob("*.dist-info")), _megabytes(directory))
+    return Installation(label, *installed_size(directory))
 
 
 def _npm(directory: Path) -> Installation:
@@ -82,9 +82,15 @@ def _go(peers: Peers) -> Installation:
     return Installation(GO, 1, Path(program).stat().st_size / 1024**2)
 
 
-def _program(name: str) -> str | None:
-    beside = Path(sys.executable).with_name(name)
-    return str(beside) if beside.is_file() else shutil.which(name)
+def find_uv() -> str | None:
+    """Return the uv beside this interpreter, else that of PATH; None if there is none."""
+    beside = Path(sys.executable).with_name("uv")
+    return str(beside) if beside.is_file() else shutil.which("uv")
+
+
+def installed_size(directory: Path) -> tuple[int, float]:
+    """Return the number of Python packages in a directory, and their megabytes."""
+    return sum(1 for _ in directory.glob("*.dist-info")), _megabytes(directory)
 
 
 def _failure(command: Sequence[str]) -> str:

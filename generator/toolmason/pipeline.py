@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime.shared.checksum import is_signable
@@ -50,7 +49,6 @@ class LoadedManifest:
     """The keys of its parts in the store."""
 
 
-_NO_FILES: Final[Mapping[PurePosixPath, RenderedFile]] = MappingProxyType({})
 Examine = Callable[[LoadedManifest, Diagnostics], None]
 """Adds findings about a valid manifest, in a run that is not from the cache."""
 
@@ -290,7 +288,7 @@ def _render_files(
     *,
     store: ContentCache | None = None,
     only: str | None,
-    known: Mapping[PurePosixPath, RenderedFile] = _NO_FILES,
+    known: Mapping[PurePosixPath, RenderedFile],
     kept: KeptServer | None = None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files besides the `known` ones and check their syntax."""
@@ -441,7 +439,7 @@ def render_plugins(project: Project, manifest: LoadedManifest) -> dict[str, str]
     """
     outputs = replace(manifest.server.outputs, include=("plugins",), omit=(), clients=())
     every = replace(manifest.server, outputs=outputs, files=())
-    files = _render_files(project, every, manifest.projections, {}, only="clients")
+    files = _render_files(project, every, manifest.projections, {}, only="clients", known={})
     return {file.path.relative_to("plugins").as_posix(): file.text for file in files if file.path.parts[0] == "plugins"}
 
 

@@ -76,8 +76,6 @@ def _escape_html(text: str) -> str:
 
 def code(text: str) -> str:
     """Return `text` as inline code (CommonMark section 6.1), in more backticks than it contains."""
-    if _NAME.fullmatch(text) and "`" not in text:
-        return f"`{text}`"
     line = one_line(text)
     if "`" not in line:
         return f"`{line}`"
