@@ -420,7 +420,8 @@ def _schema_npm(session: nox.Session, *arguments: str) -> None:
 def _pack_schema_npm(session: nox.Session, directory: Path) -> Path:
     """Build the npm package, and return its tarball in `directory`. Equal sources give equal bytes."""
     _install_npm_packages(session, ROOT / "packages" / "schema-npm")
-    package = Path(session.create_tmp()) / "toolmason-schema"
+    # Not session.create_tmp(): tests of the same session would create their directories in it, inside this project.
+    package = Path(session.virtualenv.location).resolve() / "toolmason-schema"
     session.run("python", "packages/schema-npm/build.py", str(package))
     session.run("npm", "pack", str(package), "--pack-destination", str(directory), external=True)
     (tarball,) = directory.glob("*.tgz")
