@@ -24,10 +24,6 @@ if HttpToolsProtocol is not None:
     class HttpToolsConnection(Connection, HttpToolsProtocol):  # type: ignore[misc]  # both have the same attributes
         """A connection with httptools. h11 answers HTTP/1.0: uvicorn would answer it in chunks, which it has not."""
 
-        def on_header(self, name: bytes, value: bytes) -> None:
-            """Add a header without the white space after it."""
-            super().on_header(name, value.rstrip(b" \t"))
-
         def parse(self, data: bytes) -> None:
             """Give bytes of one request to the parser, or the connection to h11."""
             if self._framing.is_old:

@@ -72,8 +72,8 @@ class RequestFraming:
     def feed(self, data: bytes) -> tuple[bytes, int]:
         """Check the bytes that follow those of the last call, up to the end of a request.
 
-        Return them as a parser needs them, and their number. The head comes as a whole, without `Upgrade`; chunks have
-        no extensions, and a body has no trailers, which must not become headers.
+        Return them as a parser needs them, and their number. The head comes as a whole, without `Upgrade` and white
+        space at the end of lines; chunks have no extensions, and a body has no trailers, which must not become headers.
 
         Raises:
             FramingError: a request is ambiguous. The connection must be closed.
@@ -153,7 +153,10 @@ class RequestFraming:
         if known[b"upgrade"]:
             # A server may ignore it (RFC 9110, section 7.8); parsers expect another protocol in place of the body.
             head = _KNOWN_FIELD.sub(lambda field: b"" if field[1].lower() == b"upgrade" else field[0], head)
-        return head + b"\r\n\r\n", position
+        head += b"\r\n\r\n"
+        if b" \r\n" in head or b"\t\r\n" in head:
+            head = b"\r\n".join(line.rstrip(b" \t") for line in head.split(b"\r\n"))
+        return head, position
 
     def _read_chunk_line(self, data: bytes, position: int) -> tuple[bytes, int]:
         line, position = self._until(data, position, b"\r\n", _MAX_CHUNK_LINE)

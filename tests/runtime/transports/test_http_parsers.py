@@ -122,7 +122,7 @@ ACCEPTED: dict[str, bytes] = {
     "upgrade of the proxy": request(b"Proxy-Connection: Upgrade\r\nUpgrade: h2c\r\n" + LENGTH, BODY),
     "white space around values": request(b"A: \t b \t \r\nC:d\r\nE:\r\nF: \r\n" + LENGTH, BODY),
     "length between white space": request(b"Content-Length: \t10 \t\r\n", BODY),
-    "coding between white space": request(b"Transfer-Encoding: \tchunked \r\n", CHUNKS + b"\r\n"),
+    "coding between white space": request(b"Transfer-Encoding: \tchunked \t\r\n", CHUNKS + b"\r\n"),
     "other characters": request("A: \u00e9\t(b)\r\n".encode() + LENGTH, BODY),
     "names of other characters": request(b"!#$%&'*+-.^_`|~09: b\r\n" + LENGTH, BODY),
     "same header twice": request(b"A: b\r\na: c\r\n" + LENGTH, BODY),
