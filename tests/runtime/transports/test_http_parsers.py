@@ -301,7 +301,7 @@ def test_server_without_httptools_serves_with_h11(tmp_path: Path) -> None:
 
 
 def test_operator_of_an_asgi_server_that_drops_bodies_reads_what_to_do() -> None:
-    pytest.importorskip("httptools")
+    pytest.importorskip("httptools", exc_type=ImportError)
     upgrade = {"Content-Type": "application/json", "Connection": "Upgrade", "Upgrade": "h2c"}
     with asgi() as (process, address):
         assert fetch(address, "POST", "/mcp", "{}", **upgrade)[0] == 400
