@@ -31,7 +31,9 @@ def _with_modules(name: str, owners: Mapping[str, list[str]]) -> set[str]:
 @pytest.mark.parametrize("extra", MODULES)
 def test_the_modules_of_an_extra_are_those_of_its_packages(extra: str) -> None:
     owners = packages_distributions()
-    names = {part for requirement in EXTRAS[extra] for part in _with_modules(_name(requirement), owners)}
+    # Without a package that has a marker, the extra works too.
+    required = [requirement for requirement in EXTRAS[extra] if ";" not in requirement]
+    names = {part for requirement in required for part in _with_modules(_name(requirement), owners)}
 
     assert all(names & {owner.lower() for owner in owners[module]} for module in MODULES[extra])
     assert {name for module in MODULES[extra] for name in map(str.lower, owners[module])} >= names

@@ -24,7 +24,8 @@ from toolmason_runtime.transports.http_access import (
     origin_value,
 )
 from toolmason_runtime.transports.http_app import PATH, Extras, http_app
-from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection, max_connections
+from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, max_connections
+from toolmason_runtime.transports.http_parsers import FastConnection
 from toolmason_runtime.transports.limits import MAX_SESSIONS, client_share
 from toolmason_runtime.transports.open_access import is_loopback, obstacle
 from toolmason_runtime.transports.peers import Peers
@@ -113,7 +114,7 @@ def serve(
         )
         maximum, accepted = max_connections()
         limits = {"request_timeout_s": request_timeout_s, "max_connections": maximum}
-        protocol = type("_LimitedConnection", (Connection,), limits)
+        protocol = type("_LimitedConnection", (FastConnection,), limits)
         config = uvicorn.Config(
             audited_http(app, path=PATH),
             http=protocol,

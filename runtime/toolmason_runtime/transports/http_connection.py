@@ -1,4 +1,4 @@
-"""Connections of clients over HTTP/1.1, as uvicorn handles them, with a timeout and fewer packets."""
+"""Connections of clients over HTTP/1.1, as uvicorn handles them, with timeouts and fewer packets."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-import h11
 from toolmason_runtime.transports.request_framing import FramingError, RequestFraming
-from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+else:
+    H11Protocol = object  # a parser of uvicorn is the second base of each class in `http_parsers`
 
 REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
@@ -107,7 +110,10 @@ def max_connections() -> tuple[int, int]:
 
 
 class Connection(H11Protocol):
-    """Closes connections whose request is ambiguous, refused, or not complete in time; uvicorn would wait forever."""
+    """Closes connections whose request is ambiguous, refused, or not complete in time; uvicorn would wait forever.
+
+    The parser of uvicorn gets one request after another, each when the one before it is answered.
+    """
 
     request_timeout_s = REQUEST_TIMEOUT_S
     max_connections = 0
@@ -119,38 +125,39 @@ class Connection(H11Protocol):
     _idle_since = 0.0
     _discarded = 0
     _is_refused = False
+    _received = b""
+    """Bytes that are not parsed: of further requests."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Start the timeout of the first request."""
         self._framing = RequestFraming()
-        joined = JoinedWrites(transport, self.loop, self._is_sending)
-        super().connection_made(cast("asyncio.Transport", joined))
+        self._joined = JoinedWrites(transport, self.loop, self._is_sending)
+        super().connection_made(cast("asyncio.Transport", self._joined))
         self._idle_since = self.loop.time()
         self._timeout = self.loop.call_later(self.request_timeout_s, transport.close)
         if self.max_connections and len(self.connections) > self.max_connections:
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Check the framing; stop the timeout when a request is complete, start it with the first byte of the next."""
-        if self._is_refused:
+        """Parse the bytes of the current request; stop its timeout when it is complete."""
+        if self._is_refused or self.transport.is_closing():
             return
-        try:
-            self._framing.feed(data)
-        except FramingError as error:
-            self._refuse(error)
-            return
-        super().data_received(data)
+        is_discarded = self._framing.is_in_body and self.cycle.response_complete
+        self._received += data
+        self._parse()
         self._watch()
-        if self.conn.their_state is h11.SEND_BODY and self.cycle.response_complete:
+        if is_discarded:
             self._discarded += len(data)
-            if self._discarded > MAX_DISCARDED_BYTES:
+            if self._framing.is_in_body and self._discarded > MAX_DISCARDED_BYTES:
                 self.transport.close()
 
     def on_response_complete(self) -> None:
-        """Start the timeout if the next request has begun; until then uvicorn limits the idle time."""
+        """Parse the next request, and start its timeout if it has begun; until then uvicorn limits the idle time."""
+        self._joined.flush()
         self._idle_since = self.loop.time()
         self._discarded = 0
         super().on_response_complete()
+        self._parse()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -212,11 +219,35 @@ class Connection(H11Protocol):
         oldest = min(idle, key=lambda each: each._idle_since, default=self)  # noqa: SLF001
         oldest.drop("there are too many connections", logging.INFO)
 
-    def _is_sending(self) -> bool:
-        return self._is_refused or self.conn.their_state is h11.SEND_BODY
+    def parse(self, data: bytes) -> None:
+        """Give bytes of one request to the parser."""
+        super().data_received(data)
 
-    def _refuse(self, error: FramingError) -> None:
-        """Answer an ambiguous request with 400 instead of all requests that are not answered yet, and close."""
+    def _parse(self) -> None:
+        """Parse what has been received of the current request, and of the next ones whose predecessors are answered."""
+        while self._received and not (self._is_answering() or self._is_refused or self.transport.is_closing()):
+            self._unset_keepalive_if_required()
+            data, self._received = self._received, b""
+            is_started = self._framing.is_in_body and self.cycle.response_started
+            try:
+                parsed, size = self._framing.feed(data)
+            except FramingError as error:
+                self._refuse(error, is_started=is_started)
+                return
+            self._received = data[size:]
+            if parsed:
+                self.parse(parsed)
+        if self._received:
+            self.flow.pause_reading()
+
+    def _is_answering(self) -> bool:
+        return self._framing.is_between and self.cycle is not None and not self.cycle.response_complete
+
+    def _is_sending(self) -> bool:
+        return self._is_refused or self._framing.is_in_body
+
+    def _refuse(self, error: FramingError, *, is_started: bool) -> None:
+        """Answer an ambiguous request with 400 unless its response `is_started`, and close."""
         _log.warning("refused an invalid HTTP request: %s", error)
         self._is_refused = True
         self._stop_waiting()
@@ -224,15 +255,13 @@ class Connection(H11Protocol):
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            self.send_400_response("Invalid HTTP request received.")
-        else:
+        if is_started:
             self.transport.close()
+        else:
+            self.send_400_response("Invalid HTTP request received.")
 
     def _watch(self) -> None:
-        state = self.conn.their_state
-        is_incomplete = state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
-        if not is_incomplete:
+        if self._framing.is_between:
             self._stop_waiting()
         elif self._timeout is None:
             self._timeout = self.loop.call_later(self.request_timeout_s, self.transport.close)

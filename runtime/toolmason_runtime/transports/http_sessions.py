@@ -43,6 +43,8 @@ from toolmason_runtime.transports.replay import RecentEvents
 from toolmason_runtime.transports.sdk_sessions import RETRY_MS, SdkSessions
 
 _BUFFERED_EVENTS: Final = 16
+_CANCELLATION_S: Final = 0.1
+"""Seconds to store the error of a request that is cancelled."""
 _MAX_SEARCHED_CLIENTS: Final = 5
 """Clients with most sessions, of which one loses an idle session."""
 _client: ContextVar[str] = ContextVar("client", default="")
@@ -261,9 +263,24 @@ class _Session(StreamableHTTPServerTransport):
                 assert self._write_stream is not None  # noqa: S101  the session is open
                 await self._write_stream.send(SessionMessage(answer))
             return await (sending or response.send_events(events))
+        except asyncio.CancelledError:
+            await self._store_cancellation(message)
+            raise
         finally:
             if sending is not None:
                 sending.cancel()
+
+    async def _store_cancellation(self, message: JSONRPCRequest) -> None:
+        """Store an error for a client that asks for the rest of a request which the ASGI server has cancelled.
+
+        Without it, the client would wait forever. The session may end at the same time, and store nothing more.
+        """
+        with (
+            anyio.move_on_after(_CANCELLATION_S, shield=True),
+            suppress(anyio.ClosedResourceError, anyio.BrokenResourceError),
+        ):
+            if not self.is_terminated:
+                await self._terminate_unanswered_request(message.id)
 
     def _headers(self) -> list[tuple[bytes, bytes]]:
         return [

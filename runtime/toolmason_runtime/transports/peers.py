@@ -25,7 +25,7 @@ from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestStat
 from mcp.types import INVALID_REQUEST
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from toolmason_runtime.transports.http_connection import Connection
+from toolmason_runtime.transports.http_parsers import FastConnection
 from uvicorn.server import ServerState
 
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -162,7 +162,7 @@ async def _listen(app: ASGIApp, path: Path) -> asyncio.Server:
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False)
     config.load()
     state = ServerState()
-    make: Callable[[], asyncio.Protocol] = lambda: Connection(config, state, {})  # noqa: E731
+    make: Callable[[], asyncio.Protocol] = lambda: FastConnection(config, state, {})  # noqa: E731
     return await asyncio.get_running_loop().create_unix_server(make, path)
 
 

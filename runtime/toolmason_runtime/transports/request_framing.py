@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import Final
 
 MAX_HEAD_BYTES: Final = 65_536
-"""Maximum bytes of the head of a request. The parser may have a lower limit."""
+"""Maximum bytes of the head of a request."""
 MAX_CHUNKS: Final = 65_536
 """Maximum chunks of a body; each costs as much time as some kilobytes."""
 _MAX_CHUNK_LINE: Final = 1024
@@ -19,9 +19,13 @@ _MAX_TRAILER_BYTES: Final = 8192
 _MAX_TRAILERS: Final = 100
 _MAX_LENGTH_DIGITS: Final = 18
 
-_FIELD: Final = re.compile(rb"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):(?P<value>[^\x00-\x08\x0a-\x1f\x7f]*)")
+_TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_FIELD: Final = re.compile(_TOKEN + rb":[^\x00-\x08\x0a-\x1f\x7f]*")
 """A header: no white space before the colon, no control character, no continuation of the header before it."""
-_REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [\x21-\x7e\x80-\xff]+ HTTP/(?P<version>\d\.\d)")
+_REQUEST_LINE: Final = re.compile(_TOKEN + rb" (?:/[\x21\x22\x24-\x7e]*|\*) HTTP/1\.(?P<minor>[01])(?=\r|\Z)")
+"""The target is a path: those with a host, which could differ from the header `Host`, are for proxies."""
+_FIELDS: Final = re.compile(rb"(?:\r\n%b)*" % _FIELD.pattern)
+_KNOWN_FIELD: Final = re.compile(rb"\r\n(content-length|host|transfer-encoding|upgrade):([^\r]*)", re.IGNORECASE)
 _BAD_LINE_END: Final = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\x00")
 _CHUNK_LINE: Final = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 
@@ -52,41 +56,62 @@ class RequestFraming:
         """Bytes of the body or chunk that have not arrived."""
         self._chunks = self._trailers = 0
         """Numbers in this request."""
+        self.is_old = False
+        """Whether the version of this request is HTTP/1.0."""
 
-    def feed(self, data: bytes) -> None:
-        """Check the bytes that follow those of the last call.
+    @property
+    def is_between(self) -> bool:
+        """Whether no byte of the next request has arrived."""
+        return self._part is _Part.HEAD and not self._line
+
+    @property
+    def is_in_body(self) -> bool:
+        """Whether a part of the body has not arrived."""
+        return self._part is not _Part.HEAD
+
+    def feed(self, data: bytes) -> tuple[bytes, int]:
+        """Check the bytes that follow those of the last call, up to the end of a request.
+
+        Return them as a parser needs them, and their number. The head comes as a whole, without `Upgrade` and white
+        space at the end of lines; chunks have no extensions, and a body has no trailers, which must not become headers.
 
         Raises:
             FramingError: a request is ambiguous. The connection must be closed.
         """
+        parts: list[bytes] = []
         position = 0
         while position < len(data):
             match self._part:
                 case _Part.HEAD:
-                    position = self._read_head(data, position)
+                    part, position = self._read_head(data, position)
                 case _Part.BODY | _Part.CHUNK:
-                    position = self._skip(data, position)
+                    part, position = self._read_body(data, position)
                 case _Part.CHUNK_LINE:
-                    position = self._read_chunk_line(data, position)
+                    part, position = self._read_chunk_line(data, position)
                 case _Part.CHUNK_END:
-                    position = self._read_chunk_end(data, position)
+                    part, position = self._read_chunk_end(data, position)
                 case _Part.TRAILER:
-                    position = self._read_trailer(data, position)
+                    part, position = self._read_trailer(data, position)
+            parts.append(part)
+            if self.is_between:
+                break
+        return b"".join(parts), position
 
-    def _skip(self, data: bytes, position: int) -> int:
-        taken = min(self._remaining, len(data) - position)
-        self._remaining -= taken
+    def _read_body(self, data: bytes, position: int) -> tuple[bytes, int]:
+        part = data[position : position + self._remaining]
+        self._remaining -= len(part)
         if not self._remaining:
             self._part = _Part.CHUNK_END if self._part is _Part.CHUNK else _Part.HEAD
-        return position + taken
+        return part, position + len(part)
 
-    def _read_chunk_end(self, data: bytes, position: int) -> int:
+    def _read_chunk_end(self, data: bytes, position: int) -> tuple[bytes, int]:
         line, position = self._until(data, position, b"\r\n", 1)
         if line:
             raise FramingError("a chunk is longer than its size")
-        if line is not None:
-            self._part = _Part.CHUNK_LINE
-        return position
+        if line is None:
+            return b"", position
+        self._part = _Part.CHUNK_LINE
+        return b"\r\n", position
 
     def _until(self, data: bytes, position: int, end: bytes, maximum: int) -> tuple[bytes | None, int]:
         """Return the bytes up to `end`, which may have begun earlier, and the next position; None if it is missing."""
@@ -100,25 +125,43 @@ class RequestFraming:
         line, self._line = self._line[:found], b""
         return line, position + found + len(end) - start
 
-    def _read_head(self, data: bytes, position: int) -> int:
+    def _read_head(self, data: bytes, position: int) -> tuple[bytes, int]:
+        checked = max(0, len(self._line) - 1)
         head, position = self._until(data, position, b"\r\n\r\n", MAX_HEAD_BYTES)
         if head is None:
             # A head that ends with bare line feeds ends earlier for some parsers.
-            if _BAD_LINE_END.search(self._line):
+            if _BAD_LINE_END.search(self._line, checked):
                 raise FramingError("a line of the head must end with CR LF")
-            return position
-        is_chunked, self._remaining = _body(head)
+            return b"", position
+        request_line = _REQUEST_LINE.match(head)
+        if not request_line:
+            raise FramingError("the request line is invalid")
+        if not _FIELDS.fullmatch(head, request_line.end()):
+            raise FramingError("a header is invalid")
+        self.is_old = request_line["minor"] == b"0"
+        known: dict[bytes, list[bytes]] = {b"host": [], b"content-length": [], b"transfer-encoding": [], b"upgrade": []}
+        for name, value in _KNOWN_FIELD.findall(head):
+            known[name.lower()].append(value.strip(b" \t"))
+        if len(known[b"host"]) > 1 or not (known[b"host"] or self.is_old):
+            raise FramingError("a request must have one `Host`")
+        is_chunked, self._remaining = _body(known[b"content-length"], known[b"transfer-encoding"], is_old=self.is_old)
         self._chunks = self._trailers = 0
         if is_chunked:
             self._part = _Part.CHUNK_LINE
         elif self._remaining:
             self._part = _Part.BODY
-        return position
+        if known[b"upgrade"]:
+            # A server may ignore it (RFC 9110, section 7.8); parsers expect another protocol in place of the body.
+            head = _KNOWN_FIELD.sub(lambda field: b"" if field[1].lower() == b"upgrade" else field[0], head)
+        head += b"\r\n\r\n"
+        if b" \r\n" in head or b"\t\r\n" in head:
+            head = b"\r\n".join(line.rstrip(b" \t") for line in head.split(b"\r\n"))
+        return head, position
 
-    def _read_chunk_line(self, data: bytes, position: int) -> int:
+    def _read_chunk_line(self, data: bytes, position: int) -> tuple[bytes, int]:
         line, position = self._until(data, position, b"\r\n", _MAX_CHUNK_LINE)
         if line is None:
-            return position
+            return b"", position
         found = _CHUNK_LINE.fullmatch(line)
         if not found:
             raise FramingError("the size of a chunk is invalid")
@@ -127,42 +170,29 @@ class RequestFraming:
         if self._chunks > MAX_CHUNKS:
             raise FramingError("the body has too many chunks")
         self._part = _Part.CHUNK if self._remaining else _Part.TRAILER
-        return position
+        return b"%x\r\n" % self._remaining, position
 
-    def _read_trailer(self, data: bytes, position: int) -> int:
+    def _read_trailer(self, data: bytes, position: int) -> tuple[bytes, int]:
         line, position = self._until(data, position, b"\r\n", _MAX_TRAILER_BYTES)
         if line is None:
-            return position
-        self._trailers += 1
+            return b"", position
         if not line:
             self._part = _Part.HEAD
-        elif self._trailers > _MAX_TRAILERS or not _FIELD.fullmatch(line):
+            return b"\r\n", position
+        self._trailers += 1
+        if self._trailers > _MAX_TRAILERS or not _FIELD.fullmatch(line):
             raise FramingError("a trailer is invalid")
-        return position
+        return b"", position
 
 
-def _body(head: bytes) -> tuple[bool, int]:
-    """Return whether the body after `head` is chunked, and its length otherwise.
+def _body(lengths: list[bytes], codings: list[bytes], *, is_old: bool) -> tuple[bool, int]:
+    """Return whether a body is chunked, and its length otherwise.
 
     Raises:
-        FramingError: the head is invalid or ambiguous.
+        FramingError: the headers are ambiguous.
     """
-    first, *lines = head.split(b"\r\n")
-    request_line = _REQUEST_LINE.fullmatch(first)
-    if not request_line:
-        raise FramingError("the request line is invalid")
-    lengths, codings = list[bytes](), list[bytes]()
-    for line in lines:
-        field = _FIELD.fullmatch(line)
-        if not field:
-            raise FramingError("a header is invalid")
-        name, value = field["name"].lower(), field["value"].strip(b" \t")
-        if name == b"content-length":
-            lengths.append(value)
-        elif name == b"transfer-encoding":
-            codings.append(value.lower())
     if codings:
-        if lengths or codings != [b"chunked"] or request_line["version"] != b"1.1":
+        if lengths or [coding.lower() for coding in codings] != [b"chunked"] or is_old:
             raise FramingError("Transfer-Encoding must be `chunked`, without Content-Length, in HTTP/1.1")
         return True, 0
     if not lengths:

@@ -72,6 +72,10 @@ class Exchange:
         """Disconnect."""
         self._left.set()
 
+    def cancel(self) -> None:
+        """Cancel the task of the request, as an ASGI server may."""
+        self._task.cancel()
+
     async def end(self) -> None:
         """Disconnect, and wait until the application notices it."""
         self.leave()

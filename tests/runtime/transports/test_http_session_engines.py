@@ -412,3 +412,19 @@ def test_a_call_ends_with_its_session_when_the_server_stops(capfd: pytest.Captur
     asyncio.run(run(leave_running, LEAN))
 
     assert "the wait was cancelled" in capfd.readouterr().err
+
+
+def test_a_request_that_the_asgi_server_cancels_ends_with_an_error_that_can_be_fetched() -> None:
+    async def fetch_the_rest(client: AsgiClient) -> Any:
+        await client.open()
+        waiting = client.ask("tools/call", {"name": "wait"}, "cancelled")
+        await waiting.status()
+        await waiting.opened()
+        waiting.cancel()
+        await waiting.rest()
+        resumed = client.begin("GET", last_event_id=waiting.event_ids[0])
+        return [await resumed.status(), await anext(resumed.messages()), await answer(client.ask("ping", None, 2))]
+
+    status, rest, (pinged, *_) = asyncio.run(run(fetch_the_rest, LEAN))
+
+    assert (status, rest["id"], rest["error"]["message"], pinged) == (200, "cancelled", "Request cancelled", 200)

@@ -123,8 +123,8 @@ def test_ambiguous_request_that_arrives_in_pieces_is_refused(place: tuple[str, i
     assert _statuses(received) in ([400], [])
 
 
-def test_ambiguous_request_behind_another_one_is_not_answered(place: tuple[str, int]) -> None:
-    assert answers(place, HIDDEN + AMBIGUOUS["length and coding"] + HIDDEN) == [400]
+def test_ambiguous_request_behind_another_one_is_refused(place: tuple[str, int]) -> None:
+    assert answers(place, HIDDEN + AMBIGUOUS["length and coding"] + HIDDEN) == [200, 400]
 
 
 @pytest.mark.parametrize("case", VALID)
@@ -141,7 +141,10 @@ def test_pieces_of_any_size_have_the_same_framing(size: int) -> None:
         framing = RequestFraming()
         try:
             for start in range(0, len(data), size):
-                framing.feed(data[start : start + size])
+                piece = data[start : start + size]
+                while piece:
+                    _, taken = framing.feed(piece)
+                    piece = piece[taken:]
         except FramingError:
             return True
         return False

@@ -1,0 +1,49 @@
+"""The parsers of uvicorn behind connections: httptools, which is written in C, and h11 where it is not installed."""
+
+from __future__ import annotations
+
+from toolmason_runtime.transports.http_connection import Connection
+from toolmason_runtime.transports.request_framing import RequestFraming
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+try:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+except ImportError:
+    HttpToolsProtocol = None  # type: ignore[assignment, misc]  # a platform without it
+
+
+class H11Connection(Connection, H11Protocol):
+    """A connection with h11, which is written in Python."""
+
+
+FastConnection: type[Connection] = H11Connection
+"""The class of connections, with the fastest parser."""
+
+if HttpToolsProtocol is not None:
+
+    class HttpToolsConnection(Connection, HttpToolsProtocol):  # type: ignore[misc]  # both have the same attributes
+        """A connection with httptools. h11 answers HTTP/1.0: uvicorn would answer it in chunks, which it has not."""
+
+        def parse(self, data: bytes) -> None:
+            """Give bytes of one request to the parser, or the connection to h11."""
+            if self._framing.is_old:
+                self._hand_over(data)
+            else:
+                super().parse(data)
+
+        def _hand_over(self, data: bytes) -> None:
+            """Give the connection to h11, with all bytes of its current request."""
+            other = H11Connection(self.config, self.server_state, self.app_state)
+            other.request_timeout_s = self.request_timeout_s
+            data, self._received = data + self._received, b""
+            self._framing = RequestFraming()
+            self._stop_waiting()
+            self._stop_progress_check()
+            self.connections.discard(self)
+            other.connection_made(self.transport)
+            if self.flow.write_paused:
+                other.pause_writing()
+            self.transport.set_protocol(other)
+            other.data_received(data)
+
+    FastConnection = HttpToolsConnection
