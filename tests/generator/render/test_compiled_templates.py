@@ -42,7 +42,7 @@ def test_a_template_is_compiled_once_for_each_version(bytecode: Path) -> None:
     assert stored(bytecode) != first
 
 
-def test_stored_code_is_used(bytecode: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_code_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     load("one")
     monkeypatch.setattr("jinja2.environment.Environment.compile", None)
 
