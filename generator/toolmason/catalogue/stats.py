@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import Catalogue, WireTool
 from toolmason_runtime.shared.search.postings import SemanticPostings
@@ -21,6 +21,8 @@ from toolmason.catalogue.tools_field import tools_field_of
 from toolmason.clients import clients
 from toolmason.model.server import Server
 from toolmason.store import Store
+
+_ANNOTATIONS: Final = '"annotations":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +80,33 @@ def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def cost_of(tool: WireTool, store: Store | None = None, counted: dict[str, int] | None = None) -> Cost:
-    """Return the cost of a tool. `store` has those of earlier runs, `counted` the tokens of texts in this one."""
-    wire = _to_wire(tool)
-    # An unpaired surrogate counts three bytes; reporting it is not the job of a measurement.
-    data = wire.encode("utf-8", "surrogatepass")
+    """Return the cost of a tool. `store` has the tokens of texts in earlier runs, `counted` those in this one."""
     # Clients do not show `_meta` to models.
-    shown = _to_wire({key: value for key, value in tool.items() if key != "_meta"}) if "_meta" in tool else wire
-    key = "" if store is None else f"tokens {sha256(data).hexdigest()}"
-    stored = None if store is None else store.get(key)
-    if stored is not None:
-        return Cost(tool["name"], len(data), int(stored))
-    tokens = None if counted is None else counted.get(shown)
+    shown = _to_wire({key: value for key, value in tool.items() if key != "_meta"})
+    # With `_meta`, the object has one comma more, and no second pair of braces.
+    size = _size(shown) + (_size(_to_wire({"_meta": tool["_meta"]})) - 1 if "_meta" in tool else 0)
+    # Styles list a tool with other annotations. No token of the estimate has both a quote and the word after it.
+    head, _, tail = shown.rpartition(_ANNOTATIONS)
+    counted = {} if counted is None else counted
+    texts = [f"{head}{_ANNOTATIONS[:1]}", f"{_ANNOTATIONS[1:]}{tail}"] if head else [tail]
+    return Cost(tool["name"], size, sum(_tokens(text, store, counted) for text in texts))
+
+
+def _size(text: str) -> int:
+    # An unpaired surrogate counts three bytes; reporting it is not the job of a measurement.
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _tokens(text: str, store: Store | None, counted: dict[str, int]) -> int:
+    """Return the tokens of a text, counted once."""
+    tokens = counted.get(text)
     if tokens is None:
-        tokens = estimate_tokens(shown)
-        if counted is not None:
-            counted[shown] = tokens
-    if store is not None:
-        store[key] = str(tokens)
-    return Cost(tool["name"], len(data), tokens)
+        key = "" if store is None else f"tokens {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+        stored = None if store is None else store.get(key)
+        tokens = counted[text] = estimate_tokens(text) if stored is None else int(stored)
+        if store is not None and stored is None:
+            store[key] = str(tokens)
+    return tokens
 
 
 def listed_tools(table: Catalogue) -> Sequence[WireTool]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from click.testing import Result
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.shared.tokens import estimate_tokens
 
-from toolmason.catalogue.stats import report_stats, stats
+from toolmason.catalogue.stats import cost_of, report_stats, stats
 from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Diagnostics
 from toolmason.model.server import Server
@@ -36,6 +37,28 @@ def test_tool_is_measured_as_it_is_sent(server: Server) -> None:
     sent = json.dumps(catalogue(server)["tools"]["count_words"]["tool"], ensure_ascii=False, separators=(",", ":"))
 
     assert (first.name, first.size, first.tokens) == ("count_words", len(sent.encode()), estimate_tokens(sent))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        {"annotations": {"readOnlyHint": True}},
+        {"annotations": {"title": 'Says "annotations":'}, "_meta": {"a": [1]}},
+        {"inputSchema": {"properties": {"annotations": {"description": "Each"}}}},
+        {"_meta": {}},
+        {"_meta": {"annotations": {"\u00e9": "\u6f22\u5b57"}}, "inputSchema": {"annotations": [{}]}},
+        {"title": "\u00dcber_annotations", "annotations": {}},
+    ],
+)
+def test_the_parts_of_a_tool_are_measured_as_the_whole(other: dict[str, Any]) -> None:
+    tool = {"name": "look", "description": 'A text with "annotations": {} in it.', **other}
+    sent = json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
+    shown = {key: value for key, value in tool.items() if key != "_meta"}
+    cost = cost_of(tool)
+
+    assert cost.size == len(sent.encode())
+    assert cost.tokens == estimate_tokens(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
 
 
 def test_half_a_character_is_measured_too(server: Server) -> None:

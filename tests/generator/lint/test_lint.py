@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.rules import RULES
-from toolmason.lint import DEFAULT_SEVERITIES, check_description_length
-from toolmason.lint import RULES as LINT_RULES
+from toolmason.lint import DEFAULT_SEVERITIES
+from toolmason.lint.rules import RULES as LINT_RULES
+from toolmason.lint.rules import check_description_length
 from toolmason.pipeline import generate, read_and_lint
 from toolmason.project import Project
 
