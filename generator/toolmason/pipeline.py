@@ -305,7 +305,7 @@ def _render_files(
         models=models,
         projections=projections,
         store=store,
-        compiled=_compiled_templates(),
+        compiled=_compiled_templates(store),
         part=only,
         known=known,
         entries=kept,
@@ -315,12 +315,11 @@ def _render_files(
     return files
 
 
-def _compiled_templates() -> CompiledTemplates | None:
+def _compiled_templates(store: ContentCache | None) -> CompiledTemplates | None:
     from toolmason.render.compiled_templates import CompiledTemplates
 
-    with suppress(OSError, NotImplementedError):
-        return CompiledTemplates(cache.toolkit_fingerprint())
-    return None
+    # A restored cache of CI may come from a stranger's change, so no code of it is executed.
+    return CompiledTemplates(store) if store and not cache.is_ci() else None
 
 
 @contextmanager
@@ -346,7 +345,7 @@ def _models(
     stored = {name: store.get(key) for name, key in keys.items()} if store else {}
     known = {name: str(json.loads(text)) for name, text in stored.items() if text is not None}
     unknown = {name: source for name, source in sources.items() if name not in known}
-    templated = templated_models(unknown, _compiled_templates()) if unknown else {}
+    templated = templated_models(unknown, _compiled_templates(store)) if unknown else {}
     known |= templated
     if store:
         for name, text in templated.items():

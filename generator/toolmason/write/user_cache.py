@@ -1,4 +1,4 @@
-"""The user's private cache directory, the only place outside a project where the toolkit stores files but bytecode.
+"""The user's private cache directory, the only place outside a project where the toolkit stores files.
 
 Files in a project may come from a stranger. Files in this directory can only come from this user.
 """

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -173,6 +174,26 @@ def test_unchanged_schemas_and_models_are_not_converted_again(known: Project) ->
     files = render(reading.server, projections=reading.projections, store=store)
     assert not reading.projections._normalizers
     assert files == render(reading.server)
+
+
+def test_compiled_templates_are_reused_but_not_in_ci(
+    known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    templates = {key for key in entries(known) if key.startswith("template ")}
+    assert len(templates) > 10
+    path_of(known).unlink()
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv(CI_VARIABLE, "1")
+    assert run("generate").exit_code == 0
+    assert entries(known)
+    assert not {key for key in entries(known) if key.startswith("template ")}
+    cache = content_cache(known)
+    assert cache
+    # A job of somebody else may have stored it.
+    for key in templates:
+        cache[key] = b64encode(b"not a template").decode()
+    cache.save()
+    assert run("check").exit_code == 0
 
 
 @pytest.mark.uncovered
