@@ -33,7 +33,7 @@ class _UnsuitableError(Exception):
 
 def store_clean_run(project: Project, text: str) -> None:
     """Record a run in the working directory with its output. Without a record, the next run compares contents again."""
-    with suppress(OSError, ValueError, KeyError, TypeError, ProjectError, _UnsuitableError):
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, ProjectError, _UnsuitableError):
         if not is_supported() or find_project(Path.cwd()) != project:
             return
         run = cache.record_path(project)
@@ -41,10 +41,12 @@ def store_clean_run(project: Project, text: str) -> None:
         path = record_path(key)
         if run is None or not path:
             return
-        keys = json.loads(read_cached(run))["keys"]
-        names = dict.fromkeys(os.path.abspath(path) for path in _paths(project, keys))  # noqa: PTH100 - links stay
-        entries = (_entry(os.fsencode(name)) for name in names)
-        write_cached(Path(path), b"\0".join([key, text.encode(), *entries, END]))
+        recorded = json.loads(read_cached(run))
+        names = dict.fromkeys(os.fspath(path) or os.curdir for path in _paths(project, recorded["keys"]))
+        entries = [_entry(os.fsencode(name)) for name in names]
+        # The keys must be those of this toolkit.
+        if recorded["inputs"] == cache.fingerprint(project, recorded["keys"]):
+            write_cached(Path(path), b"\0".join([key, text.encode(), *entries, END]))
 
 
 def _entry(name: bytes) -> bytes:

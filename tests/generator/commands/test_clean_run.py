@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from toolmason.project import Project
 from toolmason.shortcuts import answer
 from toolmason.shortcuts.clean_run import END, file_state, load_clean_run, record_path, run_key
 from toolmason.write import clean_run
+from toolmason.write.cache import record_path as record_of_run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that only the system sets")
 REPOSITORY = Path(__file__).parents[3]
@@ -205,6 +207,19 @@ def test_a_file_that_changed_just_now_gets_no_record(
     monkeypatch.setattr(clean_run, "STARTED_NS", newest + SECOND_NS)
 
     assert here("check").exit_code == 0
+    assert load_clean_run() == ""
+
+
+def test_a_run_whose_inputs_have_no_record_is_no_clean_run(clean: Project) -> None:
+    record().unlink()
+    clean_run.store_clean_run(clean, "clean\n")
+    assert load_clean_run() == "clean\n"
+    record().unlink()
+    run_record = record_of_run(clean)
+    assert run_record is not None
+    run_record.write_text(json.dumps(json.loads(run_record.read_text("utf-8")) | {"inputs": "other"}), encoding="utf-8")
+    clean_run.store_clean_run(clean, "clean\n")
+
     assert load_clean_run() == ""
 
 
