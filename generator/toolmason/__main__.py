@@ -17,11 +17,16 @@ def main() -> None:
     """Run the command line and exit with its code."""
     refuse_mixed_versions("toolmason")
     try:
-        is_answered = _answer()
+        if _answer():
+            return
+        import signal
     except KeyboardInterrupt:
-        sys.exit(128 + 2)  # SIGINT
-    if not is_answered:
-        _run()
+        # As without Python's own handler, which prints a traceback.
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT)
+    _run()
 
 
 def _answer() -> bool:
@@ -36,14 +41,15 @@ def _answer() -> bool:
 def _run() -> None:
     """Run a command, or name the missing extra."""
     import signal
-    from importlib.util import find_spec
-
-    from toolmason.garbage_collection import reduce_garbage_collection, skip_last_collection
 
     # During the imports an interrupt ends the process at once: Python's own handler would print a traceback.
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from importlib.util import find_spec
+
+    from toolmason.garbage_collection import reduce_garbage_collection, skip_last_collection
+
     if missing := [module for module in sorted(EXTRA) if find_spec(module) is None]:
         refuse(
             "toolmason",

@@ -42,8 +42,8 @@ def store_clean_run(project: Project, text: str) -> None:
         if run is None or not path:
             return
         recorded = json.loads(read_cached(run))
-        names = dict.fromkeys(os.fspath(path) or os.curdir for path in _paths(project, recorded["keys"]))
-        entries = [_entry(os.fsencode(name)) for name in names]
+        names = (os.fsencode(path) or b"." for path in _paths(project, recorded["keys"]))
+        entries = dict.fromkeys(map(_entry, names))  # stops at the first file that has changed just now
         # The keys must be those of this toolkit.
         if recorded["inputs"] == cache.fingerprint(project, recorded["keys"]):
             write_cached(Path(path), b"\0".join([key, text.encode(), *entries, END]))
@@ -51,12 +51,9 @@ def store_clean_run(project: Project, text: str) -> None:
 
 def _entry(name: bytes) -> bytes:
     state = file_state(name)
-    if state == UNREADABLE:
+    _, *times = state.rsplit(b":", 2)
+    if state == UNREADABLE or any(int(time_ns) >= STARTED_NS - CLOCK_NS for time_ns in times):
         raise _UnsuitableError
-    with suppress(FileNotFoundError):
-        status = os.stat(name)  # noqa: PTH116 - a name
-        if max(status.st_mtime_ns, status.st_ctime_ns) >= STARTED_NS - CLOCK_NS:
-            raise _UnsuitableError
     return state + b" " + name
 
 
