@@ -511,6 +511,7 @@ def goldens(session: nox.Session) -> None:
     pages = (
         "tests/test_golden.py",
         "tests/transcripts",
+        "tests/generator/commands/test_help_pages.py",
         "tests/generator/diff/test_rules.py",
         "tests/generator/test_client_table.py",
         "tests/docs/test_schemas_page.py",

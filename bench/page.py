@@ -266,8 +266,9 @@ _READING = """\
   until a request needs them.
 - A full generation is datamodel-code-generator, in a process beside ours, and the conversion of each schema for the
   providers.
-- A run without changes is the import of the toolkit and a comparison of the hashes of all inputs and outputs. Without
-  the record of an earlier run (in the user's cache), as in CI, `check` renders everything, except what a restored
+- A run without changes compares the inodes, sizes and times of all inputs and outputs with those of the last clean run
+  (in the user's cache). If one differs, or has changed in the two seconds before that run, it imports the toolkit and
+  compares the hashes of all contents. Without any record, as in CI, `check` renders everything, except what a restored
   content cache has.
 - After an edit, only edited tools are parsed, converted and rendered. The rest is the import of the toolkit, the
   resolution of all tools, and the files that cover all of them: the table, the index, the schemas.

@@ -38,6 +38,7 @@ STAGES = (
         "store",
         "garbage_collection",
         "installation",
+        "shortcuts",
         "time_limit",
         "project",
         "kinds",

@@ -1,22 +1,8 @@
 """The command `toolmason`. Says which extra is missing where only a server's needs are installed."""
 
-import os
 import sys
 
-if __name__ == "__main__" and not sys.flags.safe_path:
-    # `python -m` puts the working directory first: a module of a stranger's project would be imported in the place of
-    # one that is needed here, even `__future__`.
-    try:
-        if sys.path[0] == os.getcwd():  # noqa: PTH109 - nothing else may be imported yet
-            del sys.path[0]
-    except OSError:  # The working directory has been deleted.
-        pass
-
-import signal
-from importlib.util import find_spec
-
-from toolmason.garbage_collection import reduce_garbage_collection, skip_last_collection
-from toolmason.installation import refuse, refuse_mixed_versions
+from toolmason.installation import refuse, refuse_mixed_versions, remove_working_directory
 
 EXTRA = frozenset(
     {
@@ -29,11 +15,41 @@ EXTRA = frozenset(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    refuse_mixed_versions("toolmason")
+    try:
+        if _answer():
+            return
+        import signal
+    except KeyboardInterrupt:
+        # As without Python's own handler, which prints a traceback.
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT)
+    _run()
+
+
+def _answer() -> bool:
+    """Answer a command line that needs no library; return False for any other one."""
+    try:
+        from toolmason.shortcuts import answer
+    except ModuleNotFoundError:  # The toolkit is not installed.
+        return False
+    return answer(sys.argv[1:])
+
+
+def _run() -> None:
+    """Run a command, or name the missing extra."""
+    import signal
+
     # During the imports an interrupt ends the process at once: Python's own handler would print a traceback.
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    refuse_mixed_versions("toolmason")
+    from importlib.util import find_spec
+
+    from toolmason.garbage_collection import reduce_garbage_collection, skip_last_collection
+
     if missing := [module for module in sorted(EXTRA) if find_spec(module) is None]:
         refuse(
             "toolmason",
@@ -54,4 +70,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    remove_working_directory()
     main()

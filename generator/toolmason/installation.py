@@ -1,6 +1,4 @@
-"""Whether all of the installation is there, for the two commands."""
-
-from __future__ import annotations
+"""Whether all of the installation is there, for the two commands. Imported before everything else."""
 
 import os
 import sys
@@ -13,7 +11,22 @@ _EXIT_CODE = 2
 _METADATA = ".dist-info"
 
 
-def refuse(program: str, reason: str) -> NoReturn:
+def remove_working_directory() -> None:
+    """Remove the working directory from the import path, where `python -m` puts it first.
+
+    A module of a stranger's project would be imported in the place of one that is needed here. Even `__future__` would
+    be, so this module must not import it.
+    """
+    if sys.flags.safe_path:
+        return
+    try:
+        if sys.path[0] == os.getcwd():  # noqa: PTH109 - nothing else may be imported yet
+            del sys.path[0]
+    except OSError:  # The working directory has been deleted.
+        pass
+
+
+def refuse(program: str, reason: str) -> "NoReturn":
     """Print why a program cannot run with this installation, and exit."""
     if sys.stderr is not None:
         sys.stderr.write(f"{program}: {reason}\n")
@@ -22,7 +35,7 @@ def refuse(program: str, reason: str) -> NoReturn:
 
 def refuse_mixed_versions(program: str) -> None:
     """Exit if `toolmason-toolkit` has another version than `toolmason`: pip updates one without the other."""
-    versions = _versions()
+    versions = installed_versions()
     ours, toolkit = versions.get("toolmason"), versions.get("toolmason_toolkit")
     if ours and toolkit and ours != toolkit:
         refuse(
@@ -32,7 +45,7 @@ def refuse_mixed_versions(program: str) -> None:
         )
 
 
-def _versions() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
     """Return the version of each distribution beside this one. `importlib.metadata` would take 20 ms."""
     directory = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time too
     try:

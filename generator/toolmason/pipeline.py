@@ -21,6 +21,7 @@ from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
+from toolmason.shortcuts.user_directory import is_ci
 from toolmason.time_limit import WRITING
 from toolmason.write import cache, check, write
 from toolmason.write.changes import Changes
@@ -140,7 +141,7 @@ def _other_inputs(project: Project) -> str:
 
     A restored cache of CI may come from a stranger's change, and stored objects need the same trust as code.
     """
-    if cache.is_ci():
+    if is_ci():
         return ""
     with suppress(OSError):
         return cache.fingerprint(project, with_manifest=False)
@@ -319,7 +320,7 @@ def _compiled_templates(store: ContentCache | None) -> CompiledTemplates | None:
     from toolmason.render.compiled_templates import CompiledTemplates
 
     # A restored cache of CI may come from a stranger's change, so no code of it is executed.
-    return CompiledTemplates(store) if store and not cache.is_ci() else None
+    return CompiledTemplates(store) if store and not is_ci() else None
 
 
 @contextmanager

@@ -1,19 +1,8 @@
 """The command `toolmason-workbench`. Without Workbench, it names the missing extra."""
 
-import os
 import sys
 
-if __name__ == "__main__" and not sys.flags.safe_path:
-    # As in `__main__.py`: no module of the working directory may be imported.
-    try:
-        if sys.path[0] == os.getcwd():  # noqa: PTH109
-            del sys.path[0]
-    except OSError:  # The working directory has been deleted.
-        pass
-
-import importlib
-
-from toolmason.installation import refuse, refuse_mixed_versions
+from toolmason.installation import refuse, refuse_mixed_versions, remove_working_directory
 
 PROGRAM = "toolmason-workbench"
 MODULE = "workbench_server.__main__"
@@ -22,6 +11,8 @@ MODULE = "workbench_server.__main__"
 
 def main() -> int:
     """Run Workbench and return its exit code."""
+    import importlib
+
     refuse_mixed_versions(PROGRAM)
     try:
         server = importlib.import_module(MODULE)
@@ -34,4 +25,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    remove_working_directory()
     sys.exit(main())

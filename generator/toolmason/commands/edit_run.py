@@ -40,13 +40,13 @@ def finish_edits(root: Path) -> None:
         return
     from toolmason.edits import finish_interrupted
 
-    with _locked(root):
+    with locked(root):
         if finish_interrupted(root):
             click.echo("an earlier run was interrupted while writing; its changes are complete now", err=True)
 
 
 @contextmanager
-def _locked(root: Path) -> Iterator[None]:
+def locked(root: Path) -> Iterator[None]:
     """Wait for other runs that write files of the project, and report errors of the file system."""
     from toolmason.edits import EditError
     from toolmason.write import LockTimeoutError, lock
@@ -81,7 +81,7 @@ def run_edits(edits: Edits, *, yes: bool, dry_run: bool, next_step: str = "toolm
         if not click.confirm(f"Change {files}?", err=True):
             click.echo("nothing was written", err=True)
             return ExitCode.REFUSED
-    with _locked(edits.root):
+    with locked(edits.root):
         apply(edits)
     click.echo(f"{files} changed; next: {next_step}", err=True)
     return ExitCode.FINE

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
 from toolmason.kinds import KindError
 from toolmason.project import Project, ProjectError, find_project
 from toolmason.time_limit import DEFAULT_S, MAX_S, VARIABLE
@@ -211,6 +210,8 @@ def _load_ranker(_context: click.Context, _option: click.Parameter, spec: str | 
 
 def format_option(command: Command) -> Command:
     """Add `--format text|json|github|sarif`."""
+    from toolmason.diagnostics.terminal import LAYOUTS
+
     return click.option(
         "--format",
         "layout",
@@ -338,6 +339,7 @@ def print_findings(
     `outcome` replaces the sentence that nothing was written. `rules` describes codes that are not in `RULES`.
     """
     from toolmason.diagnostics.printers import NOTHING_WRITTEN, report
+    from toolmason.diagnostics.terminal import supports_colour
 
     to_stderr = layout == "text"
     stream = sys.stderr if to_stderr else sys.stdout

@@ -24,6 +24,7 @@ from toolmason.render.self_check import SelfCheckError
 from toolmason.time_limit import DEFAULT_S, VARIABLE, TimeLimitError, limited_time
 from toolmason.write import EditedFilesError, LockTimeoutError
 from toolmason.write.changes import BLOCKING_KINDS, Change, ChangeKind, Changes
+from toolmason.write.clean_run import store_clean_run
 from toolmason.write.compare import CHECKSUMS_MISSING
 from toolmason.write.diff import paint_line
 from toolmason.write.snapshot import FileSystemError, MisplacedDirectoryError
@@ -103,6 +104,7 @@ class Run:
             )
 
         def print_result(outcome: GenerateResult, diagnostics: Diagnostics) -> ExitCode:
+            self._store_if_clean(outcome, diagnostics)
             outcome_text = "" if outcome.has_all_functions else _WITHOUT_HANDLERS
             self._print_findings(diagnostics, outcome=outcome_text)
             if self.show_diff:
@@ -130,6 +132,7 @@ class Run:
             )
 
         def print_result(outcome: GenerateResult, diagnostics: Diagnostics) -> ExitCode:
+            self._store_if_clean(outcome, diagnostics)
             changes = outcome.changes
             if changes.is_interrupted and self.layout != "text":
                 diagnostics.add(_interrupted(self.project))
@@ -145,6 +148,10 @@ class Run:
             return ExitCode.DRIFT if is_stale or not changes.is_clean else ExitCode.FINE
 
         return self._run_and_report(task, print_result)
+
+    def _store_if_clean(self, outcome: GenerateResult, diagnostics: Diagnostics) -> None:
+        if self.only is None and outcome.changes.is_clean and outcome.has_all_functions and not len(diagnostics):
+            store_clean_run(self.project, f"{summarize(outcome)}\n")
 
     def _guard(self, level: Severity) -> Examine | None:
         """Return what compares the manifest with the contract of the published version; None if none is recorded."""

@@ -37,6 +37,7 @@ from toolmason.model.checksum import parse_checksums
 from toolmason.model.client_launch import PYPROJECT
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
+from toolmason.shortcuts.user_directory import is_ci
 from toolmason.write.snapshot import MAX_FILE_BYTES
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 
@@ -92,11 +93,6 @@ def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> N
 def record_path(project: Project) -> Path | None:
     """Return the path of the record of `project`, which may not exist; None in CI and without a cache directory."""
     return None if is_ci() else project_path(project, "run", ".json")
-
-
-def is_ci() -> bool:
-    """Return whether the environment is that of CI."""
-    return os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 
 def project_path(project: Project, kind: str, suffix: str = "") -> Path | None:
@@ -165,10 +161,9 @@ class _Toolkit(NamedTuple):
 
 
 def _toolkit() -> _Toolkit:
-    kinds = _kind_packages()
-    directories = [Path(package.__path__[0]) for package in (toolmason, toolmason_runtime, toolmason_templates)]
+    kinds = kind_packages()
     files = []
-    for place in (*directories, *_kind_places(kinds)):
+    for place in toolkit_places(kinds):
         # Some installers link each file to their own store.
         for name, path in _files_under(place) if place.is_dir() else ((place.name, place),):
             inode = size = time = 0
@@ -180,6 +175,12 @@ def _toolkit() -> _Toolkit:
 
 
 _toolkit_at_start = cache(_toolkit)
+
+
+def toolkit_places(kinds: Iterable[str]) -> list[Path]:
+    """Return the directories and modules of the toolkit, and of the top packages of installed `kinds` of tools."""
+    packages = (toolmason, toolmason_runtime, toolmason_templates)
+    return [*(Path(package.__path__[0]) for package in packages), *_kind_places(kinds)]
 
 
 def input_keys() -> dict[str, list[str]]:
@@ -248,23 +249,23 @@ def _digest(data: bytes) -> str:
 
 
 def _library_versions() -> list[str]:
-    return sorted(entry.name for entry in _installed() if entry.name.startswith(_LIBRARIES))
+    return sorted(entry.name for entry in installed() if entry.name.startswith(_LIBRARIES))
 
 
-def _installed() -> Iterator[Path]:
+def installed() -> Iterator[Path]:
     """Yield the directory with the metadata of each installed distribution."""
     for directory in dict.fromkeys(map(Path, sys.path)):
         with suppress(OSError):  # not all entries of the path are directories
             yield from (entry for entry in directory.iterdir() if entry.name.endswith((".dist-info", ".egg-info")))
 
 
-def _kind_packages() -> list[str]:
+def kind_packages() -> list[str]:
     """Return the top packages of installed kinds of tools.
 
     `importlib.metadata` would take longer than the rest of a run without changes.
     """
     names: set[str] = set()
-    for entry in _installed():
+    for entry in installed():
         with suppress(OSError, ValueError):
             text = (entry / "entry_points.txt").read_text(encoding="utf-8")
             names |= set(_ENTRY_POINT.findall(text.partition(f"[{GROUP}]")[2].partition("\n[")[0]))
@@ -281,13 +282,15 @@ _ENTRY_POINT = re.compile(r"(?m)^[^=\n]+=\s*([A-Za-z_]\w*)")
 """A row of `entry_points.txt` with the top package: `sql = toolmason_sql:KIND`."""
 
 
-def input_files(project: Project) -> Iterator[Path]:
+def input_files(project: Project, keys: Mapping[str, Collection[str]] | None = None) -> Iterator[Path]:
     """Yield the path of each input in the project, which may not exist, and of all files of the handlers.
+
+    `keys` are the `input_keys`.
 
     Raises:
         OSError: a directory cannot be listed, or there are too many entries.
     """
-    yield from (path for _, path, _ in _inputs(project, input_keys()))
+    yield from (path for _, path, _ in _inputs(project, input_keys() if keys is None else keys))
     if project.handlers is not None:
         yield from (path for _, path in _files_under(project.handlers, inside=project.root))
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from toolmason.project import Project
-from toolmason.write.cache import is_ci, is_toolkit_unchanged, project_path, toolkit_fingerprint
+from toolmason.shortcuts.user_directory import is_ci
+from toolmason.write.cache import is_toolkit_unchanged, project_path, toolkit_fingerprint
 from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
@@ -82,7 +83,7 @@ class ContentCache:
         with suppress(OSError):
             if total < MAX_BYTES and is_toolkit_unchanged():
                 write_cached(self._path, _header(lines), *chain.from_iterable((b"\n", line) for line in lines))
-                remove_old(self._path.parent, "content-", "run-")
+                remove_old(self._path.parent, "clean-", "content-", "run-")
 
 
 def content_cache(project: Project) -> ContentCache | None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from toolmason.manifest.input_files import MAX_INPUT_BYTES, is_inside, read_input
+from toolmason.manifest.input_files import MAX_INPUT_BYTES, read_input
+from toolmason.shortcuts import user_directory
 
 _KEY_BYTES: Final = 32
 _DRAFT: Final = "draft-"
@@ -25,10 +25,8 @@ MAX_AGE_S: Final = 30 * 24 * 60 * 60
 
 def cache_directory(project: Path) -> Path | None:
     """Return the cache directory, which may not exist yet; None if it is unknown, relative or in `project`."""
-    base = _base()
-    if base is None or not base.is_absolute() or is_inside(base / "toolmason", _checkout(project)):
-        return None
-    return base / "toolmason"
+    directory = user_directory.cache_directory(str(project))
+    return Path(directory) if directory else None
 
 
 def read_cached(path: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
@@ -91,31 +89,7 @@ def user_key(project: Path, *, make: bool = False) -> bytes | None:
     return None
 
 
-def _checkout(project: Path) -> Path:
-    """Return the repository with `project`, or `project` itself without one."""
-    real = Path(os.path.realpath(project))
-    return next((directory for directory in (real, *real.parents) if os.path.lexists(directory / ".git")), real)
-
-
-def _base() -> Path | None:
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME", "")
-    if base:
-        return Path(base)
-    try:
-        home = Path.home()
-    except RuntimeError:  # No home directory is known.
-        return None
-    parts = {"win32": ("AppData", "Local"), "darwin": ("Library", "Caches")}
-    return home.joinpath(*parts.get(sys.platform, (".cache",)))
-
-
 def _require_private(directory: Path) -> None:
-    """Raise PermissionError if another user owns or can open the directory. On Windows it is always per user."""
-    if sys.platform == "win32":
-        return
-    status = directory.lstat()
-    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+    """Raise PermissionError if another user owns or can open the directory."""
+    if not user_directory.is_private(str(directory)):
         raise PermissionError(None, "it is not private to this user", str(directory))

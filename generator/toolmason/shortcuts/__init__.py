@@ -1,0 +1,42 @@
+"""Command lines that are answered without click and the stages, whose imports take longer than the answer.
+
+`__main__` tries this first. Any other command line, and any error, is left to the commands.
+"""
+
+from __future__ import annotations
+
+import sys
+
+CLEAN_RUNS = (["check"], ["generate"], ["generate", "--check"])
+"""Command lines with the same output if nothing has changed since the last run."""
+HELP_OPTIONS = (["--help"], ["-h"])
+
+
+def answer(arguments: list[str]) -> bool:
+    """Print the output of a command line; return False, and print nothing, for one that needs the commands."""
+    text = _output(arguments)
+    if not text or sys.stdout is None:
+        return False
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:  # The command has the same error, and reports it.
+        return False
+    return True
+
+
+def _output(arguments: list[str]) -> str:
+    if arguments in CLEAN_RUNS:
+        from toolmason.shortcuts.clean_run import load_clean_run
+
+        return load_clean_run()
+    if arguments[-1:] in HELP_OPTIONS:
+        from toolmason.shortcuts.help_pages import help_page
+
+        return help_page(arguments[:-1])
+    if arguments == ["--version"]:
+        from toolmason.installation import installed_versions
+
+        number = installed_versions().get("toolmason")
+        return f"toolmason {number}\n" if number else ""
+    return ""

@@ -1,0 +1,97 @@
+"""Record a clean run: one that has compared all contents and found nothing to write or to report.
+
+`shortcuts.clean_run` reads the record, and compares the state of all paths in it. So it has each file that a run reads,
+and each directory that it lists, whose times change if a file is added or removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from toolmason.model.parts import SKIPPED_NAMES, STAGING
+from toolmason.project import MANIFESTS, Project, ProjectError, find_project
+from toolmason.shortcuts.clean_run import END, UNREADABLE, file_state, is_supported, record_path, run_key
+from toolmason.write import cache
+from toolmason.write.user_cache import read_cached, write_cached
+
+STARTED_NS: Final = time.time_ns()
+"""The start of this process. What has changed since then may differ from what the run has read."""
+CLOCK_NS: Final = 2_000_000_000
+"""Precision of the times of a file system: 2 s for FAT. A second change in that time may leave them as they were."""
+
+
+class _UnsuitableError(Exception):
+    """The state of files does not show whether they have changed."""
+
+
+def store_clean_run(project: Project, text: str) -> None:
+    """Record a run in the working directory with its output. Without a record, the next run compares contents again."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, ProjectError, _UnsuitableError):
+        if not is_supported() or find_project(Path.cwd()) != project:
+            return
+        run = cache.record_path(project)
+        key = run_key()
+        path = record_path(key)
+        if run is None or not path:
+            return
+        recorded = json.loads(read_cached(run))
+        names = (os.fsencode(path) or b"." for path in _paths(project, recorded["keys"]))
+        entries = dict.fromkeys(map(_entry, names))  # stops at the first file that has changed just now
+        # The keys must be those of this toolkit.
+        if recorded["inputs"] == cache.fingerprint(project, recorded["keys"]):
+            write_cached(Path(path), b"\0".join([key, text.encode(), *entries, END]))
+
+
+def _entry(name: bytes) -> bytes:
+    state = file_state(name)
+    _, *times = state.rsplit(b":", 2)
+    if state == UNREADABLE or any(int(time_ns) >= STARTED_NS - CLOCK_NS for time_ns in times):
+        raise _UnsuitableError
+    return state + b" " + name
+
+
+def _paths(project: Project, keys: dict[str, list[str]]) -> Iterator[Path | str]:
+    """Yield all paths on which a run depends, those that most runs change first. Some do not exist."""
+    yield from _tree(project.generated, SKIPPED_NAMES)
+    here = Path.cwd()
+    for directory in (here, *here.parents):
+        yield directory / MANIFESTS  # One that is nearer than that of the project would be another project.
+        if directory == project.root:
+            break
+    for directory in (project.manifest.parent, project.handler_directory, project.template_directory):
+        yield from _tree(directory)
+    yield from cache.input_files(project, keys)
+    yield project.root / STAGING
+    for place in cache.toolkit_places(cache.kind_packages()):
+        yield from _tree(place)
+    yield from sys.path
+    for distribution in cache.installed():
+        yield distribution
+        yield distribution / "entry_points.txt"
+
+
+def _tree(top: Path, skipped: frozenset[str] = frozenset({"__pycache__"})) -> Iterator[Path | str]:
+    """Yield a path and, if it is a directory, all paths below it."""
+    yield top
+    count = 0
+    for directory, directories, files in os.walk(top, onerror=_raise):
+        directories[:] = [name for name in directories if name not in skipped]
+        count += len(directories) + len(files)
+        for name in (*directories, *files):
+            yield os.path.join(directory, name)  # noqa: PTH118 - a name
+        # The walk does not follow links to directories, but a run may.
+        has_link = any(os.path.islink(os.path.join(directory, name)) for name in directories)  # noqa: PTH114, PTH118
+        if has_link or count > cache.MAX_HASHED_ENTRIES:
+            raise _UnsuitableError
+
+
+def _raise(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
