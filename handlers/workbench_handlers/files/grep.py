@@ -178,7 +178,7 @@ async def _collect(hits: Hits, search: GrepRequest, answer: GrepOutput) -> None:
         async for hit in hits:
             shown = hit.positions[: MAX_MATCHES - answer.matches] if not answer.is_full else []
             if shown:
-                starts = await _section_starts(hit, match)
+                starts = await _section_starts(hit, match) if match else None
                 visible = FileMatches(hit.located, hit.lines, shown)
                 block, count = await asyncio.to_thread(_block, visible, starts, search.context, answer.left)
                 if count:
@@ -363,19 +363,20 @@ def _split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-async def _section_starts(hit: FileMatches, match: Match | None) -> list[Boundary]:
-    """Return the first lines of sections: those that `match` finds, or by file type."""
-    if match is None:
-        return await asyncio.to_thread(find_boundaries, hit.lines, hit.located.path.suffix.lower())
+async def _section_starts(hit: FileMatches, match: Match) -> list[Boundary]:
+    """Return the first lines of sections, which `match` finds."""
     [positions] = await match(["\n".join(hit.lines)])
     return flat_boundaries(hit.lines, [position.line for position in positions])
 
 
-def _block(hit: FileMatches, starts: list[Boundary], context: int, budget: int) -> tuple[str, int]:
+def _block(hit: FileMatches, starts: list[Boundary] | None, context: int, budget: int) -> tuple[str, int]:
     """Return the block of one file, cut to the size `budget`, and the number of its matches.
 
-    A matching line begins with `N:`, a context line with `N-`; sections follow each group.
+    A matching line begins with `N:`, a context line with `N-`; sections follow each group. They begin at `starts`,
+    without them by the type of the file.
     """
+    if starts is None:
+        starts = find_boundaries(hit.lines, hit.located.path.suffix.lower())
     block, count = [hit.located.shown], 0
     remaining = budget - size_of(hit.located.shown)
     columns = {position.line + 1: position.column for position in hit.positions}
