@@ -15,6 +15,7 @@ from bench.clock import measure_children, measure_process
 from bench.rounds import Cost, Ratio, alternate, ratio, typical
 from bench.session import Program, Session, SessionError, Workspace, compact, session
 from bench.upstreams import PACKAGES
+from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
 
 FILESYSTEM: Final = "server-filesystem"
 RIPGREP: Final = "ripgrep"
@@ -29,14 +30,15 @@ TIMEOUT_S: Final = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of the files: bytes of the large text and of the JSON file, and the number of searched files."""
+    """Sizes of the files: bytes of the large text and of the JSON file, numbers of searched and of committed files."""
 
     text_bytes: int = 1_000_000_000
     searched: int = 50_000
     json_bytes: int = 200_000_000
+    committed: int = 20_000
 
 
-SHORT: Final = Sizes(text_bytes=10_000_000, searched=200, json_bytes=9_000_000)
+SHORT: Final = Sizes(text_bytes=10_000_000, searched=200, json_bytes=9_000_000, committed=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ def _result(task: _Task, costs: dict[str, list[Cost]], before: float | None, aft
 def _tasks(project: Path, sizes: Sizes, theirs: Session) -> Sequence[_Task]:
     """Return all tasks; expressions and paths are the same on both sides."""
     large, names = project / "large.txt", [f"small/{number}.txt" for number in range(FILES)]
-    paths = [str(project / name) for name in names]
+    paths, searched = [str(project / name) for name in names], str(project / "searched")
     return (
         _Task(
             f"first 50 lines of a file of {large.stat().st_size / 1e6:,.0f} MB",
@@ -128,7 +130,22 @@ def _tasks(project: Path, sizes: Sizes, theirs: Session) -> Sequence[_Task]:
             RIPGREP,
             1.1,
             lambda running: _call(running, "grep_content", pattern=WORD, search_path="searched"),
-            lambda: _run("rg", "--line-number", WORD, str(project / "searched")),
+            lambda: _run("rg", "--line-number", WORD, searched),
+        ),
+        # As `grep_content` does, ripgrep gets the size of each file and skips large ones.
+        _Task(
+            f"one word in {sizes.searched:,} files, none over {MAX_SEARCHED_BYTES / 1e6:.0f} MB",
+            RIPGREP,
+            None,
+            lambda running: _call(running, "grep_content", pattern=WORD, search_path="searched"),
+            lambda: _run("rg", "--line-number", f"--max-filesize={MAX_SEARCHED_BYTES}", WORD, searched),
+        ),
+        _Task(
+            f"status of a git repository with {sizes.committed:,} files, {FILES} of them changed",
+            GIT,
+            2.0,
+            lambda running: _call(running, "git_status", repository="repository"),
+            lambda: _run("git", "-C", str(project / "repository"), "status", "--porcelain"),
         ),
         _Task(
             f"status of a git repository with {FILES} new files",
@@ -181,6 +198,7 @@ def _write_files(project: Path, sizes: Sizes) -> None:
         text = "".join(f"line {line} of file {number}\n" for line in range(10))
         (project / "small" / f"{number}.txt").write_text(text, encoding="utf-8")
     subprocess.run(["git", "init", "--quiet", str(project / "small")], check=True)  # noqa: S603, S607
+    _write_repository(project / "repository", sizes.committed)
     for number in range(sizes.searched):
         directory = project / "searched" / f"{number // 100:03}"
         directory.mkdir(parents=True, exist_ok=True)
@@ -195,6 +213,19 @@ def _write_files(project: Path, sizes: Sizes) -> None:
             stream.write(("," if number else "") + ",".join(map(json.dumps, users)))
             number += len(users)
         stream.write("]}")
+
+
+def _write_repository(directory: Path, files: int) -> None:
+    """Commit `files` files, a hundred in each directory, and change `FILES` of them."""
+    paths = [directory / f"{number // 100:03}" / f"{number:05}.py" for number in range(files)]
+    for number, path in enumerate(paths):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"def function_{number}():\n    return {number}\n", encoding="utf-8")
+    git = ("git", "-C", str(directory), "-c", "user.name=bench", "-c", "user.email=bench@example.com")
+    for arguments in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "--message=files")):
+        subprocess.run([*git, *arguments], check=True)  # noqa: S603  our own repository
+    for path in paths[:: files // FILES]:
+        path.write_text("changed\n", encoding="utf-8")
 
 
 def _user(number: int) -> dict[str, Any]:

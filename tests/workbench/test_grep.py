@@ -17,6 +17,7 @@ from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files.grep import GrepRequest, grep
 from workbench_handlers.files.ripgrep import (
+    expressions_of_text,
     is_ascii_pattern,
     list_candidates,
     list_non_utf8_files,
@@ -310,7 +311,8 @@ def test_ripgrep_itself_finds_the_files_with_a_required_text(room: Any, pattern:
     room.write("a.txt", f"x {literal} y\n")
     room.write("sub/b.txt", f"x {literal} y\n".encode("utf-16-le"))
     room.write("c.txt", "x y\n")
-    found = asyncio.run(list_candidates(RIPGREP, room.project, literal, ignore_case=False))
+    expressions = expressions_of_text(literal)
+    found = asyncio.run(list_candidates(RIPGREP, room.project, expressions, ignore_case=False))
     assert len(literal) > 3
     assert sorted(found or []) == ["a.txt", "sub/b.txt"]
 

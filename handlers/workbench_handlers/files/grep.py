@@ -14,7 +14,7 @@ from toolmason_runtime import ToolCall, ToolError, size_of, text_budget
 from workbench_handlers.files import ripgrep
 from workbench_handlers.files.match import MATCH_SECONDS, Match, Position, matcher
 from workbench_handlers.files.sections import Boundary, find_boundaries, flat_boundaries, section_at
-from workbench_handlers.workspace.decode import SAMPLE_BYTES, configured_codec, sniff_encoding
+from workbench_handlers.workspace.decode import SAMPLE_BYTES, Encoding, configured_codec, sniff_encoding
 from workbench_handlers.workspace.ignore import IgnoreCheck
 from workbench_handlers.workspace.memory import release_unused
 from workbench_handlers.workspace.open import open_file
@@ -178,7 +178,7 @@ async def _collect(hits: Hits, search: GrepRequest, answer: GrepOutput) -> None:
         async for hit in hits:
             shown = hit.positions[: MAX_MATCHES - answer.matches] if not answer.is_full else []
             if shown:
-                starts = await _section_starts(hit, match)
+                starts = await _section_starts(hit, match) if match else None
                 visible = FileMatches(hit.located, hit.lines, shown)
                 block, count = await asyncio.to_thread(_block, visible, starts, search.context, answer.left)
                 if count:
@@ -234,9 +234,13 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
 async def _candidates(program: str, directory: Located, search: GrepRequest) -> list[str] | None:
     """Return the only files that may match, in any encoding; None if they are too many or unknown."""
     literal = ripgrep.required_literal(search.pattern, ignore_case=search.ignore_case)
-    if len(literal) < MIN_LITERAL:
+    if len(literal) >= MIN_LITERAL:
+        expressions = ripgrep.expressions_of_text(literal)
+    elif ripgrep.is_non_ascii_pattern(search.pattern):
+        expressions = ripgrep.expressions_of_pattern(search.pattern)
+    else:
         return None
-    return await ripgrep.list_candidates(program, directory.path, literal, ignore_case=search.ignore_case)
+    return await ripgrep.list_candidates(program, directory.path, expressions, ignore_case=search.ignore_case)
 
 
 def _legacy_files(top: Located, files: Sequence[tuple[str, ...]], check: IgnoreCheck) -> list[Located]:
@@ -257,12 +261,12 @@ def _filter_match(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> L
 
 def _read_matches(located: Located, positions: Sequence[tuple[int, int]], *, is_ascii: bool) -> FileMatches | None:
     """Read a file of ripgrep's. None for a binary file, and for one that is not UTF-8 unless the pattern `is_ascii`."""
-    legacy = _legacy_codec(located)
-    text = None if legacy and not is_ascii else _text(located)
-    if text is None:
+    decoded = _decode(located)
+    if decoded is None or (decoded[0].is_legacy and not is_ascii):
         return None
+    encoding, text = decoded
     lines = _split(text)
-    codec = legacy or "utf-8"
+    codec = encoding.codec if encoding.is_legacy else "utf-8"
     # The file may have changed since it was searched.
     existing = [
         Position(line - 1, _character(lines[line - 1], column, codec))
@@ -327,6 +331,12 @@ def _read_batch(files: Sequence[Located], start: int) -> tuple[list[tuple[Locate
 
 def _text(located: Located) -> str | None:
     """Return the text of a file; None if it cannot be read, is binary or too large."""
+    decoded = _decode(located)
+    return decoded and decoded[1]
+
+
+def _decode(located: Located) -> tuple[Encoding, str] | None:
+    """Return the encoding and the text of a file; None if it cannot be read, is binary or too large."""
     try:
         with open_file(located) as stream:
             data = stream.read(SAMPLE_BYTES)
@@ -336,7 +346,7 @@ def _text(located: Located) -> str | None:
             data += stream.read(ripgrep.MAX_SEARCHED_BYTES + 1 - len(data))
     except (ToolError, OSError):
         return None
-    return data.decode(encoding.codec, "replace") if len(data) <= ripgrep.MAX_SEARCHED_BYTES else None
+    return (encoding, data.decode(encoding.codec, "replace")) if len(data) <= ripgrep.MAX_SEARCHED_BYTES else None
 
 
 def _legacy_codec(located: Located) -> str:
@@ -353,19 +363,20 @@ def _split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-async def _section_starts(hit: FileMatches, match: Match | None) -> list[Boundary]:
-    """Return the first lines of sections: those that `match` finds, or by file type."""
-    if match is None:
-        return await asyncio.to_thread(find_boundaries, hit.lines, hit.located.path.suffix.lower())
+async def _section_starts(hit: FileMatches, match: Match) -> list[Boundary]:
+    """Return the first lines of sections, which `match` finds."""
     [positions] = await match(["\n".join(hit.lines)])
     return flat_boundaries(hit.lines, [position.line for position in positions])
 
 
-def _block(hit: FileMatches, starts: list[Boundary], context: int, budget: int) -> tuple[str, int]:
+def _block(hit: FileMatches, starts: list[Boundary] | None, context: int, budget: int) -> tuple[str, int]:
     """Return the block of one file, cut to the size `budget`, and the number of its matches.
 
-    A matching line begins with `N:`, a context line with `N-`; sections follow each group.
+    A matching line begins with `N:`, a context line with `N-`; sections follow each group. They begin at `starts`,
+    without them by the type of the file.
     """
+    if starts is None:
+        starts = find_boundaries(hit.lines, hit.located.path.suffix.lower())
     block, count = [hit.located.shown], 0
     remaining = budget - size_of(hit.located.shown)
     columns = {position.line + 1: position.column for position in hit.positions}

@@ -67,10 +67,12 @@ _INVALID_UTF8: Final = "|".join(
         *(rf"[\xE0-\xEF]{_NEXT}{{3}}", rf"[\xF0-\xF4]{_NEXT}{{4}}"),
     )
 )
-_NON_UTF8_FLAGS: Final = ("--no-crlf", "--files-with-matches", "--text", "--", f"(?-u:{_INVALID_UTF8})")
-"""Lists files with a line that is not valid UTF-8. The shorter `(?s:.)*` with `--invert-match` takes twice as long."""
+_INVALID_LINE: Final = f"(?-u:{_INVALID_UTF8})"
+"""Matches in a line that is not valid UTF-8. The shorter `(?s:.)*` with `--invert-match` takes twice as long."""
+# With `--crlf`, no expression matches an invalid byte after a carriage return.
+_FILE_FLAGS: Final = ("--no-crlf", "--files-with-matches", "--text")
 MAX_CANDIDATES: Final = 200
-"""Maximum files that contain the literal text of a pattern and are searched by their names."""
+"""Maximum files that may match a pattern and are searched by their names."""
 _MAX_CANDIDATE_CHARS: Final = 16_000
 """Maximum characters of all their names: they fit a command line on every system."""
 
@@ -126,6 +128,25 @@ def required_literal(pattern: str, *, ignore_case: bool) -> str:
         if part["optional"]:
             place -= 1
     return best
+
+
+_NON_ASCII_PATTERN: Final = re.compile(
+    r"""(?: [^\\\[(^$\r]                # a literal character, `.`, `|`, or a quantifier
+        | \\[wWsSdD!-/:;=?@\[-_{-~]   # `\w`, `\s`, `\d`, or an escaped punctuation character
+        | \((?!\?)                    # a group without flags
+        | \[\^?[A-Za-z0-9_\ -]+\]     # a class of ASCII characters, or of all others
+    )*""",
+    re.VERBOSE,
+)
+
+
+def is_non_ascii_pattern(pattern: str) -> bool:
+    """Return whether a pattern has a character outside of ASCII, and no anchors.
+
+    Few lines match most of such patterns. Without anchors, it matches without `--crlf` wherever it does with it; with
+    word boundaries, it would be slow.
+    """
+    return not pattern.isascii() and _NON_ASCII_PATTERN.fullmatch(pattern) is not None
 
 
 class UnsupportedPatternError(Exception):
@@ -203,18 +224,36 @@ async def _search_unsorted(
 
 async def list_non_utf8_files(program: str, directory: Path) -> AsyncGenerator[Parts, None]:
     """Yield the files below `directory` that are not valid UTF-8, in any order. In them, ripgrep finds only ASCII."""
-    async with _running(program, directory, [""], _NON_UTF8_FLAGS) as output:
+    async with _running(program, directory, [""], (*_FILE_FLAGS, "--", _INVALID_LINE)) as output:
         while path := await _record(output, b"\0"):
             yield _parts(path)
 
 
-async def list_candidates(program: str, directory: Path, literal: str, *, ignore_case: bool) -> list[str] | None:
-    """Return the files below `directory` that contain an ASCII text, also in UTF-16; None if they are too many."""
-    case = "--ignore-case" if ignore_case else "--case-sensitive"
+def expressions_of_text(literal: str) -> tuple[str, str]:
+    """Return the expressions for candidates that contain an ASCII text, also in UTF-16."""
     texts = [f"\\{character}" if character in _SYNTAX else character for character in literal]
     # Two characters suffice: ripgrep finds a short text faster, and all candidates are searched again.
-    wide = r"\x00".join(texts[-2:])
-    arguments = ("--files-with-matches", "--text", case, f"--regexp={''.join(texts)}", f"--regexp={wide}", "--")
+    return "".join(texts), r"\x00".join(texts[-2:])
+
+
+def expressions_of_pattern(pattern: str) -> tuple[str, str]:
+    """Return the expressions for candidates that match a non-ASCII pattern, or are not UTF-8.
+
+    One run for both takes half of the time of two.
+    """
+    return _INVALID_LINE, pattern
+
+
+async def list_candidates(
+    program: str, directory: Path, expressions: Sequence[str], *, ignore_case: bool
+) -> list[str] | None:
+    """Return the files below `directory` that match one of `expressions`; None if they are too many.
+
+    Raises:
+        UnsupportedPatternError: an expression is not a Rust regular expression, or too large.
+    """
+    case = "--ignore-case" if ignore_case else "--case-sensitive"
+    arguments = (*_FILE_FLAGS, case, *(f"--regexp={expression}" for expression in expressions), "--")
     paths: list[str] = []
     left = _MAX_CANDIDATE_CHARS
     try:

@@ -18,11 +18,16 @@ from oracle import LEGACY
 from stdio_peer import Message, Peer, talking
 from toolmason_runtime.shared.engines import LEAN
 from toolmason_runtime.transports.stdio.calls import MAX_RUNNING, MAX_WAITING
-from toolmason_runtime.transports.stdio.output import MAX_UNREAD_BYTES
+from toolmason_runtime.transports.stdio.output import MAX_BYTES_WITH_NOTICES, MAX_QUEUED_BYTES, MAX_UNREAD_BYTES
+from toolmason_runtime.wire.parts import PART_CHARS
 
 MEGABYTE = 1_000_000
 ANSWER = {"action": "accept", "content": {"name": "Ada"}}
 PINGS = 300
+SHORT_CHARS = PART_CHARS // 4
+"""Characters of a result that the event loop encodes itself, so that such calls end in their order."""
+UNREAD_BYTES = (MAX_BYTES_WITH_NOTICES + MAX_QUEUED_BYTES) // 2
+"""So many that messages are dropped, and few enough that calls still start."""
 STALLED_S = 0.5
 """Seconds after which a server that accepts no input is taken for one that does not read."""
 
@@ -69,7 +74,7 @@ def test_progress_and_log_messages_are_dropped_first_and_no_response() -> None:
         peer.call("report", meta={"progressToken": "t"})
         before = list(peer.notifications)
         peer.reads.clear()
-        sent = [send_call(peer, "shout", text="x" * MEGABYTE) for _ in range(7)]
+        sent = [send_call(peer, "shout", text="x" * SHORT_CHARS) for _ in range(UNREAD_BYTES // SHORT_CHARS)]
         sent.append(peer.send("tools/call", name="report", arguments={}, meta={"progressToken": "t"}))
         sent.append(send_call(peer, "chatter"))
         peer.wait_for_stderr(b"printed by a child\n")
@@ -78,7 +83,7 @@ def test_progress_and_log_messages_are_dropped_first_and_no_response() -> None:
         peer.notifications.clear()
         peer.call("report", meta={"progressToken": "t"})
 
-    assert sorted(message["id"] for message in answered) == sent
+    assert [message["id"] for message in answered] == sent
     assert peer.notifications == before
     assert len(before) > 1
 
