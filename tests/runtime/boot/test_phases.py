@@ -43,10 +43,16 @@ PREPARED_S: Final = 30.0
 
 
 @contextmanager
-def workbench(tmp_path: Path, version: str = LEGACY, prefix: tuple[str, ...] = (), **more: Any) -> Iterator[Peer]:
+def workbench(
+    tmp_path: Path,
+    version: str = LEGACY,
+    prefix: tuple[str, ...] = (),
+    arguments: tuple[str, ...] = (),
+    **more: Any,
+) -> Iterator[Peer]:
     """Start Workbench where nothing makes its startup check write, and open the connection."""
     env = {"HOME": str(tmp_path), "GEMINI_API_KEY": "none", **more}
-    with talking(version, command=(*prefix, *WORKBENCH), env=env, cwd=str(tmp_path)) as peer:
+    with talking(version, command=(*prefix, *WORKBENCH, *arguments), env=env, cwd=str(tmp_path)) as peer:
         yield peer
 
 
@@ -190,11 +196,12 @@ def test_no_handler_can_damage_the_streams_of_the_protocol(version: str, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the loaded libraries in /proc")
-def test_the_first_call_is_prepared_while_the_client_is_quiet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [(), ("--root", "."), ("--toolsets", "files")], ids=" ".join)
+def test_the_first_call_is_prepared_while_the_client_is_quiet(arguments: tuple[str, ...], tmp_path: Path) -> None:
     def has_imported(name: str) -> bool:
         return name in Path("/proc", str(peer.process.pid), "maps").read_text()
 
-    with workbench(tmp_path) as peer:
+    with workbench(tmp_path, arguments=arguments) as peer:
         peer.result("tools/list")
         assert not has_imported("pydantic_core")
         deadline = time.monotonic() + PREPARED_S
