@@ -218,19 +218,38 @@ def test_the_preparation_of_a_call_runs_no_code_of_the_project() -> None:
     code = (
         "import sys; from toolmason_runtime.server.preparation import prepare_first_call;"
         "prepare_first_call('workbench_server');"
-        "print('pydantic' in sys.modules, [name for name in sys.modules if name.startswith('workbench_handlers')])"
+        "print(*sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"True []\n"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.decode().split()
+    needed = {"pydantic", "anyio._backends._asyncio", "toolmason_runtime.server.surfaces", "toolmason_runtime.kinds"}
+    assert needed <= set(modules)
+    assert [name for name in modules if name.startswith("workbench_")] == [
+        "workbench_server",
+        "workbench_server.catalogue",
+    ]
 
 
-def test_the_preparation_of_a_server_without_handlers_imports_no_pydantic(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("parts", "imported"),
+    [
+        ({"tools": {"a": {"cli": "git"}}}, ()),
+        ({"tools": {"a": {}}}, ("pydantic",)),
+        ({"tools": {}, "clis": {"git": {}}}, ("anyio._backends._asyncio",)),
+        ({"tools": {}, "prompts": {"a": {}}}, ("toolmason_runtime.server.surfaces",)),
+    ],
+    ids=str,
+)
+def test_the_preparation_imports_only_what_the_catalogue_needs(
+    parts: dict[str, Any], imported: tuple[str, ...], tmp_path: Path
+) -> None:
     package = tmp_path / "commands_server"
     package.mkdir()
-    package.joinpath("catalogue.py").write_text("CATALOGUE = {'tools': {'a': {'cli': 'git'}}}")
+    package.joinpath("catalogue.py").write_text(f"CATALOGUE = {parts!r}")
+    dear = ("pydantic", "anyio._backends._asyncio", "toolmason_runtime.server.surfaces")
     code = (
         "import sys; from toolmason_runtime.server.preparation import prepare_first_call;"
         "prepare_first_call('commands_server');"
-        "print('commands_server.catalogue' in sys.modules, 'pydantic' in sys.modules)"
+        f"print('commands_server.catalogue' in sys.modules, *(name for name in {dear!r} if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=tmp_path)
-    assert done.stdout == b"True False\n"
+    assert done.stdout.decode().split() == ["True", *imported]
