@@ -23,7 +23,7 @@ from toolmason_runtime.shared.opening import CATALOGUE, FLAGS, FORMAT, INSTRUCTI
 from toolmason_runtime.shared.shown_names import is_prefixed
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
 from toolmason_runtime.transports.stdio.encoding import encode_result
-from toolmason_runtime.transports.stdio.session import Opened, Session
+from toolmason_runtime.transports.stdio.session import IDLE_S, Opened, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ _MAX_LINE_BYTES: Final = 65_536
 _MAX_BRACKETS: Final = 200
 """Requests with more may be too deep; `messages.decode` decides."""
 _MAX_DIGITS: Final = 18
-_IDLE_S: Final = 1.0
-"""Seconds without a request after which the startup check runs, and the first call is prepared."""
 _CHECK_S: Final = 30
 """Seconds that the startup check may take."""
 _GRACE_S: Final = 2
@@ -184,7 +182,7 @@ class _Opening:
 
     def _read(self) -> bytes:
         """Return the next bytes of input; empty at its end."""
-        if not self._is_idle and not select.select([0], [], [], _IDLE_S)[0]:
+        if not self._is_idle and not select.select([0], [], [], IDLE_S)[0]:
             self._is_idle = True
             self._use_idle_time()
         try:

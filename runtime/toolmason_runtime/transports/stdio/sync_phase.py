@@ -17,6 +17,7 @@ from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, Malfo
 from toolmason_runtime.transports.shutdown import Shutdown, leave
 from toolmason_runtime.transports.stdio.descriptors import write_all
 from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
+from toolmason_runtime.transports.stdio.session import IDLE_S
 
 if TYPE_CHECKING:
     from toolmason_runtime.calls.dispatcher import DispatcherProtocol
@@ -26,8 +27,6 @@ _METHODS: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resour
 """The methods that may be answered without the context of the request."""
 _AUDITED: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 """The methods with a line in the audit log for each request."""
-IDLE_S: Final = 1.0
-"""Seconds without a request after which the first call is prepared, as by the boot phase."""
 _log = logging.getLogger(__package__)
 
 
