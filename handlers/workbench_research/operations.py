@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from workbench_research.backends.question import Report
 from workbench_research.slots import MAX_PROGRAMS, Slots
+
+if TYPE_CHECKING:
+    from workbench_research.backends.question import Report
 
 LINGER_S: Final = 15.0
 """Seconds that an operation continues, or its answer is kept, without a waiting call.

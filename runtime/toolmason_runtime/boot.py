@@ -17,12 +17,13 @@ import signal
 import sys
 
 from toolmason_runtime.server.memory import try_to_protect_memory
+from toolmason_runtime.server.opening_arguments import parse_arguments, variant_of
 from toolmason_runtime.shared.errors import MethodError
-from toolmason_runtime.shared.opening import CATALOGUE, FORMAT, INSTRUCTIONS, OPENING, POSTINGS, PREFIXED, VARIANTS
+from toolmason_runtime.shared.opening import CATALOGUE, FLAGS, FORMAT, INSTRUCTIONS, OPENING, POSTINGS, PREFIXED
 from toolmason_runtime.shared.shown_names import is_prefixed
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
 from toolmason_runtime.transports.stdio.encoding import encode_result
-from toolmason_runtime.transports.stdio.session import Opened, Session
+from toolmason_runtime.transports.stdio.session import IDLE_S, Opened, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,14 +31,10 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Final, NoReturn
 
-    from toolmason_runtime.server.option_types import Checked
-
 __all__ = ["Opened", "open_session"]
 
 _POLICY: Final = "TOOLMASON_POLICY"
 """Environment variable that can remove tools from the lists."""
-_CHANGE_LISTS: Final = ("command_prefix_env", "expose_all_env")
-"""Keys of the server whose environment variables change the lists."""
 _AUDIT: Final = "_AUDIT"
 """End of the environment variable that sets a server's audit log; it begins with the command, unknown here."""
 _ANSWERED: Final = frozenset({"initialize", "server/discover", "ping", "logging/setLevel"})
@@ -48,8 +45,6 @@ _MAX_LINE_BYTES: Final = 65_536
 _MAX_BRACKETS: Final = 200
 """Requests with more may be too deep; `messages.decode` decides."""
 _MAX_DIGITS: Final = 18
-_IDLE_S: Final = 1.0
-"""Seconds without a request after which the startup check runs, and the first call is prepared."""
 _CHECK_S: Final = 30
 """Seconds that the startup check may take."""
 _GRACE_S: Final = 2
@@ -58,9 +53,7 @@ _LIST: Final = b'"":0'
 """The member of a result that the members of a prepared list replace."""
 
 
-def open_session(
-    main_file: str, *, startup_check: str = "", options: tuple[Checked, ...] = (), extra: str = ""
-) -> Opened | None:
+def open_session(main_file: str, *, startup_check: str = "", extra: str = "") -> Opened | None:
     """Answer requests until one needs the whole server; return the session. Exit the process at the end of the input.
 
     Return None before anything is read if the prepared answers do not apply to this command line or environment, if an
@@ -70,28 +63,34 @@ def open_session(
     Args:
         main_file: `__main__.py` of the generated package.
         startup_check: `module:function`, as for `server.command.Command`.
-        options: the options that are required or no texts. The server itself reports a missing or invalid one.
         extra: extra of toolmason that tools need, as for `server.command.Command`, which reports a missing one.
     """
-    if sys.platform == "win32" or (variant := VARIANTS.get(tuple(sys.argv[1:]))) is None:
+    if sys.platform == "win32":
         return None
     open_standard_streams()
     if os.isatty(0) or os.environ.get(_POLICY):
-        return None
-    if options and not _is_complete(options):
         return None
     if extra and _is_missing(extra):
         return None
     if any(name.endswith(_AUDIT) for name in os.environ):
         return None  # the server opens its audit log before it answers
-    prepared = _prepared(os.path.dirname(main_file), variant)  # noqa: PTH120  `pathlib` is large
-    if prepared is None or any(prepared["server"].get(key, "") in os.environ for key in _CHANGE_LISTS):
+    answers = _answers(os.path.dirname(main_file))  # noqa: PTH120  `pathlib` is large
+    given = parse_arguments(sys.argv[1:], json.loads(answers[FLAGS]), os.environ) if answers else None
+    if given is None or (variant := variant_of(given)) is None:
         return None
-    if "audit" in prepared["server"]:
+    prepared = _prepared(answers, variant)
+    if _changes_lists(prepared["server"]) or "audit" in prepared["server"]:
         return None
     try_to_protect_memory()
     package = os.path.basename(os.path.dirname(main_file))  # noqa: PTH119, PTH120  `pathlib` is large
-    return _Opening(prepared, startup_check, package).serve()
+    log = (given.get("--log-level"), given.get("--log-format"))
+    return _Opening(prepared, startup_check, package, log).serve()
+
+
+def _changes_lists(server: Mapping[str, str]) -> bool:
+    """Return whether a variable of the server changes its lists."""
+    exposes_all = os.environ.get(server.get("expose_all_env", ""), "")
+    return exposes_all.strip().lower() == "true" or server.get("command_prefix_env", "") in os.environ
 
 
 def _is_missing(extra: str) -> bool:
@@ -100,27 +99,25 @@ def _is_missing(extra: str) -> bool:
     return bool(missing_extra("", extra))
 
 
-def _is_complete(options: tuple[Checked, ...]) -> bool:
-    from toolmason_runtime.server.option_types import is_complete
-
-    return is_complete(options, os.environ)
-
-
-def _prepared(directory: str, variant: str) -> dict[str, Any] | None:
-    """Return the prepared answers: `server` and `methods`, and JSON of the instructions and of each list's members."""
+def _answers(directory: str) -> dict[str, bytes]:
+    """Return the members of `opening.json` as JSON, by name; empty if the file is not usable."""
     try:
         with open(os.path.join(directory, OPENING), "rb") as file:  # noqa: PTH118, PTH123  `pathlib` is large
             body, _, end = file.read().rpartition(_CHECKSUM)
         if int(end.rstrip(b"}\n")) != binascii.crc32(body):
-            return None
+            return {}
         lines = dict(line.removesuffix(b",").split(b": ", 1) for line in body.splitlines()[1:])
         if int(lines[b'"format"']) != FORMAT or int(lines[b'"catalogue"']) != _checksum(directory, CATALOGUE):
-            return None
+            return {}
         if b'"postings"' in lines and int(lines[b'"postings"']) != _checksum(directory, POSTINGS):
-            return None  # the server reports the damage
+            return {}  # the server reports the damage
     except (OSError, ValueError, KeyError):
-        return None
-    names = {json.loads(name): value for name, value in lines.items()}
+        return {}
+    return {json.loads(name): value for name, value in lines.items()}
+
+
+def _prepared(names: Mapping[str, bytes], variant: str) -> dict[str, Any]:
+    """Return the prepared answers: `server` and `methods`, and JSON of the instructions and of each list's members."""
     prefix = f"{variant} " if variant else ""
     values = {name: names.get(prefix + name, value) for name, value in names.items() if not name.startswith("--")}
     texts = {name: value for name, value in values.items() if name.endswith(INSTRUCTIONS)}
@@ -140,11 +137,18 @@ def _checksum(directory: str, name: str) -> int:
 class _Opening:
     """Answers a client from `prepared`. No handler runs, so a signal ends the process between two responses."""
 
-    def __init__(self, prepared: Mapping[str, Any], startup_check: str, package: str) -> None:
+    def __init__(
+        self,
+        prepared: Mapping[str, Any],
+        startup_check: str,
+        package: str,
+        log: tuple[str | None, str | None] = (None, None),
+    ) -> None:
         self._prepared = prepared
         self._session = Session(prepared["server"], prepared["methods"], self._instructions)
         self._startup_check = startup_check
         self._package = package
+        self._log = log
         self._is_idle = False
         self._is_writing = False
         self._must_leave = False
@@ -178,7 +182,7 @@ class _Opening:
 
     def _read(self) -> bytes:
         """Return the next bytes of input; empty at its end."""
-        if not self._is_idle and not select.select([0], [], [], _IDLE_S)[0]:
+        if not self._is_idle and not select.select([0], [], [], IDLE_S)[0]:
             self._is_idle = True
             self._use_idle_time()
         try:
@@ -189,7 +193,7 @@ class _Opening:
     def _use_idle_time(self) -> None:
         """Run the startup check; after the handshake, prepare the first call while the model works on its request."""
         if self._startup_check:
-            _check_apart(self._startup_check)
+            _check_apart(self._startup_check, *self._log)
             self._startup_check = ""
         if self._session.is_ready or self._session.is_modern:
             from threading import Thread
@@ -279,7 +283,7 @@ def _prepare(package: str) -> None:
     prepare_first_call(package)
 
 
-def _check_apart(target: str) -> None:
+def _check_apart(target: str, log_level: str | None, log_format: str | None) -> None:
     """Run the startup check in a process that is nobody's child, as its modules would stay in memory here.
 
     The write end of the pipe stays open as long as this process lives.
@@ -295,13 +299,16 @@ def _check_apart(target: str) -> None:
     try:
         if not os.fork():
             os.close(lives)
-            _run_check(target, ended)
+            _begin_group(ended)
+            from toolmason_runtime.server.startup_check import check_at_start
+
+            check_at_start(target, log_level, log_format)
     finally:
         _leave()
 
 
-def _run_check(target: str, ended: int) -> None:
-    """Run the startup check in a process group of its own, which the end of the server ends: `ended` is at its end."""
+def _begin_group(ended: int) -> None:
+    """Begin a process group of its own, which the end of the server ends: `ended` is at its end."""
     from threading import Thread
 
     os.setsid()
@@ -312,9 +319,6 @@ def _run_check(target: str, ended: int) -> None:
     null_device = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null_device, 0)
     os.dup2(2, 1)
-    from toolmason_runtime.server.startup_check import check_at_start
-
-    check_at_start(target)
 
 
 def _end_check(ended: int) -> None:

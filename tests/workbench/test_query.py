@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbench_handlers.query.run import query
+from workbench_handlers.query.run import LARGE_BYTES, query
 from workbench_handlers.workspace import worker_main
 from workbench_handlers.workspace.open import existing
 
@@ -148,7 +148,7 @@ def large() -> str:
     """Return JSON larger than jq parses whole: a list of users, and something before and after it."""
     users = [{"id": number, "name": f"user {number}", "groups": [{"a": 1}], "é": "x" * 40} for number in range(RECORDS)]
     text = json.dumps({"before": {"b": 1}, "users": users, "after": [1, 2]}, ensure_ascii=False)
-    assert len(text) > worker_main.MAX_WHOLE_BYTES
+    assert len(text) > LARGE_BYTES
     return text
 
 

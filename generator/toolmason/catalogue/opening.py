@@ -8,24 +8,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FORMAT, INSTRUCTIONS, NO_COMMANDS, PREFIXED
+from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FLAGS, FORMAT, INSTRUCTIONS, NO_COMMANDS, PREFIXED
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.server_info import MEMBERS
-from toolmason_runtime.toolkit import Dispatcher, KnownClient, ProgramSettings
+from toolmason_runtime.toolkit import Dispatcher, KnownClient, ProgramSettings, prepared_flags
 
 from toolmason.clients import CLAUDE_CODE
+from toolmason.model.server import Option
 
 _SERVER: Final = {"name", "version", *MEMBERS, "command_prefix_env", "expose_all_env"}
 """The members of the server that the answers need."""
 
 
-def opening(catalogue_text: str, postings: str = "") -> str:
+def opening(catalogue_text: str, postings: str = "", options: Sequence[Option] = ()) -> str:
     """Return the text of `opening.json` for those of `catalogue.json` and `semantic.postings`, one member a line.
+
+    `options` are those of the server.
 
     It is an empty object if a template of the project has changed the form of the catalogue.
     """
     try:
-        members = _members(json.loads(catalogue_text))
+        catalogue = json.loads(catalogue_text)
+        members = {FLAGS: {**prepared_flags(catalogue), **_flags(options)}, **_members(catalogue)}
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return "{}"
     checksums = {"catalogue": crc32(catalogue_text.encode())}
@@ -34,6 +38,26 @@ def opening(catalogue_text: str, postings: str = "") -> str:
     members = {"format": FORMAT, **checksums, **members}
     body = "{\n" + "".join(f"{_json(name)}: {_json(value)},\n" for name, value in members.items())
     return f'{body}"checksum": {crc32(body.encode())}\n}}'
+
+
+def _flags(options: Sequence[Option]) -> dict[str, dict[str, Any]]:
+    """Return the flags of options, as `server.opening_arguments` of the runtime reads them."""
+    flags: dict[str, dict[str, Any]] = {}
+    for option in options:
+        table = option.table
+        facts: dict[str, Any] = {"type": table.type} if table.type != "string" else {}
+        if option.is_checked:
+            facts |= {"env": table.env} if table.env else {}
+            facts |= {"required": True} if table.required else {}
+        if table.secret:
+            facts["secret"] = True
+        elif table.implicit:
+            facts["implicit"] = True
+        elif table.type == "boolean":
+            facts["switch"] = True
+            flags[f"--no-{option.flag.removeprefix('--')}"] = {"switch": True}
+        flags[option.flag] = facts
+    return flags
 
 
 def _members(catalogue: Catalogue) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class TemplateFacts(Facts):
     @cached_property
     def opening(self) -> str:
         """The text of `opening.json`."""
-        return opening(self.catalogue_text, self._server.postings)
+        return opening(self.catalogue_text, self._server.postings, self._server.options)
 
     def fragment(self, macro: Macro, tool: Tool) -> str:
         """Return the output of `macro` for `tool`, from the store if the tool has not changed since an earlier run.

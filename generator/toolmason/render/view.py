@@ -42,15 +42,6 @@ class ServerView:
         return {name: secrets.get(name, {}) for name in self._server.variables}
 
     @property
-    def checked_options(self) -> tuple[tuple[str, str, bool], ...]:
-        """Variable, type and requirement of the options that a server checks before it answers."""
-        return tuple(
-            (option.table.env, option.table.type, option.table.required)
-            for option in self._server.options
-            if option.is_checked
-        )
-
-    @property
     def hook_types(self) -> tuple[str, ...]:
         """Names that the bindings of the hooks import from `toolmason_runtime.serving`, sorted."""
         return tuple(sorted({kind.partition("[")[0] for _, kind, _ in self._server.hooks}))

@@ -19,7 +19,8 @@ MAX_BYTES: Final = {"json": 500_000_000, "yaml": 64_000_000, "toml": 16_000_000}
 MODULES: Final = {"json": ["jq", "msgspec"], "yaml": ["jq", "yaml"], "toml": ["jq"]}
 """Packages that the child process imports."""
 LARGE_BYTES: Final = 8_000_000
-"""Bytes of a JSON file above which a path at the beginning of the expression saves memory."""
+"""Bytes of a JSON file above which jq does not parse the whole: a path at the beginning of the expression is found
+first, which saves memory."""
 
 
 async def query(located: Located, program: str, kind: Literal["json", "yaml", "toml"], seconds: int) -> str:
@@ -34,7 +35,8 @@ async def query(located: Located, program: str, kind: Literal["json", "yaml", "t
     with ExitStack() as stack:
         stream = await asyncio.to_thread(stack.enter_context, open_file(located))
         codec, size = await asyncio.to_thread(_inspect, stream, located, MAX_BYTES[kind])
-        setup = {"work": "query", "format": kind, "codec": codec}
+        is_large = kind == "json" and size > LARGE_BYTES
+        setup = {"work": "query", "format": kind, "codec": codec, "is_large": is_large}
         request = {**setup, "program": program.strip() or ".", "most": text_budget()}
         try:
             async with start_child(setup, seconds=seconds, modules=modules) as ask:

@@ -6,11 +6,12 @@ import logging
 import math
 import os
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime import Prefix, ToolError, parse_prefix, prefix_from_environment
 
-from workbench_handlers.workflows.data import Host
+if TYPE_CHECKING:
+    from workbench_handlers.workflows.data import Host
 
 COMMAND_PREFIX_VARIABLE: Final = "GEMINI_COMMAND_PREFIX"
 WORKFLOW_PREFIX_VARIABLE: Final = "GEMINI_WORKFLOW_PREFIX"

@@ -35,7 +35,9 @@ class SendRequest(Protocol):
 BLOCK_BYTES: Final = 1 << 18
 """Bytes of a stream in one frame."""
 
-_SCRIPT: Final = Path(__file__).with_name("worker_main.py")
+_DIRECTORY: Final = str(Path(__file__).parent)
+_CODE: Final = "import sys; sys.path.append(sys.argv.pop(1)); import worker_main; worker_main.main()"
+"""Runs `worker_main` from its directory. Python keeps the byte code of a module that is imported, not of a script."""
 
 
 class WorkerError(ToolError):
@@ -52,7 +54,8 @@ async def start_child(
     """
     deadline = asyncio.get_running_loop().time() + seconds
     directories = list(dict.fromkeys(_package_directory(module) for module in modules))
-    arguments = ["-I", "-S", str(_SCRIPT), str(math.ceil(seconds) + 1), *directories]
+    options = ["-I", "-S", *(["-B"] if sys.dont_write_bytecode else [])]
+    arguments = [*options, "-c", _CODE, _DIRECTORY, str(math.ceil(seconds) + 1), *directories]
     execution = Execution(
         argv=(sys.executable, *arguments),
         executable=sys.executable,

@@ -1,7 +1,9 @@
 """Child process that runs untrusted regular expressions and jq programs.
 
-Run as `python -I -S worker_main.py SECONDS [DIRECTORY...]`. It has no environment, cannot open files after its start,
+Run by `worker` with the arguments `SECONDS [DIRECTORY...]`. It has no environment, cannot open files after its start,
 and is killed at its deadline: an expression can waste time, but cannot read anything.
+
+Each call starts a child, so it imports little: neither `typing`, nor `datetime` for JSON.
 
 Standard input and output are frames: a decimal length, a line feed, and that many bytes of JSON. The file of a query
 follows its request in frames of its own, the last one empty.
@@ -10,21 +12,21 @@ follows its request in frames of its own, the last one empty.
 from __future__ import annotations
 
 import codecs
-import datetime as dt
 import json
 import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO, ClassVar
 
-Reply = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, BinaryIO, ClassVar
+
+    Reply = dict[str, Any]
 
 MAX_MEMORY = 1 << 30
 """Bytes of address space."""
-MAX_WHOLE_BYTES = 8_000_000
-"""Maximum bytes of JSON that jq parses whole. In a larger file the path that the program begins with is found first."""
 BATCH_BYTES = 1_000_000
 """Bytes after which a batch of values goes to jq."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -77,8 +79,7 @@ def _load_query(setup: Reply) -> None:
         import tomllib
 
         tomllib.loads("a = 2001-01-01T00:00:00Z")
-    else:
-        sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not imported
+    elif setup["is_large"]:
         import json_path  # type: ignore[import-not-found,unused-ignore]  # noqa: F401  found by the path above
 
 
@@ -136,13 +137,16 @@ def _match_lines(text: str, patterns: list[re.Pattern[str]], limit: int) -> list
 
 
 def query(request: Reply) -> Reply:
-    """Run a jq program on the file that follows; return each result as JSON, at most `most` characters."""
+    """Run a jq program on the file that follows; return each result as JSON, at most `most` characters.
+
+    jq parses the file, unless `is_large`: then the path that the program begins with is found first.
+    """
     data, program = _data(), request["program"]
     if request["format"] != "json":
         parse = yaml_documents if request["format"] == "yaml" else toml_documents
         text = "\n".join(json.dumps(document) for document in parse(_text(data, request["codec"])))
         return _results([(program, text)], request["most"])
-    if len(data) <= MAX_WHOLE_BYTES:
+    if not request["is_large"]:
         text = _text(data, request["codec"])
         try:
             return _results([(program, text)], request["most"])
@@ -349,10 +353,15 @@ def to_json(value: Any, depth: int, budget: list[int]) -> Any:
             return value
         case bytes():
             return value.decode("latin-1")
-        case dt.date() | dt.time():
-            return value.isoformat()
         case _:
-            return str(value)
+            return _text_of(value)
+
+
+def _text_of(value: Any) -> str:
+    """Return the text of a value that JSON lacks: of a date or a time as ISO 8601 defines it."""
+    from datetime import date, time
+
+    return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
 def _key(key: Any) -> str:

@@ -176,9 +176,11 @@ class Command:
             if self.startup_check and not (opened and opened.is_checked):
                 schedule_startup_check(self.startup_check)
             if engine == LEAN:
+                from toolmason_runtime.server.preparation import prepare_first_call
                 from toolmason_runtime.transports.stdio.lean import serve
 
-                serve(make_dispatcher, shutdown, *streams, opened)
+                prepare = partial(prepare_first_call, self.package)
+                serve(make_dispatcher, shutdown, *streams, opened, prepare=prepare)
             else:
                 from toolmason_runtime.server.sdk import sdk_server
                 from toolmason_runtime.transports.stdio import sdk

@@ -15,7 +15,7 @@ from toolmason_runtime.server.options import OptionSpec
 from toolmason_runtime.shared.catalogue import Catalogue, has_programs
 from toolmason_runtime.shared.engines import DEFAULT_ENGINE, ENGINES
 from toolmason_runtime.shared.shown_names import MAX_PREFIX_CHARS
-from toolmason_runtime.shared.styles import STYLES
+from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
 SERVE: Final = "serve"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
@@ -37,11 +37,26 @@ class Flag(NamedTuple):
     settings: Mapping[str, Any]
     """Further arguments of `ArgumentParser.add_argument`."""
     exists: Callable[[Catalogue], bool] = lambda _: True
+    is_prepared: Callable[[Catalogue], bool] = lambda _: False
+    """Whether the boot phase answers with it, since it changes no answer or has answers of its own."""
 
 
 def option_attribute(option: OptionSpec) -> str:
     """Return the name of an option of the manifest in the parsed arguments."""
     return f"option_{option.name}"
+
+
+def prepared_flags(catalogue: Catalogue) -> dict[str, dict[str, Any]]:
+    """Return the flags of the server with which the boot phase answers; see `opening_arguments`."""
+    flags = {flag.name: flag.settings for flag in FLAGS if flag.exists(catalogue) and flag.is_prepared(catalogue)}
+    styles = {"--discovery": list(dict.fromkeys((CLASSIC, catalogue["discovery"]["style"])))}
+    return {name: _prepared_flag(settings, styles.get(name)) for name, settings in flags.items()}
+
+
+def _prepared_flag(settings: Mapping[str, Any], values: Sequence[str] | None) -> dict[str, Any]:
+    if settings == _SWITCH:
+        return {"switch": True}
+    return {"choices": list(values or settings["choices"])}
 
 
 def own_flags() -> frozenset[str]:
@@ -192,6 +207,14 @@ def _positive(value: str) -> int:
     raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {value!r}")
 
 
+def _always(_: Catalogue) -> bool:
+    return True
+
+
+def _has_one_tier(catalogue: Catalogue) -> bool:
+    return all(entry["tier"] == "core" for entry in catalogue["tools"].values())
+
+
 def _has_auth(catalogue: Catalogue) -> bool:
     return "auth" in catalogue["server"]
 
@@ -216,8 +239,15 @@ FLAGS: Final = (
         "",
         "minimum level of messages logged to stderr (default: %(default)s)",
         {"choices": LOG_LEVELS, "default": DEFAULT_LOG_LEVEL},
+        is_prepared=_always,
     ),
-    Flag("--log-format", "", "format of the log (default: text on a terminal, else json)", {"choices": LOG_FORMATS}),
+    Flag(
+        "--log-format",
+        "",
+        "format of the log (default: text on a terminal, else json)",
+        {"choices": LOG_FORMATS},
+        is_prepared=_always,
+    ),
     Flag(
         "--audit",
         "",
@@ -243,20 +273,23 @@ FLAGS: Final = (
         TOOLS,
         f"discovery style: {', '.join(STYLES)} (default: {{style}})",
         {"type": _non_empty, "metavar": "STYLE"},
+        is_prepared=_always,
     ),
     Flag(
         "--classic",
         TOOLS,
         "list every `core` tool (with --all: every tool) directly; same as --discovery classic",
         _SWITCH,
+        is_prepared=_always,
     ),
-    Flag("--all", TOOLS, "also serve the tools of the tier `all`", _SWITCH),
+    Flag("--all", TOOLS, "also serve the tools of the tier `all`", _SWITCH, is_prepared=_has_one_tier),
     Flag(
         "--no-command-prompts",
         TOOLS,
         "do not serve slash commands as prompts, for clients that have their files",
         _SWITCH,
         _has_command_prompts,
+        _always,
     ),
     Flag(
         "--prefix",
@@ -347,6 +380,7 @@ FLAGS: Final = (
         "run tools that need approval even if the client cannot prompt the user",
         _SWITCH,
         has_programs,
+        _always,
     ),
 )
 """In the order of `--help`."""

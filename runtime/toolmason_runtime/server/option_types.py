@@ -4,15 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from typing import Final
 
 TRUE: Final = ("true", "yes", "on", "1")
 FALSE: Final = ("false", "no", "off", "0")
 NOT_FINITE: Final = ("inf", "infinity", "nan")
-
-Checked = tuple[str, str, bool]
-"""The variable of an option (empty for none), its type, and whether it is required."""
 
 
 def parse_value(kind: str, text: str) -> str | int | float | bool:
@@ -37,17 +33,3 @@ def parse_value(kind: str, text: str) -> str | int | float | bool:
     except ValueError:
         pass
     raise ValueError(f"expected {'an integer' if kind == 'integer' else 'a number'}")
-
-
-def is_complete(options: Iterable[Checked], environ: Mapping[str, str]) -> bool:
-    """Return whether the environment has a value for each required option, and no invalid one."""
-    for variable, kind, is_required in options:
-        text = environ.get(variable, "") if variable else ""
-        try:
-            if text:
-                parse_value(kind, text)
-            elif is_required:
-                return False
-        except ValueError:
-            return False
-    return True

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Final
 
 from toolmason_runtime.calls.binding import exclusive_import
-from toolmason_runtime.shared.catalogue import ToolEntry, is_handler
+from toolmason_runtime.shared.catalogue import ToolEntry, has_programs, is_handler
 from toolmason_runtime.shared.selection import is_enabled
 
 DELAY_S: Final = 0.05
@@ -19,11 +19,25 @@ DELAY_S: Final = 0.05
 _OF_CALLS: Final = (
     "toolmason_runtime.server.command",
     "toolmason_runtime.server.dispatch",
+    "toolmason_runtime.server.logging",
+    "toolmason_runtime.discovery.signature",
     "toolmason_runtime.transports.stdio.lean",
     "toolmason_runtime.transports.stdio.async_phase",
     "toolmason_runtime.chunks.store",
 )
+_OF_SURFACES: Final = {
+    "prompts": ("toolmason_runtime.server.surfaces",),
+    "resources": ("toolmason_runtime.server.surfaces",),
+    "apps": ("toolmason_runtime.server.apps",),
+    "skills": ("toolmason_runtime.server.skills",),
+}
+"""Modules by the member of the catalogue that needs them."""
 _OF_MODELS: Final = ("toolmason_runtime.calls.model", "pydantic.json_schema")
+_OF_PROGRAMS: Final = (
+    "toolmason_runtime.kinds",
+    "toolmason_runtime.programs.process_group",
+    "concurrent.futures.thread",
+)
 
 
 def prepare_first_call(package: str) -> None:
@@ -35,10 +49,16 @@ def prepare_first_call(package: str) -> None:
     with suppress(Exception):  # the call will report the error
         for module in _OF_CALLS:
             import_module(module)
-        tools = import_module(f"{package}.catalogue").CATALOGUE["tools"]
-        if any(is_handler(entry) for entry in tools.values()):
-            for module in _OF_MODELS:
-                import_module(module)
+        catalogue = import_module(f"{package}.catalogue").CATALOGUE
+        needed = [module for part, modules in _OF_SURFACES.items() if part in catalogue for module in modules]
+        if any(is_handler(entry) for entry in catalogue["tools"].values()):
+            needed += _OF_MODELS
+        if uses_programs := has_programs(catalogue):
+            needed += _OF_PROGRAMS
+        for module in needed:
+            import_module(module)
+        if uses_programs:
+            _warm_up_event_loop()
 
 
 class Preparation:

@@ -20,12 +20,18 @@ def schedule_startup_check(target: str) -> None:
     timer.start()
 
 
-def check_at_start(target: str) -> None:
-    """Run the startup check and log its warnings; `boot` calls this in a process of its own."""
+def check_at_start(target: str, log_level: str | None, log_format: str | None) -> None:
+    """Run the startup check and log its warnings; `boot` calls this in a process of its own.
+
+    Args:
+        target: `module:function`.
+        log_level: value of `--log-level`; None without it.
+        log_format: value of `--log-format`; None without it.
+    """
     from toolmason_runtime.server.flags import DEFAULT_LOG_LEVEL
     from toolmason_runtime.server.logging import log_to_stderr
 
-    log_to_stderr(DEFAULT_LOG_LEVEL, None)
+    log_to_stderr(log_level or DEFAULT_LOG_LEVEL, log_format)
     _run(target)
     if sys.stdout is not None:
         sys.stdout.flush()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 OPENING: Final = "opening.json"
 """Name of the file with the prepared answers, beside the catalogue."""
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Version of that file. Increase it after a change of its form, of the meta-tools, or of the short form of a tool."""
 PREFIXED: Final = "prefixed "
 """Before the name of an answer for clients that see the names of tools with the prefix of the server."""
@@ -19,10 +19,5 @@ POSTINGS: Final = "semantic.postings"
 DEFAULT: Final = ""
 CLASSIC: Final = "--classic"
 NO_COMMANDS: Final = "--no-command-prompts"
-VARIANTS: Final = {
-    (): DEFAULT,
-    (CLASSIC,): CLASSIC,
-    ("--discovery", "classic"): CLASSIC,
-    (NO_COMMANDS,): NO_COMMANDS,
-}
-"""The arguments with prepared answers."""
+FLAGS: Final = "flags"
+"""Name of the flags with prepared answers; see `server.opening_arguments`."""

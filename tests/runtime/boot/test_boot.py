@@ -51,6 +51,26 @@ def check_setup() -> list[str]:
     return [f"the setup is poor in process {os.getpid()}."]
 """
 
+OPTIONS = """
+[server.options.folder]
+description = "Directory of the notes"
+many = true
+
+[server.options.theme]
+description = "Colours of the notes"
+implicit = "dark"
+
+[server.options.limit]
+description = "Maximum number of notes"
+type = "integer"
+env = "NOTES_LIMIT"
+
+[server.options.strict]
+description = "Refuse notes without a title"
+type = "boolean"
+env = "NOTES_STRICT"
+"""
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -59,6 +79,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(Path(__file__).parents[1] / "prompts" / "project", project)
     manifest = project / "manifest" / "notes.toml"
     text = manifest.read_text("utf-8").replace("[server]\n", '[server]\nstartup_check = "book:check_setup"\n', 1)
+    text += OPTIONS
     manifest.write_text(text.replace('style = "classic"', 'style = "search-call"'), "utf-8")
     with (project / "handlers" / "notes_tools" / "book.py").open("a") as file:
         file.write(CHECK)
@@ -132,7 +153,15 @@ SESSIONS = {
     ),
     MODERN: lines(*(request(method, method, _meta=ENVELOPE) for method in ("server/discover", *LISTS))),
 }
-VARIANTS: list[tuple[str, ...]] = [(), (CLASSIC,), ("--discovery", "classic"), (NO_COMMANDS,)]
+VARIANTS: list[tuple[str, ...]] = [
+    (),
+    (CLASSIC,),
+    ("--discovery", "classic"),
+    (NO_COMMANDS,),
+    ("serve",),
+    ("--discovery=search-call", "--log-level", "error", "--log-format=text", "--folder", "a b", "--folder=--all"),
+    ("serve", "--strict", "--no-strict", "--theme", "--limit=-3", CLASSIC, CLASSIC),
+]
 
 
 @pytest.mark.parametrize("era", SESSIONS)
@@ -156,7 +185,7 @@ def by_id(output: bytes, ids: Sequence[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.parents[1].name)
 def test_prepared_answers_are_those_of_the_dispatcher(package: Path) -> None:
-    from toolmason_runtime.boot import _Opening, _prepared
+    from toolmason_runtime.boot import _answers, _Opening, _prepared
 
     catalogue = json.loads((package / CATALOGUE).read_bytes())
     style = catalogue["discovery"]["style"]
@@ -167,8 +196,7 @@ def test_prepared_answers_are_those_of_the_dispatcher(package: Path) -> None:
     }
     for variant, selection in selections.items():
         dispatcher = Dispatcher(catalogue, selection=selection, load_index=dict, commands=ProgramSettings())
-        prepared = _prepared(str(package), variant)
-        assert prepared is not None
+        prepared = _prepared(_answers(str(package)), variant)
         assert prepared["methods"] == list(dispatcher.methods)
         for client, meta in (("", {}), ("claude-code", {}), ("", {"_meta": ENVELOPE})):
             opening = _Opening(prepared, "", "")
@@ -205,7 +233,7 @@ DAMAGES = {
     "a list was edited": (OPENING, edited),
     "it has no answers": (OPENING, lambda _: b"{}\n"),
     "the catalogue is newer": (CATALOGUE, edited),
-    "its form is newer": (OPENING, lambda text: signed(text.replace(b'"format": 3,', b'"format": 4,'))),
+    "its form is newer": (OPENING, lambda text: signed(text.replace(b'"format": 4,', b'"format": 5,'))),
 }
 
 
@@ -231,20 +259,22 @@ def test_a_server_starts_without_a_usable_file(damage: str, copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "variables"),
+    ("variables", "is_answered"),
     [
-        (("--all",), {}),
-        (("--log-level", "warning"), {}),
-        ((), {"NOTES_ALL": "true"}),
-        ((), {"TOOLMASON_POLICY": "policy.toml"}),
-        ((), {"NOTES_PREFIX": ""}),
+        ({"NOTES_ALL": "false", "NOTES_LIMIT": "3", "NOTES_STRICT": "off"}, True),
+        ({"NOTES_ALL": "true"}, False),
+        ({"TOOLMASON_POLICY": "policy.toml"}, False),
+        ({"NOTES_AUDIT": "/tmp/audit"}, False),
+        ({"NOTES_PREFIX": ""}, False),
+        ({"NOTES_LIMIT": "many"}, False),
+        ({"NOTES_STRICT": "perhaps"}, False),
     ],
+    ids=str,
 )
-def test_other_arguments_and_variables_that_change_the_lists_start_the_whole_server(
-    arguments: tuple[str, ...], variables: dict[str, str], project: Path
+def test_variables_that_change_the_lists_or_are_invalid_start_the_whole_server(
+    variables: dict[str, str], is_answered: bool, project: Path
 ) -> None:
-    assert begins(project)
-    assert not begins(project, *arguments, **variables)
+    assert begins(project, **variables) == is_answered
 
 
 UNUSUAL = [
@@ -397,6 +427,25 @@ def test_the_startup_check_runs_in_a_process_of_its_own_when_the_client_is_idle(
     finally:
         peer.close()
     assert f"in process {peer.process.pid}." not in logged
+
+
+@pytest.mark.parametrize(
+    ("arguments", "logged"),
+    [(("--log-format", "text"), b" warn  the setup is poor"), (("--log-level", "error"), b"")],
+    ids=str,
+)
+def test_the_startup_check_logs_as_the_command_line_requests(
+    arguments: tuple[str, ...], logged: bytes, project: Path
+) -> None:
+    with started(project, *arguments) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"the check has begun\n"
+        line = process.stderr.readline() if logged else b""
+        _, rest = process.communicate(timeout=PATIENCE_S)
+
+    assert logged in line
+    assert rest == b""
 
 
 @pytest.mark.parametrize("end", ["input", "kill"])

@@ -43,10 +43,16 @@ PREPARED_S: Final = 30.0
 
 
 @contextmanager
-def workbench(tmp_path: Path, version: str = LEGACY, prefix: tuple[str, ...] = (), **more: Any) -> Iterator[Peer]:
+def workbench(
+    tmp_path: Path,
+    version: str = LEGACY,
+    prefix: tuple[str, ...] = (),
+    arguments: tuple[str, ...] = (),
+    **more: Any,
+) -> Iterator[Peer]:
     """Start Workbench where nothing makes its startup check write, and open the connection."""
     env = {"HOME": str(tmp_path), "GEMINI_API_KEY": "none", **more}
-    with talking(version, command=(*prefix, *WORKBENCH), env=env, cwd=str(tmp_path)) as peer:
+    with talking(version, command=(*prefix, *WORKBENCH, *arguments), env=env, cwd=str(tmp_path)) as peer:
         yield peer
 
 
@@ -190,11 +196,12 @@ def test_no_handler_can_damage_the_streams_of_the_protocol(version: str, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the loaded libraries in /proc")
-def test_the_first_call_is_prepared_while_the_client_is_quiet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [(), ("--root", "."), ("--toolsets", "files")], ids=" ".join)
+def test_the_first_call_is_prepared_while_the_client_is_quiet(arguments: tuple[str, ...], tmp_path: Path) -> None:
     def has_imported(name: str) -> bool:
         return name in Path("/proc", str(peer.process.pid), "maps").read_text()
 
-    with workbench(tmp_path) as peer:
+    with workbench(tmp_path, arguments=arguments) as peer:
         peer.result("tools/list")
         assert not has_imported("pydantic_core")
         deadline = time.monotonic() + PREPARED_S
@@ -211,19 +218,38 @@ def test_the_preparation_of_a_call_runs_no_code_of_the_project() -> None:
     code = (
         "import sys; from toolmason_runtime.server.preparation import prepare_first_call;"
         "prepare_first_call('workbench_server');"
-        "print('pydantic' in sys.modules, [name for name in sys.modules if name.startswith('workbench_handlers')])"
+        "print(*sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"True []\n"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.decode().split()
+    needed = {"pydantic", "anyio._backends._asyncio", "toolmason_runtime.server.surfaces", "toolmason_runtime.kinds"}
+    assert needed <= set(modules)
+    assert [name for name in modules if name.startswith("workbench_")] == [
+        "workbench_server",
+        "workbench_server.catalogue",
+    ]
 
 
-def test_the_preparation_of_a_server_without_handlers_imports_no_pydantic(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("parts", "imported"),
+    [
+        ({"tools": {"a": {"cli": "git"}}}, ()),
+        ({"tools": {"a": {}}}, ("pydantic",)),
+        ({"tools": {}, "clis": {"git": {}}}, ("anyio._backends._asyncio",)),
+        ({"tools": {}, "prompts": {"a": {}}}, ("toolmason_runtime.server.surfaces",)),
+    ],
+    ids=str,
+)
+def test_the_preparation_imports_only_what_the_catalogue_needs(
+    parts: dict[str, Any], imported: tuple[str, ...], tmp_path: Path
+) -> None:
     package = tmp_path / "commands_server"
     package.mkdir()
-    package.joinpath("catalogue.py").write_text("CATALOGUE = {'tools': {'a': {'cli': 'git'}}}")
+    package.joinpath("catalogue.py").write_text(f"CATALOGUE = {parts!r}")
+    dear = ("pydantic", "anyio._backends._asyncio", "toolmason_runtime.server.surfaces")
     code = (
         "import sys; from toolmason_runtime.server.preparation import prepare_first_call;"
         "prepare_first_call('commands_server');"
-        "print('commands_server.catalogue' in sys.modules, 'pydantic' in sys.modules)"
+        f"print('commands_server.catalogue' in sys.modules, *(name for name in {dear!r} if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=tmp_path)
-    assert done.stdout == b"True False\n"
+    assert done.stdout.decode().split() == ["True", *imported]

@@ -197,40 +197,43 @@ def test_flag_with_a_value_of_another_type_is_refused(arguments: tuple[str, ...]
 
 @pytest.mark.skipif(sys.platform == "win32", reason="servers on Windows have no boot phase")
 @pytest.mark.parametrize(
-    ("variables", "begins"),
+    ("arguments", "variables", "begins"),
     [
-        ({"DESK_TOKEN": SECRET}, True),
-        ({"DESK_TOKEN": SECRET, "DESK_LIMIT": "4", "DESK_DRY_RUN": "yes"}, True),
-        ({"DESK_TOKEN": SECRET, "DESK_LIMIT": "x"}, False),
-        ({}, False),
+        ((), {"DESK_TOKEN": SECRET}, True),
+        ((), {"DESK_TOKEN": SECRET, "DESK_LIMIT": "4", "DESK_DRY_RUN": "yes"}, True),
+        ((), {"DESK_TOKEN": SECRET, "DESK_LIMIT": "x"}, False),
+        (("--limit", "4"), {"DESK_TOKEN": SECRET, "DESK_LIMIT": "x"}, True),
+        (("--rate", "0.5", "--no-dry-run"), {"DESK_TOKEN": SECRET}, True),
+        (("--rate", "nan"), {"DESK_TOKEN": SECRET}, False),
+        (("--token", SECRET), {"DESK_TOKEN": SECRET}, False),
+        ((), {}, False),
     ],
+    ids=str,
 )
-def test_boot_phase_checks_the_environment_without_further_imports(
-    variables: dict[str, str], begins: bool, desk: Path
+def test_boot_phase_checks_options_without_further_imports(
+    arguments: tuple[str, ...], variables: dict[str, str], begins: bool, desk: Path
 ) -> None:
     code = (
         "import os, sys; from desk_server import __main__ as main\n"
         "from toolmason_runtime import boot\n"
         "boot._leave = lambda: (print(*sys.modules), sys.stdout.flush(), os._exit(0))\n"
-        "options = main.CHECKED_OPTIONS if sys.argv.pop() == 'checked' else ()\n"
-        "print(boot.open_session(main.__file__, options=options))\n"
+        "print(boot.open_session(main.__file__))\n"
     )
-    with_check, without = (
-        subprocess.run(
-            [sys.executable, "-c", code, which],
-            env=environment(desk, **variables),
-            input=b"",
-            capture_output=True,
-            check=True,
-            timeout=60,
-        ).stdout.decode()
-        for which in ("checked", "unchecked")
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=environment(desk, **variables),
+        input=b"",
+        capture_output=True,
+        check=True,
+        timeout=60,
     )
+    modules = done.stdout.decode().split()
 
     if begins:
-        assert {*with_check.split()} - {*without.split()} == {"toolmason_runtime.server.option_types"}
+        assert "toolmason_runtime.server.opening_arguments" in modules
+        assert {"argparse", "typing", "toolmason_runtime.server.options"}.isdisjoint(modules)
     else:
-        assert with_check.strip() == "None"
+        assert modules == ["None"]
 
 
 # The values

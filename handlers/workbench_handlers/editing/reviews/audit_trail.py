@@ -6,7 +6,6 @@ it, such as `toolmason-workbench review`, writes to the same log.
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
@@ -116,6 +115,8 @@ def _record_file(review: Review, file: ReviewedFile, step: str, **fields: Any) -
 
 def _user() -> str:
     try:
+        import getpass  # it imports `termios`
+
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
         return ""

@@ -31,6 +31,8 @@ def serve(
     source: int,
     sink: int,
     opened: Opened | None = None,
+    *,
+    prepare: Callable[[], None] | None = None,
 ) -> None:
     """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls.
 
@@ -40,10 +42,11 @@ def serve(
         source: descriptor of the input.
         sink: descriptor of the output.
         opened: the session that the boot phase has begun; None if that phase was omitted.
+        prepare: prepares the first call while the client is quiet; the boot phase does that itself.
     """
     dispatcher = make_dispatcher()
     session = opened.session if opened else Session(dispatcher.server, dispatcher.methods, dispatcher.instructions)
-    sync_phase = SyncPhase(dispatcher, session, source, sink)
+    sync_phase = SyncPhase(dispatcher, session, source, sink, None if opened else prepare)
     lines = sync_phase.serve(shutdown, opened.unread if opened else b"")
     if lines is not None:
         from toolmason_runtime.transports.stdio import async_phase

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import select
+import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.audit import events
@@ -15,6 +17,7 @@ from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, Malfo
 from toolmason_runtime.transports.shutdown import Shutdown, leave
 from toolmason_runtime.transports.stdio.descriptors import write_all
 from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
+from toolmason_runtime.transports.stdio.session import IDLE_S
 
 if TYPE_CHECKING:
     from toolmason_runtime.calls.dispatcher import DispatcherProtocol
@@ -34,14 +37,23 @@ class NeedsLoopError(BaseException):
 class SyncPhase:
     """Answers the messages of a client one by one, until a handler has to run.
 
-    No handler runs, so a signal ends the process between two responses.
+    No handler runs, so a signal ends the process between two responses. `prepare` prepares the first call; None if the
+    boot phase did.
     """
 
-    def __init__(self, dispatcher: DispatcherProtocol, session: Session, source: int, sink: int) -> None:
+    def __init__(
+        self,
+        dispatcher: DispatcherProtocol,
+        session: Session,
+        source: int,
+        sink: int,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
         self._dispatcher = dispatcher
         self._session = session
         self._source = source
         self._sink = sink
+        self._prepare = prepare if sys.platform != "win32" else None  # there, `select` reads no pipes
         self._writing = threading.Lock()
         self.buffer = LineBuffer()
         """The beginning of the next line."""
@@ -56,7 +68,7 @@ class SyncPhase:
         try:
             if rest := self._answer_all(self.buffer.feed(unread)):
                 return rest
-            while chunk := os.read(self._source, CHUNK_BYTES):
+            while chunk := self._read():
                 if rest := self._answer_all(self.buffer.feed(chunk)):
                     return rest
             return self._answer_all(self.buffer.feed(b"\n")) or None
@@ -64,6 +76,16 @@ class SyncPhase:
             return None
         finally:
             self._dispatcher.before_handler = None
+
+    def _read(self) -> bytes:
+        """Return the next bytes of input; empty at its end."""
+        if self._prepare and self._is_open() and not select.select([self._source], [], [], IDLE_S)[0]:
+            threading.Thread(target=self._prepare, name="first call", daemon=True).start()
+            self._prepare = None
+        return os.read(self._source, CHUNK_BYTES)
+
+    def _is_open(self) -> bool:
+        return bool(self._session.is_ready or self._session.is_modern)
 
     def _leave(self) -> None:
         with self._writing:

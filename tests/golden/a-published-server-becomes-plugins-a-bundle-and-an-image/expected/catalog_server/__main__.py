@@ -13,9 +13,6 @@ TYPE_CHECKING = False  # without an import of `typing`, so that the server start
 if TYPE_CHECKING:
     from toolmason_runtime.serving import Command
 
-CHECKED_OPTIONS = (("CATALOG_TOKEN", "string", True),)
-"""Variable and type of the options that are checked at the start, and whether each is required."""
-
 
 def main() -> int:
     """Serve until the client disconnects, or run a tool as a command. Return the exit status."""
@@ -25,7 +22,7 @@ def main() -> int:
         if COMMANDS.has(sys.argv[1]):
             return COMMANDS.run(sys.argv[1:], _command)
     # The first requests are answered before the server is imported.
-    opened = open_session(__file__, options=CHECKED_OPTIONS)
+    opened = open_session(__file__)
     return _command().run(opened=opened)
 
 
@@ -51,4 +48,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 55de3c75c304a46d45a88280ebf99305
+# toolmason: sha256 ccedd630975f291aaee664b7e2c413a1
