@@ -68,7 +68,8 @@ def workbench_programs(workspace: Workspace) -> dict[tuple[str, int], Program]:
     table = wire_table(Path(__file__).parents[1] / "generated")
     directory = workspace.directory / "workbench"
     bare = Program(BARE, write_bare(directory, table), (), (directory,))
-    return {(BARE, len(table)): bare, (WORKBENCH, len(table)): Program(WORKBENCH, "workbench_server")}
+    workbench = Program(WORKBENCH, "workbench_server", ("--root", str(directory)))
+    return {(BARE, len(table)): bare, (WORKBENCH, len(table)): workbench}
 
 
 def package_directory(project: SyntheticProject) -> Path:
