@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from toolmason.project import Project
-from toolmason.write.cache import is_ci, is_toolkit_unchanged, project_path, toolkit_fingerprint
+from toolmason.write.cache import is_ci, project_path, toolkit_fingerprint
 from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
@@ -60,7 +60,9 @@ class ContentCache:
         self._new[key] = text
 
     def save(self) -> None:
-        """Write the entries if there are new ones. Errors of the file system are ignored.
+        """Write the entries if there are new ones. The caller has called `is_toolkit_unchanged`.
+
+        Errors of the file system are ignored.
 
         Entries that this run has not used, such as those of another branch, are kept up to the size of the used ones.
         """
@@ -80,7 +82,7 @@ class ContentCache:
             lines.append(line)
             total += len(line) + 1
         with suppress(OSError):
-            if total < MAX_BYTES and is_toolkit_unchanged():
+            if total < MAX_BYTES:
                 write_cached(self._path, _header(lines), *chain.from_iterable((b"\n", line) for line in lines))
                 remove_old(self._path.parent, "content-", "run-")
 

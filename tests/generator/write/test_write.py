@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+import toolmason.write as write_module
 from toolmason.model.checksum import add_checksum
 from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
@@ -100,6 +101,23 @@ def test_writing_again_touches_nothing(folder: Path) -> None:
 
     assert write(rendered(OLD), folder).is_clean
     assert state_of(folder) == before
+
+
+@pytest.mark.parametrize(("texts", "line_end"), [(OLD, "\n"), (OLD, "\r\n"), (NEW, "\n")])
+def test_the_directory_is_compared_once(
+    texts: Mapping[str, str], line_end: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without changes, it is not locked; with a file of another size, only the comparison under the lock counts."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(b"\n", line_end.encode()))
+    (folder.parent / LOCK).unlink()
+    compared = []
+    original = write_module.compare
+    monkeypatch.setattr(write_module, "compare", lambda *given: compared.append(given) or original(*given))
+    assert write(rendered(texts), folder).is_clean == (texts is OLD)
+    assert len(compared) == 1
+    assert (folder.parent / LOCK).exists() == (texts is NEW)
 
 
 def test_only_changed_files_are_written(folder: Path) -> None:
