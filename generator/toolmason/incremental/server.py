@@ -1,7 +1,7 @@
 """Store a resolved server, and resolve only the tools that have been edited since.
 
 The server is stored without its tools. Its key is the hash of everything that can change it: the other inputs of the
-run, and the manifest without the values that affect only one tool (`edits.frame`). The key of a tool is that hash and
+run, and the manifest without what affects only one tool (`edits.frames`). The key of a tool is that hash and
 the hash of the tool's table. The ordinary stages resolve an edited tool, in a manifest with this tool and those that it
 names. If that gives any finding, or the stored parts may depend on the edit, the whole manifest is resolved. So
 findings are always those of a full run.
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import ToolEntry
 
-from toolmason.incremental.edits import frame, reduced
+from toolmason.incremental.edits import frames, reduced
 from toolmason.incremental.tools import KEPT_FIELDS, KEPT_KEYS, decode, encode, kept_tool, known_fields
 from toolmason.manifest.document import Document
 from toolmason.model.server import Category, Server
@@ -197,9 +197,8 @@ def keep(document: Document, store: ContentCache, others: str) -> KeptServer | N
     # JSON has no dates. A manifest with dates is rare; it is not stored.
     with suppress(TypeError, ValueError, RecursionError):
         texts = {name: json.dumps(table) for name, table in tools.items()}
-        frames = [[name, frame(table)] for name, table in tools.items()]
         rest = {key: value for key, value in document.data.items() if key != "tools"}
-        key = _hash([others, KEPT_FIELDS, KEPT_KEYS, [*document.data], rest, frames])
+        key = _hash([others, KEPT_FIELDS, KEPT_KEYS, [*document.data], rest, frames(document)])
         return KeptServer(store, document, key, {name: _hash_text(text) for name, text in texts.items()})
     return None
 

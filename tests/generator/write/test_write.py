@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,6 +16,7 @@ from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFilesError, MisplacedDirectoryError, WriteError, check, write
 from toolmason.write.changes import ChangeKind, Changes
+from toolmason.write.compare import compare
 from toolmason.write.journal import Disk, recover
 
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "old.json": "{}\n"}
@@ -112,11 +114,10 @@ def test_the_directory_is_compared_once(
         if path.is_file():
             path.write_bytes(path.read_bytes().replace(b"\n", line_end.encode()))
     (folder.parent / LOCK).unlink()
-    compared = []
-    original = write_module.compare
-    monkeypatch.setattr(write_module, "compare", lambda *given: compared.append(given) or original(*given))
+    spy = Mock(side_effect=compare)
+    monkeypatch.setattr(write_module, "compare", spy)
     assert write(rendered(texts), folder).is_clean == (texts is OLD)
-    assert len(compared) == 1
+    assert spy.call_count == 1
     assert (folder.parent / LOCK).exists() == (texts is NEW)
 
 
