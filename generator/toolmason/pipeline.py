@@ -111,7 +111,7 @@ def read(
         from toolmason.incremental import keep
 
         kept = keep(document, store, before)
-    server = kept.server(resolved_alone) if kept else None
+    server = kept.server(document, resolved_alone) if kept else None
     if server is None:
         server = resolved(document, diagnostics, missing)
         if server is None:

@@ -37,15 +37,15 @@ class ContentCache:
         """The lines of the file, by their key."""
         self._used: set[str] = set()
         """Keys of those lines that this run has used."""
-        self._new: dict[str, str] = {}
+        self._new: dict[str, bytes] = {}
+        """The lines that this run adds, encoded as in the file: a large project has no memory for both forms."""
 
     def get(self, key: str, /) -> str | None:
         """Return the text of `key`; None if it is not stored."""
-        if (text := self._new.get(key)) is not None:
-            return text
-        if (line := self._stored.get(key)) is None:
-            return None
-        self._used.add(key)
+        if (line := self._new.get(key)) is None:
+            if (line := self._stored.get(key)) is None:
+                return None
+            self._used.add(key)
         return line.partition(b"\t")[2].decode("utf-8", "surrogatepass")
 
     def use(self, key: str) -> bool:
@@ -57,7 +57,7 @@ class ContentCache:
 
     def __setitem__(self, key: str, text: str, /) -> None:
         """Store a text without line breaks. The key must determine it, together with the toolkit."""
-        self._new[key] = text
+        self._new[key] = _line(key, text)
 
     def save(self) -> None:
         """Write the entries if there are new ones. The caller has called `is_toolkit_unchanged`.
@@ -66,11 +66,10 @@ class ContentCache:
 
         Entries that this run has not used, such as those of another branch, are kept up to the size of the used ones.
         """
-        new = {key: line for key, text in self._new.items() if (line := _line(key, text)) != self._stored.get(key)}
-        if not new:
+        if all(line == self._stored.get(key) for key, line in self._new.items()):
             return
         lines = [line for key, line in self._stored.items() if key in self._used and key not in self._new]
-        lines += [_line(key, text) for key, text in self._new.items()]
+        lines += self._new.values()
         total = sum(map(len, lines)) + len(lines)
         remaining = min(total, MAX_BYTES - total - 1)
         for key, line in self._stored.items():

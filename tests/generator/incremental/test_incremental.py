@@ -351,7 +351,7 @@ def test_a_kept_server_is_that_of_a_whole_run_for_every_kind_of_tool(manifest: P
             again = server.keep(edited, store, "")
             assert again
             assert (again.key == kept.key) == (edits.frames(edited) == edits.frames(document))
-            joined = again.server(partial(resolved, project))
+            joined = again.server(edited, partial(resolved, project))
             if joined is not None:
                 assert repr(joined) == repr(resolved(project, edited))
 
