@@ -62,11 +62,12 @@ def read(
     progress: Progress = no_progress,
     missing: list[Stub] | None = None,
     handlers: Path | None = None,
+    others: str = "",
 ) -> LoadedManifest | None:
     """Load the manifest of `project` and resolve it to the model. `store` has results of earlier runs.
 
     With the list `missing`, missing functions of the handlers are added to it, and do not stop the run. `handlers` is
-    their directory, by default that of the project.
+    their directory, by default that of the project. `others` is the hash of the other inputs, if it is known.
     """
     # Imported late: a run without changes uses the cache and none of these stages.
     from toolmason.manifest.files import load_manifest
@@ -76,7 +77,7 @@ def read(
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
-    before = _other_inputs(project) if store and not handlers else ""
+    before = _other_inputs(project, others) if store and not handlers else ""
     document = load_manifest(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
@@ -111,7 +112,7 @@ def read(
         from toolmason.incremental import keep
 
         kept = keep(document, store, before)
-    server = kept.server(resolved_alone) if kept else None
+    server = kept.server(document, resolved_alone) if kept else None
     if server is None:
         server = resolved(document, diagnostics, missing)
         if server is None:
@@ -136,7 +137,7 @@ def read(
     return LoadedManifest(document, server, projections, kept)
 
 
-def _other_inputs(project: Project) -> str:
+def _other_inputs(project: Project, known: str = "") -> str:
     """Return the hash of all inputs of a run except the manifest; empty if its server must not be stored.
 
     A restored cache of CI may come from a stranger's change, and stored objects need the same trust as code.
@@ -144,7 +145,7 @@ def _other_inputs(project: Project) -> str:
     if is_ci():
         return ""
     with suppress(OSError):
-        return cache.fingerprint(project, with_manifest=False)
+        return known or cache.fingerprints(project).others
     return ""
 
 
@@ -205,13 +206,15 @@ def _render_project(
     """
     if only is None and (files := cache.load_run(project)) is not None:
         return _RenderResult(files)
-    inputs = ""
+    inputs = cache.Fingerprints()
     if only is None:
         # The stage that needs an unreadable file reports it.
         with suppress(OSError):
-            inputs = cache.fingerprint(project)
+            inputs = cache.fingerprints(project)
     store = content_cache(project)
-    manifest = read(project, diagnostics=diagnostics, store=store, progress=progress, missing=missing)
+    manifest = read(
+        project, diagnostics=diagnostics, store=store, progress=progress, missing=missing, others=inputs.others
+    )
     if manifest is None:
         return None
     postings = ""
@@ -249,7 +252,8 @@ def _render_project(
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
-    if store and only is None:
+    is_current = cache.is_toolkit_unchanged()
+    if store and only is None and is_current:
         if kept and has_all_functions:
             from toolmason.incremental.files import keep_files
 
@@ -259,7 +263,8 @@ def _render_project(
         files = tuple(file for file in files if file.path.name in _WITHOUT_HANDLERS)
         return _RenderResult(files, has_all_functions=False)
     # A run with notes is not cached, so that the next run prints them too, and new postings are another input.
-    return _RenderResult(files, "" if len(diagnostics) or postings else inputs, postings=postings)
+    is_cached = is_current and not len(diagnostics) and not postings
+    return _RenderResult(files, inputs.all if is_cached else "", postings=postings)
 
 
 _WITHOUT_HANDLERS: Final = frozenset({"__init__.py", "contract.py", "models.py", "options.py", "types.py"})

@@ -97,12 +97,15 @@ def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
     server: dict[str, Any] = {name: value for name, value in catalogue["server"].items() if name in _SERVER}
     if "apps" in catalogue:
         server["apps"] = True
-    return {
+    answers = {
         "server": server,
         "methods": list(dispatcher.methods),
         **_of_client(dispatcher, lists, CLAUDE_CODE),
         **{PREFIXED + name: value for name, value in _of_client(dispatcher, lists, "").items()},
     }
+    # Its methods refer to it, and a command collects no garbage: a large catalogue would stay in memory.
+    vars(dispatcher).clear()
+    return answers
 
 
 def _of_client(dispatcher: Dispatcher, lists: Sequence[str], client: str) -> dict[str, Any]:

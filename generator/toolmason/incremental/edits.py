@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -9,28 +10,48 @@ from typing import Any, Final
 from toolmason.manifest.document import Document
 
 OWN_KEYS: Final = frozenset({"summary", "description", "use_cases", "keywords", "examples"})
-"""Keys of a tool whose values affect only this tool. Names, types and references affect others."""
+"""Keys of a tool that affect only this tool. Names, types and references affect others."""
 OWN_PARAM_KEYS: Final = frozenset(
     {"description", "default", "enum", "minimum", "maximum", "min_length", "max_length", "min_items", "max_items"}
 )
 """Keys of a parameter whose values affect only its tool."""
+_PLAIN_TYPES: Final = frozenset(
+    f"{item}{suffix}" for item in ("string", "integer", "number", "boolean") for suffix in ("", "[]")
+)
+_PLAIN_PARAM_KEYS: Final = OWN_PARAM_KEYS | {"type", "required", "nullable", "unique_items"}
 _USERS: Final = frozenset({"prompts", "resources", "commands", "workflows", "apps", "files"})
 """Sections that may name tools, but on which no tool depends."""
 _MAX_RELATED: Final = 100
 """Maximum number of tools that the edited tools name, directly or through others."""
 
 
-def frame(tool: Any) -> Any:
-    """Return the table of a tool, with only the types of the values that affect no other tool.
+def frames(document: Document) -> list[list[Any]]:
+    """Return the name of each tool with its table, without what affects no other tool.
 
-    If all frames stay equal, the edit has not added, removed, renamed or moved anything.
+    If they stay equal, an edit has added, removed, renamed or moved nothing that another part of the server uses.
     """
+    users = json.dumps([document.data.get(section) for section in _USERS])
+    return [[name, _frame(tool, is_used=name in users)] for name, tool in document.data["tools"].items()]
+
+
+def _frame(tool: Any, *, is_used: bool) -> Any:
     if not isinstance(tool, dict):
         return tool
-    framed = {key: _type_name(value) if key in OWN_KEYS else value for key, value in tool.items()}
-    if isinstance(params := tool.get("params"), dict):
-        framed["params"] = {name: _framed_param(param) for name, param in params.items()}
-    return framed
+    framed = {key: value for key, value in tool.items() if key not in OWN_KEYS and key != "params"}
+    params = tool.get("params", {})
+    if not isinstance(params, dict):
+        return {**framed, "params": params}
+    # A workflow or a prompt may set a parameter of a tool that it uses; other kinds of tools pass parameters on.
+    has_own_params = "handler" in tool and "aliases" not in tool and not is_used
+    rest = {name: _framed_param(param) for name, param in params.items() if not (has_own_params and _is_plain(param))}
+    return {**framed, "params": rest}
+
+
+def _is_plain(param: Any) -> bool:
+    """Return whether a parameter uses nothing of the manifest, so that it can be added, removed or renamed alone."""
+    if not isinstance(param, dict) or not isinstance(param.get("type"), str):
+        return False
+    return param["type"] in _PLAIN_TYPES and param.keys() <= _PLAIN_PARAM_KEYS
 
 
 def _framed_param(param: Any) -> Any:

@@ -1,7 +1,7 @@
 """Store a resolved server, and resolve only the tools that have been edited since.
 
 The server is stored without its tools. Its key is the hash of everything that can change it: the other inputs of the
-run, and the manifest without the values that affect only one tool (`edits.frame`). The key of a tool is that hash and
+run, and the manifest without what affects only one tool (`edits.frames`). The key of a tool is that hash and
 the hash of the tool's table. The ordinary stages resolve an edited tool, in a manifest with this tool and those that it
 names. If that gives any finding, or the stored parts may depend on the edit, the whole manifest is resolved. So
 findings are always those of a full run.
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import ToolEntry
 
-from toolmason.incremental.edits import frame, reduced
+from toolmason.incremental.edits import frames, reduced
 from toolmason.incremental.tools import KEPT_FIELDS, KEPT_KEYS, decode, encode, kept_tool, known_fields
 from toolmason.manifest.document import Document
 from toolmason.model.server import Category, Server
@@ -38,7 +38,6 @@ class KeptServer:
     """The keys of one manifest in the store."""
 
     store: ContentCache
-    document: Document
     key: str
     """Hash of everything that can change the server, except the values that affect only one tool."""
     tables: Mapping[str, str]
@@ -46,8 +45,11 @@ class KeptServer:
     edited: tuple[str, ...] = field(default=(), init=False)
     """The tools that were resolved in this run: all tools, unless the stored server was used."""
 
-    def server(self, resolve: Resolve) -> Server | None:
-        """Return the stored server with the edited tools; None if there is none, or the edit may affect other parts."""
+    def server(self, document: Document, resolve: Resolve) -> Server | None:
+        """Return the stored server with the edited tools of the manifest.
+
+        None if there is none, or the edit may affect other parts.
+        """
         stored = self.store.get(self._key)
         if stored is None:
             return None
@@ -58,7 +60,7 @@ class KeptServer:
             server, known = decode(stored)
             if not all(self._has_known_fields(name, *known[name]) for name in self.tables if name not in edited):
                 return None
-            tools = self._resolved(edited, resolve) if edited else {}
+            tools = _resolved(document, edited, resolve) if edited else {}
             if tools is None or any(known_fields(tool) != known[name][:2] for name, tool in tools.items()):
                 return None
             for tool in tools.values():
@@ -128,12 +130,6 @@ class KeptServer:
     def _store_tool(self, filled: Tool, tool: Tool) -> None:
         self.store[self._tool_key(tool.name)] = encode((filled, tool))
 
-    def _resolved(self, names: list[str], resolve: Resolve) -> dict[str, Tool] | None:
-        document = reduced(self.document, names)
-        server = resolve(document) if document else None
-        tools = {tool.name: tool for tool in server.tools} if server else {}
-        return {name: tools[name] for name in names} if tools else None
-
     def _joined(self, server: Server, known: Mapping[str, Any], edited: Mapping[str, Tool]) -> Server:
         filled: dict[str, Tool] = {}
         own: dict[str, Tool] = {}
@@ -189,6 +185,13 @@ class _CategoryCopies:
         return replace(server, categories=tuple(categories))
 
 
+def _resolved(document: Document, names: list[str], resolve: Resolve) -> dict[str, Tool] | None:
+    small = reduced(document, names)
+    server = resolve(small) if small else None
+    tools = {tool.name: tool for tool in server.tools} if server else {}
+    return {name: tools[name] for name in names} if tools else None
+
+
 def keep(document: Document, store: ContentCache, others: str) -> KeptServer | None:
     """Return the keys of a manifest; None if it cannot be stored. `others` is the hash of the other inputs."""
     tools = document.data.get("tools")
@@ -197,10 +200,9 @@ def keep(document: Document, store: ContentCache, others: str) -> KeptServer | N
     # JSON has no dates. A manifest with dates is rare; it is not stored.
     with suppress(TypeError, ValueError, RecursionError):
         texts = {name: json.dumps(table) for name, table in tools.items()}
-        frames = [[name, frame(table)] for name, table in tools.items()]
         rest = {key: value for key, value in document.data.items() if key != "tools"}
-        key = _hash([others, KEPT_FIELDS, KEPT_KEYS, [*document.data], rest, frames])
-        return KeptServer(store, document, key, {name: _hash_text(text) for name, text in texts.items()})
+        key = _hash([others, KEPT_FIELDS, KEPT_KEYS, [*document.data], rest, frames(document)])
+        return KeptServer(store, key, {name: _hash_text(text) for name, text in texts.items()})
     return None
 
 

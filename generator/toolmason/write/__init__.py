@@ -27,6 +27,7 @@ from toolmason.write.snapshot import (
     MisplacedDirectoryError,
     ReadError,
     check_directory,
+    locate,
     take_snapshot,
 )
 
@@ -102,11 +103,13 @@ def write(
     """
     rendered = tuple(files)
     directory = directory.parent.resolve() / directory.name
-    # If another run is writing, files may vanish during this comparison. Then the comparison under the lock decides.
-    with suppress(FileSystemError):
-        changes = check(rendered, directory, part=part)
-        if changes.is_clean and not has_staging(directory):
-            return changes
+    check_directory(directory)
+    if not _is_surely_different(rendered, directory, part):
+        # If another run is writing, files may vanish during this comparison. Then the one under the lock decides.
+        with suppress(FileSystemError):
+            changes = check(rendered, directory, part=part)
+            if changes.is_clean and not has_staging(directory):
+                return changes
     with lock(directory.parent, lock_timeout_s):
         was_interrupted = recover(directory, disk)
         changes = Changes(compare(rendered, take_snapshot(directory), part), was_interrupted)
@@ -130,6 +133,22 @@ def check(files: Iterable[RenderedFile], directory: Path, *, part: PathFilter = 
     snapshot = take_snapshot(directory.resolve())
     is_interrupted = preview_recovery(snapshot)
     return Changes(compare(files, snapshot, part), is_interrupted)
+
+
+def _is_surely_different(files: Iterable[RenderedFile], directory: Path, part: PathFilter) -> bool:
+    """Return whether a file on disk is missing or has another size: a comparison without the lock is in vain."""
+    for file in files:
+        if not part(file.path):
+            continue
+        data = file.text.encode()
+        try:
+            size = locate(directory, file.path.as_posix()).lstat().st_size
+        except OSError:
+            return True
+        # With CRLF line ends it is the same file.
+        if size not in {len(data), len(data) + data.count(b"\n")}:
+            return True
+    return False
 
 
 def _operations(changes: Changes) -> Sequence[Operation]:

@@ -75,12 +75,12 @@ def load_run(project: Project) -> tuple[RenderedFile, ...] | None:
 def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> None:
     """Record the `files` of a run. `before` is the fingerprint of its inputs at its start.
 
-    If the inputs have changed during the run, nothing is recorded: either state may have been read. Errors of the file
-    system are ignored.
+    If the inputs have changed during the run, nothing is recorded: either state may have been read. The caller has
+    called `is_toolkit_unchanged`. Errors of the file system are ignored.
     """
     with suppress(OSError):
         path = record_path(project)
-        if path is None or fingerprint(project) != before or not is_toolkit_unchanged():
+        if path is None or fingerprint(project) != before:
             return
         record = {
             "inputs": before,
@@ -102,21 +102,32 @@ def project_path(project: Project, kind: str, suffix: str = "") -> Path | None:
     return directory and directory / f"{kind}-{name}{suffix}"
 
 
-def fingerprint(
-    project: Project, keys: Mapping[str, Collection[str]] | None = None, *, with_manifest: bool = True
-) -> str:
-    """Return the hash of the contents of all inputs of a run. Times do not count. `keys` are the `input_keys`.
+class Fingerprints(NamedTuple):
+    """The hash of all inputs of a run, and that of those that are not files of the manifest. Times do not count."""
 
-    Without `with_manifest`, files of the manifest do not count, but files that it names do.
+    all: str = ""
+    others: str = ""
+
+
+def fingerprint(project: Project, keys: Mapping[str, Collection[str]] | None = None) -> str:
+    """Return the hash of the contents of all inputs of a run. `keys` are the `input_keys`.
+
+    Raises:
+        OSError: an input cannot be read, or there are too many.
+    """
+    return fingerprints(project, keys).all
+
+
+def fingerprints(project: Project, keys: Mapping[str, Collection[str]] | None = None) -> Fingerprints:
+    """Return both hashes of the inputs of a run. Files that the manifest names are no files of the manifest.
 
     Raises:
         OSError: an input cannot be read, or there are too many.
     """
     whole = sha256(f"{toolkit_fingerprint()} {project.shown_manifest!r}".encode())
+    others = whole.copy()
     total = 0
     for name, path, root in _inputs(project, input_keys() if keys is None else keys):
-        if not with_manifest and name.partition(" ")[0] == "manifest":
-            continue
         try:
             size, digest = hash_input(path, root)
         except (UnsafeInputError, FileNotFoundError, ValueError):  # ValueError: a null character in its name
@@ -125,12 +136,16 @@ def fingerprint(
         total += size
         if total > MAX_HASHED_BYTES:
             raise UnsafeInputError(project.root, "its inputs are too large for a record")
-        whole.update(f"\0{name}\0{size} {digest}\0".encode("utf-8", "surrogateescape"))
+        part = f"\0{name}\0{size} {digest}\0".encode("utf-8", "surrogateescape")
+        whole.update(part)
+        if name.partition(" ")[0] != "manifest":
+            others.update(part)
     if project.handlers is not None:
         # Prompts and resources name files of the handlers; the server reads their content.
-        names = [name for name, _ in _files_under(project.handlers, inside=project.root)]
-        whole.update("\0".join(names).encode("utf-8", "surrogateescape"))
-    return whole.hexdigest()
+        names = "\0".join(name for name, _ in _files_under(project.handlers, inside=project.root))
+        for each in (whole, others):
+            each.update(names.encode("utf-8", "surrogateescape"))
+    return Fingerprints(whole.hexdigest(), others.hexdigest())
 
 
 @cache

@@ -53,9 +53,11 @@ def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: PathFilter 
         if change := _classify_extra(name, kind, snapshot, listed, is_needed=name in directories):
             changes[name] = change
     pruned = {name for name, change in changes.items() if change.kind is ChangeKind.PRUNED}
-    for name, data in rendered.items():
-        if change := _classify_rendered(name, data, snapshot, listed, pruned):
+    for name, text in rendered.items():
+        if change := _classify_rendered(name, text.encode("utf-8"), snapshot, listed, pruned):
             changes[name] = change
+        else:
+            snapshot.contents.pop(name, None)  # A large project has no memory for the bytes of all files.
     changes.update(_blocked_directories(directories, snapshot, changes))
     return tuple(changes[name] for name in sorted(changes))
 
@@ -66,14 +68,14 @@ def _listing_on_disk(snapshot: Snapshot) -> Checksums:
     return parse_checksums(data or b"")
 
 
-def _contents(files: Iterable[RenderedFile], listed: Checksums, part: PathFilter) -> dict[str, bytes]:
-    """Return the content of each file in `part`, the list of hashes included."""
+def _contents(files: Iterable[RenderedFile], listed: Checksums, part: PathFilter) -> dict[str, str]:
+    """Return the text of each file in `part`, the list of hashes included."""
     selected = [file for file in files if file.path != CHECKSUM_FILE and part(file.path)]
     other_hashes = {name: hashes for name, hashes in listed.items() if not part(PurePosixPath(name))}
     hashes_file = checksum_file(selected, kept=other_hashes)
     if hashes_file is not None:
         selected.append(hashes_file)
-    return {file.path.as_posix(): file.text.encode("utf-8") for file in selected}
+    return {file.path.as_posix(): file.text for file in selected}
 
 
 def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Checksums, *, is_needed: bool) -> Change | None:

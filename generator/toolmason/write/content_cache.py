@@ -20,7 +20,7 @@ from typing import Final
 
 from toolmason.project import Project
 from toolmason.shortcuts.user_directory import is_ci
-from toolmason.write.cache import is_toolkit_unchanged, project_path, toolkit_fingerprint
+from toolmason.write.cache import project_path, toolkit_fingerprint
 from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
@@ -38,15 +38,15 @@ class ContentCache:
         """The lines of the file, by their key."""
         self._used: set[str] = set()
         """Keys of those lines that this run has used."""
-        self._new: dict[str, str] = {}
+        self._new: dict[str, bytes] = {}
+        """The lines that this run adds, encoded as in the file: a large project has no memory for both forms."""
 
     def get(self, key: str, /) -> str | None:
         """Return the text of `key`; None if it is not stored."""
-        if (text := self._new.get(key)) is not None:
-            return text
-        if (line := self._stored.get(key)) is None:
-            return None
-        self._used.add(key)
+        if (line := self._new.get(key)) is None:
+            if (line := self._stored.get(key)) is None:
+                return None
+            self._used.add(key)
         return line.partition(b"\t")[2].decode("utf-8", "surrogatepass")
 
     def use(self, key: str) -> bool:
@@ -58,18 +58,19 @@ class ContentCache:
 
     def __setitem__(self, key: str, text: str, /) -> None:
         """Store a text without line breaks. The key must determine it, together with the toolkit."""
-        self._new[key] = text
+        self._new[key] = _line(key, text)
 
     def save(self) -> None:
-        """Write the entries if there are new ones. Errors of the file system are ignored.
+        """Write the entries if there are new ones. The caller has called `is_toolkit_unchanged`.
+
+        Errors of the file system are ignored.
 
         Entries that this run has not used, such as those of another branch, are kept up to the size of the used ones.
         """
-        new = {key: line for key, text in self._new.items() if (line := _line(key, text)) != self._stored.get(key)}
-        if not new:
+        if all(line == self._stored.get(key) for key, line in self._new.items()):
             return
         lines = [line for key, line in self._stored.items() if key in self._used and key not in self._new]
-        lines += [_line(key, text) for key, text in self._new.items()]
+        lines += self._new.values()
         total = sum(map(len, lines)) + len(lines)
         remaining = min(total, MAX_BYTES - total - 1)
         for key, line in self._stored.items():
@@ -81,7 +82,7 @@ class ContentCache:
             lines.append(line)
             total += len(line) + 1
         with suppress(OSError):
-            if total < MAX_BYTES and is_toolkit_unchanged():
+            if total < MAX_BYTES:
                 write_cached(self._path, _header(lines), *chain.from_iterable((b"\n", line) for line in lines))
                 remove_old(self._path.parent, "clean-", "content-", "run-")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -80,6 +81,15 @@ params.shelf = { type = "Shelf", description = "Only those on it", required = fa
 """
 LEND = FIND.replace("find_books", "lend_book").replace('category = "books"', 'category = "loans"')
 OTHER = FIND.replace("find_books", "order_book").replace("Find books by title", "Order a book of the shop")
+TITLE = 'params.title = { type = "string", description = "Part of the title" }'
+PAGES = 'params.pages = { type = "integer[]", description = "Numbers of pages", required = false, max_items = 9 }'
+PLACES = 'params.place = { type = "string", description = "Where to look", enum = ["hall", "cellar"] }'
+HALL = 'params.hall = { type = "Shelf[]", description = "All of these", required = false }'
+EXAMPLE = """
+[[tools.find_books.examples]]
+description = "Books about cats"
+arguments = { title = "cats", limit = 5 }
+"""
 
 EDITS: dict[str, Callable[[str], str]] = {
     "description": lambda text: text.replace("the nearest first", "the nearest ones", 1),
@@ -88,6 +98,24 @@ EDITS: dict[str, Callable[[str], str]] = {
     "parameter": lambda text: text.replace("Part of the title", "Words of the title", 1),
     "bound": lambda text: text.replace('"Part of the title" }', '"Part of the title", max_length = 9 }', 1),
     "wider bound": lambda text: text.replace("max_length = 9", "max_length = 10", 1),
+    "added parameter": lambda text: text.replace("params.shelf", f"{PAGES}\nparams.shelf", 1),
+    "required parameter": lambda text: text.replace("params.shelf", f"{PLACES}\nparams.shelf", 1),
+    "parameter of a type": lambda text: text.replace("params.shelf", f"{HALL}\nparams.shelf", 1),
+    "reserved parameter": lambda text: text.replace(
+        "params.shelf", 'params.class = { type = "string" }\nparams.shelf', 1
+    ),
+    "removed parameter": lambda text: text.replace(TITLE, "", 1),
+    "renamed parameter": lambda text: text.replace("params.title", "params.words", 1),
+    "moved parameter": lambda text: text.replace(
+        f'{TITLE}\nparams.limit = "limit"', f'params.limit = "limit"\n{TITLE}', 1
+    ),
+    "optional parameter": lambda text: text.replace(
+        '"Part of the title" }', '"Part of the title", required = false }', 1
+    ),
+    "shared parameter of one tool": lambda text: text.replace(TITLE, f'{TITLE}\nparams.most = "limit"', 1),
+    "keywords": lambda text: text.replace("handler =", 'keywords = ["novel"]\nhandler =', 1),
+    "no use cases": lambda text: text.replace('use_cases = ["Which books are about cats"]\n', "", 1),
+    "example": lambda text: text.replace(LEND, f"{EXAMPLE}{LEND}", 1),
     "kind of parameter": lambda text: text.replace('title = { type = "string"', 'title = { type = "integer"', 1),
     "shared type": lambda text: text.replace('"Its name"', '"The name of it"', 1),
     "shared parameter": lambda text: text.replace('"Most results"', '"At most so many"', 1),
@@ -158,6 +186,7 @@ def test_any_sequence_of_edits_gives_the_files_and_findings_of_whole_runs(
             if path.exists():  # Not before a valid manifest.
                 path.write_bytes(DAMAGE[name](path.read_bytes()))
         elif name == "hand":
+            project.manifest.write_text(valid, encoding="utf-8")
             with (project.generated / "docs" / "tools" / "books.md").open("a", encoding="utf-8") as file:
                 file.write("A line of somebody.\n")
             with pytest.raises(EditedFilesError):
@@ -204,7 +233,19 @@ def test_an_edit_that_affects_other_tools_is_not_mixed_with_stored_results(last:
         ("shared type", ["find_books", "lend_book"]),
         ("name", ["find_books", "borrow_book"]),
         ("placeholder", ["find_books", "lend_book"]),
-        ("bound", ["find_books", "lend_book"]),
+        ("bound", ["find_books"]),
+        ("added parameter", ["find_books"]),
+        ("required parameter", ["find_books"]),
+        ("removed parameter", ["find_books"]),
+        ("renamed parameter", ["find_books"]),
+        ("moved parameter", ["find_books"]),
+        ("optional parameter", ["find_books"]),
+        ("kind of parameter", ["find_books"]),
+        ("keywords", ["find_books"]),
+        ("no use cases", ["find_books"]),
+        ("example", ["find_books"]),
+        ("parameter of a type", ["find_books", "lend_book"]),
+        ("shared parameter of one tool", ["find_books"]),
     ],
 )
 def test_only_an_edited_tool_is_resolved(name: str, resolved: list[str], catalog: Project) -> None:
@@ -246,6 +287,9 @@ def test_an_unwritable_cache_changes_no_output(catalog: Project) -> None:
 def own_edits(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the table of a tool with another value of each key that concerns only this tool."""
     yield {**table, **{key: "Other words about it, at length." for key in ("summary", "description") if key in table}}
+    yield from edits_of_params(table)
+    yield {**table, "keywords": [*table.get("keywords", ()), "unheard-of"]}
+    yield {key: value for key, value in table.items() if key not in {"keywords", "use_cases", "examples"}}
     if "use_cases" in table:
         yield {**table, "use_cases": [*table["use_cases"], "Do it for me"]}
     for name, param in table.get("params", {}).items():
@@ -259,6 +303,18 @@ def own_edits(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
             elif isinstance(value, list) and value:
                 edited["params"][name][key] = value[:-1] or value
             yield edited
+
+
+def edits_of_params(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the table of a tool with one parameter more, then with each parameter left out or renamed."""
+    params = table.get("params", {})
+    without = {key: value for key, value in table.items() if key != "examples"}
+    if "handler" in table and "input_schema" not in table:
+        more = {"type": "string", "description": "Something more.", "required": False}
+        yield {**table, "params": {**params, "something_more": more}}
+        for name in params:
+            yield {**without, "params": {each: param for each, param in params.items() if each != name}}
+            yield {**without, "params": {f"{each}_2" if each == name else each: params[each] for each in params}}
 
 
 def resolved(project: Project, document: Document) -> Server | None:
@@ -289,12 +345,13 @@ def test_a_kept_server_is_that_of_a_whole_run_for_every_kind_of_tool(manifest: P
     kept.keep(replace(original.server, postings=""))  # `read` adds them afterwards
     names = list(document.data["tools"])
     for name in names[:: max(1, len(names) // 4)]:
-        for table in list(own_edits(document.data["tools"][name]))[:6]:
+        tables = list(own_edits(document.data["tools"][name]))
+        for table in Random(name).sample(tables, min(6, len(tables))):
             edited = with_tool(document, name, table)
             again = server.keep(edited, store, "")
             assert again
-            assert again.key == kept.key
-            joined = again.server(partial(resolved, project))
+            assert (again.key == kept.key) == (edits.frames(edited) == edits.frames(document))
+            joined = again.server(edited, partial(resolved, project))
             if joined is not None:
                 assert repr(joined) == repr(resolved(project, edited))
 
@@ -306,20 +363,46 @@ def test_an_edit_changes_only_files_of_its_category_and_of_all_tools(manifest: P
     original = read(project, diagnostics=(found := Diagnostics()))
     if original is None or len(found) or len(original.server.categories) < 2:
         return
+    before = drafts(original.server)
     tool = original.server.tools[0]
-    edited = None
-    for table in own_edits(original.document.data["tools"][tool.name]):
-        edited = edited or resolved(project, with_tool(original.document, tool.name, table))
-    if edited is None:
-        return
-    before, after = drafts(original.server), drafts(replace(edited, postings=original.server.postings))
-    changed = {path for path, text in after.items() if before[path] != text}
-    assert changed
-    for planned in plan(original.server):
-        if planned.path in changed:
-            assert planned.template not in SERVER_TEMPLATES
-            if planned.template in CATEGORY_TEMPLATES:
-                assert planned.subject["category"].name == tool.category
+    table = original.document.data["tools"][tool.name]
+    for tables in (own_edits(table), edits_of_params(table), reversed(list(edits_of_params(table)))):
+        documents = (with_tool(original.document, tool.name, each) for each in tables)
+        own = (each for each in documents if edits.frames(each) == edits.frames(original.document))
+        edited = next(filter(None, (resolved(project, each) for each in own)), None)
+        if edited is None:
+            continue
+        after = drafts(replace(edited, postings=original.server.postings))
+        changed = {path for path, text in after.items() if before[path] != text}
+        assert changed
+        for planned in plan(original.server):
+            if planned.path in changed:
+                assert planned.template not in SERVER_TEMPLATES
+                if planned.template in CATEGORY_TEMPLATES:
+                    assert planned.subject["category"].name == tool.category
+
+
+WORKFLOW = """
+[workflows.fetch]
+summary = "Fetch a book"
+steps = [{ title = "Look", tool = "find_books", text = "Look for it." }]
+"""
+
+
+@pytest.mark.parametrize("use", [WORKFLOW, 'aliases = ["search_books"]\n'])
+def test_parameters_of_a_tool_that_another_part_uses_are_not_its_own(use: str, catalog: Project) -> None:
+    text = catalog.manifest.read_text(encoding="utf-8")
+    text = text + use if use is WORKFLOW else text.replace("handler =", f"{use}handler =", 1)
+    catalog.manifest.write_text(text, encoding="utf-8")
+    assert assert_equals_a_whole_run(catalog)
+    for name, edited in (("renamed parameter", ["find_books", "lend_book"]), ("description", ["find_books"])):
+        text = EDITS[name](text)
+        catalog.manifest.write_text(text, encoding="utf-8")
+        reading = read(catalog, diagnostics=Diagnostics(), store=content_cache(catalog))
+        assert reading
+        assert reading.kept
+        assert list(reading.kept.edited) == edited
+        assert assert_equals_a_whole_run(catalog)
 
 
 def test_a_kept_tool_is_equal_to_the_tool_and_pickled_as_it(catalog: Project) -> None:

@@ -18,7 +18,9 @@ from toolmason.model.checksum import add_checksum
 from toolmason.pipeline import read
 from toolmason.project import Project
 from toolmason.render.renderer import render
+from toolmason.write import cache
 from toolmason.write.cache import fingerprint, input_keys, load_run, named_files, record_path, store_run
+from toolmason.write.content_cache import content_cache_path
 
 
 @pytest.fixture
@@ -423,6 +425,21 @@ def test_a_cache_directory_that_others_may_write_to_is_not_used(known: Project) 
         assert load_run(known) is None
     finally:
         directory.chmod(0o700)
+
+
+def test_a_run_in_which_the_toolkit_is_updated_stores_nothing(
+    known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The toolkit at its start and the updated one may both have shaped the files."""
+    content = content_cache_path(known)
+    assert content
+    content.unlink()
+    record(known).unlink()
+    started_with = cache._toolkit_at_start()
+    monkeypatch.setattr(cache, "_toolkit", lambda: started_with._replace(files=started_with.files[1:]))
+    assert run("generate").exit_code == 0
+    assert not content.exists()
+    assert not record(known).exists()
 
 
 def test_in_ci_no_record_is_read_or_written(known: Project, monkeypatch: pytest.MonkeyPatch) -> None:

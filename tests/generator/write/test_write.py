@@ -6,14 +6,17 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from unittest.mock import Mock
 
 import pytest
 
+import toolmason.write as write_module
 from toolmason.model.checksum import add_checksum
 from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFilesError, MisplacedDirectoryError, WriteError, check, write
 from toolmason.write.changes import ChangeKind, Changes
+from toolmason.write.compare import compare
 from toolmason.write.journal import Disk, recover
 
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "old.json": "{}\n"}
@@ -100,6 +103,22 @@ def test_writing_again_touches_nothing(folder: Path) -> None:
 
     assert write(rendered(OLD), folder).is_clean
     assert state_of(folder) == before
+
+
+@pytest.mark.parametrize(("texts", "line_end"), [(OLD, "\n"), (OLD, "\r\n"), (NEW, "\n")])
+def test_the_directory_is_compared_once(
+    texts: Mapping[str, str], line_end: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without changes, it is not locked; with a file of another size, only the comparison under the lock counts."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(b"\n", line_end.encode()))
+    (folder.parent / LOCK).unlink()
+    spy = Mock(side_effect=compare)
+    monkeypatch.setattr(write_module, "compare", spy)
+    assert write(rendered(texts), folder).is_clean == (texts is OLD)
+    assert spy.call_count == 1
+    assert (folder.parent / LOCK).exists() == (texts is NEW)
 
 
 def test_only_changed_files_are_written(folder: Path) -> None:

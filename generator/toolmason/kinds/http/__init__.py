@@ -81,7 +81,9 @@ class HttpKind(Kind):
         return key_of_place(table, name)
 
     def prepare(self, context: ResolveContext) -> None:
-        """Resolve the APIs, and compile the jq programs of all tools at once."""
+        """Resolve the APIs, and compile the jq programs of all tools at once. Without tools of APIs, do nothing."""
+        if not any(table.own(HttpKeys).api for table in context.tables.tools.values()):
+            return
         from toolmason.kinds.http.resolve import resolve_apis
 
         context.kinds[self.name] = resolve_apis(context)
@@ -94,6 +96,8 @@ class HttpKind(Kind):
 
     def groups(self, context: ResolveContext) -> tuple[HttpApi, ...]:
         """Return the APIs of tools."""
+        if not context.tables.own(HttpTables).apis:
+            return ()
         from toolmason.kinds.http.resolve import http_apis
 
         return http_apis(context)
