@@ -335,12 +335,12 @@ def llama_cpp(session: nox.Session) -> None:
 @nox.session
 def frameworks(session: nox.Session) -> None:
     """Give two servers to one agent of the OpenAI Agents SDK, Pydantic AI and Strands; try `tools_for`."""
-    session.install("-e.", *_group("frameworks"))
+    session.install("uv", "-e.", *_group("frameworks"))
     # The servers have their own environment, since a framework needs an older mcp than ours.
     servers = Path(session.virtualenv.location).resolve() / "servers"
-    session.run("python", "-m", "venv", "--clear", str(servers), silent=True)
+    session.run("uv", "venv", "--quiet", "--clear", f"--python={session.bin}/python", str(servers))
     python = str(servers / "bin" / "python")
-    session.run(python, "-m", "pip", "install", "--quiet", "-e.[toolkit]", external=True)
+    session.run("uv", "pip", "install", "--quiet", "--python", python, "-e.[toolkit]")
     tests = ("--confcutdir=tests/frameworks", "tests/frameworks")
     session.run("pytest", *tests, *session.posargs, env={"TOOLMASON_PYTHON": python})
 

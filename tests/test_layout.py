@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -133,11 +134,16 @@ FILES = committed()
 TEXTS = [path for path in FILES if path.suffix not in BINARY]
 
 
-def imported(source: str) -> Iterator[str]:
+@cache
+def imported(source: str) -> frozenset[str]:
     """The dotted names that a module imports, lazily or not: modules, names from them, and their attributes.
 
     A relative import begins with its dots; no module may have one.
     """
+    return frozenset(_imported(source))
+
+
+def _imported(source: str) -> Iterator[str]:
     nodes = [*ast.walk(ast.parse(source))]
     bound: dict[str, str] = {}
     for node in nodes:

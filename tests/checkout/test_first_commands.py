@@ -23,7 +23,7 @@ TEST_PROGRAMS: Final = ("node", "npm", "rg", "jq")
 """Programs that CONTRIBUTING.md demands for tests, except Chromium."""
 SETTINGS: Final = (".npmrc", ".pip", ".config/pip")
 """Files of a home directory with the addresses of package registries."""
-REGISTRIES: Final = re.compile(r"(?i)(PIP|NPM_CONFIG)_(?!CACHE)|\w*_PROXY$|SSL_CERT_|\w*_CA_(BUNDLE|CERTS)$")
+REGISTRIES: Final = re.compile(r"(?i)(PIP|UV|NPM_CONFIG)_(?!CACHE)|\w*_PROXY$|SSL_CERT_|\w*_CA_(BUNDLE|CERTS)$")
 """Variables with the addresses of package registries, proxies and certificates."""
 
 

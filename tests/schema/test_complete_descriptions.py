@@ -145,7 +145,7 @@ def names_it(finding: Finding, pointer: str, keyword: str, marker: str) -> bool:
 
 
 @pytest.mark.parametrize("target", list(Target))
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(schema=marked_schemas())
 def test_every_constraint_is_in_the_projection_or_in_a_finding_that_names_it(
     schema: dict[str, Any], target: Target

@@ -179,7 +179,7 @@ def check_row(row: Row, target: str) -> list[str]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(schema=schemas(), data=st.data())
 def test_every_loss_has_a_finding(schema: dict[str, Any], target: str, data: st.DataObject) -> None:
     """Draw instances of the schema, of its projection, and one change away, and compare the verdicts on them."""
@@ -229,7 +229,7 @@ def fewer_nulls(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(schema=schemas())
 def test_a_projection_is_projected_to_itself(schema: dict[str, Any], target: str) -> None:
     once = project(schema, target).schema
@@ -238,7 +238,7 @@ def test_a_projection_is_projected_to_itself(schema: dict[str, Any], target: str
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(schema=schemas())
 def test_the_same_schema_gives_the_same_projection_and_is_not_changed(schema: dict[str, Any], target: str) -> None:
     before = copy.deepcopy(schema)
@@ -251,7 +251,7 @@ def test_the_same_schema_gives_the_same_projection_and_is_not_changed(schema: di
 
 
 @pytest.mark.parametrize("target", ["gemini-parameters", "gemini-vertex"])
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(schema=schemas())
 def test_gemini_takes_every_projection(schema: dict[str, Any], target: str) -> None:
     assert not list(problems_of(project(schema, target).schema, target))
@@ -270,7 +270,7 @@ def test_properties_keep_the_order_of_the_original(names: list[str], inner: Any)
         assert [made.renamed.get(name, name) for name in made.schema["properties"]] == names
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(schema=schemas())
 def test_the_advertised_schema_is_valid_in_draft_7_and_2020_12(schema: dict[str, Any]) -> None:
     advertised = advertise(schema).schema
@@ -282,7 +282,7 @@ def test_the_advertised_schema_is_valid_in_draft_7_and_2020_12(schema: dict[str,
         assert isinstance(node.get("type"), str) or node.keys() == {"anyOf"}
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(schema=schemas())
 def test_no_rule_calls_a_part_of_an_advertised_schema_lost_or_refused(schema: dict[str, Any]) -> None:
     sent = advertise(schema, rename=True).schema

@@ -702,7 +702,7 @@ ODD_SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(schema=ODD_SCHEMAS, target=st.sampled_from(Target))
 def test_nothing_raises_changes_its_input_or_differs_the_second_time(schema: Any, target: Target) -> None:
     before = repr(schema)

@@ -257,7 +257,7 @@ GEMINI_SCHEMAS = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schema=GEMINI_SCHEMAS)
 def test_any_schema_that_the_message_refuses_the_rules_refuse(schema: dict[str, Any]) -> None:
     why = message_refuses(schema)
@@ -265,7 +265,7 @@ def test_any_schema_that_the_message_refuses_the_rules_refuse(schema: dict[str, 
     assert not why or refusals(schema, Target.GEMINI_PARAMETERS), why
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(schema=GEMINI_SCHEMAS)
 def test_any_schema_that_the_rules_pass_the_types_of_google_genai_take(schema: dict[str, Any]) -> None:
     if not refusals(schema, Target.GEMINI_PARAMETERS):
@@ -319,7 +319,7 @@ def test_every_keyword_of_the_metaschema_is_one_the_rules_know() -> None:
     assert known == KNOWN_TO_JSON_SCHEMA
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schema=st.builds(lambda inner: {"type": "object", "properties": {"a": inner}}, JSON_SCHEMAS))
 def test_anthropic_and_mcp_refuse_exactly_the_schemas_that_the_metaschema_refuses(schema: dict[str, Any]) -> None:
     is_valid = METASCHEMA.is_valid(schema)

@@ -53,16 +53,22 @@ def build_published(repository: Path, directory: Path) -> tuple[Path, Path]:
     return wheel, build_wheel(repository / "packages" / "toolkit", directory)
 
 
+def create_environment(directory: Path, *, with_pip: bool = False) -> None:
+    """Create an empty virtual environment."""
+    if UV:
+        options = ("--quiet", "--clear", *(["--seed"] if with_pip else []))
+        run = execute(UV, "venv", *options, "--python", sys.executable, directory)
+        assert run.returncode == 0, run.stderr
+    else:
+        venv.create(directory, with_pip=True)
+
+
 class Environment:
     """A fresh virtual environment. Its programs run in its own directory, not in the checkout."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        if UV:
-            run = execute(UV, "venv", "--quiet", "--clear", "--python", sys.executable, directory)
-            assert run.returncode == 0, run.stderr
-        else:
-            venv.create(directory, with_pip=True)
+        create_environment(directory)
 
     def program(self, name: str) -> Path:
         return self.directory / ("Scripts" if sys.platform == "win32" else "bin") / name

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-import venv
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,7 +17,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from fresh_environment import ENVIRONMENT, UV, Environment, build_wheel, execute
+from fresh_environment import ENVIRONMENT, UV, Environment, build_wheel, create_environment, execute
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
@@ -546,7 +545,7 @@ def test_the_bundle_starts_where_its_requirement_is_installed(
 
 def follow_dockerfile(text: str, context: Path, image: Path) -> tuple[str, list[str | Path]]:
     """Run the steps of a Dockerfile in a virtual environment in place of the base image; return user and command."""
-    venv.create(image, with_pip=True)
+    create_environment(image, with_pip=True)
     lines = text.replace("\\\n", "").splitlines()
     steps = [line.split(" ", 1) for line in lines if not line.startswith("#")]
     directory, user, entrypoint = image, "root", list[str]()
@@ -568,8 +567,9 @@ def follow_dockerfile(text: str, context: Path, image: Path) -> tuple[str, list[
                         shutil.copy(file, directory / target)
             case "RUN":
                 path = os.pathsep.join([str(image / "bin"), "/usr/bin", "/bin"])
-                shell = ["/bin/sh", "-c", value]
-                subprocess.run(shell, cwd=directory, env={**ENVIRONMENT, "PATH": path}, check=True)
+                # pip reads 0 as "no": it compiles no module. The server compiles the few that it imports.
+                environ = {**ENVIRONMENT, "PATH": path, "PIP_NO_COMPILE": "0"}
+                subprocess.run(["/bin/sh", "-c", value], cwd=directory, env=environ, check=True)
             case "USER":
                 user = value
             case "ENTRYPOINT":

@@ -772,12 +772,15 @@ ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 INSTALL, CHECK, _ = ACTION["runs"]["steps"]
 
 
-def acted(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+TOOLMASON = f'exec {shlex.quote(sys.executable)} -m toolmason "$@"'
+
+
+def acted(folder: Path, *, script: str = TOOLMASON, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Run the action's own script as a runner would: bash, with the inputs as its environment."""
     home = folder / "runner" / "toolmason-schema" / "bin"
     home.mkdir(parents=True, exist_ok=True)
     program = home / "toolmason"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m toolmason "$@"\n', encoding="utf-8")
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
     defaults = {name: each["default"] for name, each in ACTION["inputs"].items()}
     assert inputs.keys() <= {name.replace("-", "_") for name in defaults}
@@ -840,10 +843,13 @@ def test_the_action_checks_the_project_unless_something_is_named(project: Projec
     assert re.match(r"\d+ tools? for mcp: ", ran.stderr)
 
 
-@pytest.mark.uncovered
 @pytest.mark.parametrize("text", ["$(touch made)", "`touch made`", "x; touch made", "x' \" ; touch made #", "--help"])
 def test_inputs_of_the_action_are_never_run(text: str, tmp_path: Path) -> None:
-    for name in ("source", "server", "tool", "target", "fail_on", "timeout", "header", "sarif_file"):
-        ran = acted(tmp_path, **{name: text})
-        assert ran.returncode != 0
+    """Each reaches the program as a whole: beside `=`, or after `--`."""
+    options = ("server", "tool", "target", "client", "provider", "fail_on", "max_share", "timeout", "header")
+    expected = {name: f"\n--{name.replace('_', '-')}={text}\n" for name in options}
+    expected |= {"source": f"\n--\n{text}\n", "sarif_file": f"\n--output={text}\n"}
+    for name, argument in expected.items():
+        ran = acted(tmp_path, script='printf "%s\\n" "$@"', **{name: text})
+        assert (ran.returncode, argument in ran.stdout) == (0, True), ran.stdout
     assert not (tmp_path / "made").exists()

@@ -101,9 +101,16 @@ def test_without_a_token_or_a_pull_request_there_is_no_comment(runner: Path, tok
 
 @pytest.mark.parametrize("text", ["$(touch made)", "`touch made`", "x; touch made", "x' \" ; touch made #", "--help"])
 def test_inputs_are_never_run(runner: Path, text: str) -> None:
-    for name in ("diff", "diff_fail_on"):
-        ran = acted(runner, **{"diff": "old.json", name: text})
-        assert ran.returncode != 0
+    """Each reaches the program as a whole: beside `=`, or after `--`."""
+    write = ': > "$RUNNER_TEMP/toolmason-diff.md"; printf "%s\\n" "$@" >> arguments'
+    (runner / "toolmason-schema" / "bin" / "toolmason").write_text(f"#!/bin/sh\n{write}\n", encoding="utf-8")
+
+    for inputs in ({"diff": text}, {"diff": "old.json", "diff_fail_on": text}):
+        assert acted(runner, **inputs).returncode == 0
+
+    arguments = (runner / "arguments").read_text(encoding="utf-8")
+    assert arguments.count(f"\n--\n{text}\n") == 2
+    assert f"\n--fail-on={text}\n--\nold.json\n" in arguments
     assert not (runner / "made").exists()
 
 
