@@ -21,7 +21,7 @@ OURS: Final = re.compile(
 """Our distributions with their extras. `{extra}` is the one of a missing package, in an f-string."""
 CHECKOUT: Final = re.compile(r"\.(\[[\w,]+\])?|\./\*\.whl|\./generated/typed-clients/python")
 OTHERS: Final = {
-    *("climax-mcp==0.5.0", "fastmcp", "keyring", "notes", "nox", "nox[uv]", "pre-commit", "pytest", "twine", "uv"),
+    *("climax-mcp==0.5.0", "fastmcp", "keyring", "notes", "nox", "pre-commit", "pytest", "twine", "uv"),
     *("notes==VERSION", "{framework}", "{package}"),
 }
 """Packages of others that our texts install. `notes` is the server of the reader, names in braces are in f-strings."""
