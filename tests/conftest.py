@@ -48,10 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_start(reason): the processes of this test are started, never forked")
 
 
+def pytest_collection() -> None:
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     # Modules and collected tests stay until the end. Without this, each full collection of garbage visits them all.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
