@@ -189,7 +189,7 @@ def _install_for_tests(session: nox.Session) -> None:
 def fuzz(session: nox.Session) -> None:
     """Fuzz the parsers of outside text for 30 minutes, each input with 1 s and 256 MB; `-- toml types` names targets.
 
-    `-- ci` takes about a minute and the same inputs each time. `-- properties 3 tests/schema` runs three rounds of the
+    `-- ci` takes half a minute and the same inputs each time. `-- properties 3 tests/schema` runs three rounds of the
     property tests in tests/schema with random examples. Each failure is printed with a command that repeats it.
     """
     session.install(EVERYTHING, *_group("tests"))
@@ -211,7 +211,7 @@ def _fuzz(session: nox.Session, *arguments: str) -> None:
 def soak(session: nox.Session) -> None:
     """Make 52,000 calls over stdio and by 200 HTTP clients; check each answer and the resources of the server. Linux.
 
-    `-- --short` makes 2,000 calls in a minute.
+    `-- --short` makes 1,000 calls in half a minute.
     """
     session.install(EVERYTHING, *_group("tests"))
     _soak(session, *session.posargs)

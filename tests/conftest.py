@@ -30,7 +30,9 @@ for _name in ("SIGINT", "SIGHUP", "SIGQUIT"):
 
 # A busy machine is slow without anything being wrong. Examples are the same in each run, so that no change fails for a
 # mistake that it did not make; `nox -s fuzz` looks for new ones.
-settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=50
+)
 settings.register_profile("fuzz", settings.get_profile("calm"), derandomize=False, max_examples=1_000, print_blob=True)
 settings.load_profile("calm")
 
@@ -46,10 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_start(reason): the processes of this test are started, never forked")
 
 
+def pytest_collection() -> None:
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     # Modules and collected tests stay until the end. Without this, each full collection of garbage visits them all.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,6 +70,15 @@ def types_of_packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """Let mypy read the types of installed packages once for all projects of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.mktemp("mypy")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs_of_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let Node.js compile each program once for all tests, and Gemini CLI not start itself again for more memory."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NODE_COMPILE_CACHE", str(tmp_path_factory.mktemp("node")))
+        patch.setenv("GEMINI_CLI_NO_RELAUNCH", "true")
         yield
 
 

@@ -140,11 +140,10 @@ def imported(source: str) -> frozenset[str]:
 
     A relative import begins with its dots; no module may have one.
     """
-    return frozenset(_imported(source))
+    return frozenset(_imported([*ast.walk(ast.parse(source))]))
 
 
-def _imported(source: str) -> Iterator[str]:
-    nodes = [*ast.walk(ast.parse(source))]
+def _imported(nodes: list[ast.AST]) -> Iterator[str]:
     bound: dict[str, str] = {}
     for node in nodes:
         match node:
@@ -157,14 +156,23 @@ def _imported(source: str) -> Iterator[str]:
             case ast.ImportFrom():
                 yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
             case ast.Call():
-                if ast.unparse(node.func).endswith(("import_module", "__import__")):
+                if dotted(node.func).endswith(("import_module", "__import__")):
                     values = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "name")]
                     yield from (str(value.value) for value in values if isinstance(value, ast.Constant))
     for node in nodes:
         if isinstance(node, ast.Attribute):
-            first, _, rest = ast.unparse(node).partition(".")
-            if first in bound and re.fullmatch(r"[\w.]+", rest):
+            first, _, rest = dotted(node).partition(".")
+            if first in bound:
                 yield f"{bound[first]}.{rest}"
+
+
+def dotted(node: ast.expr) -> str:
+    """The text of `a`, `a.b` and so on; of another expression, the names after it."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    return ".".join([node.id if isinstance(node, ast.Name) else "", *names])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
     python tests/fuzz/run.py                     30 minutes, divided among all targets
     python tests/fuzz/run.py --seconds 60 toml   one target for a minute
-    python tests/fuzz/run.py ci                  the corpora and the same changed inputs in each run, about a minute
+    python tests/fuzz/run.py ci                  the corpora and the same changed inputs in each run, half a minute
     python tests/fuzz/run.py --repeat toml FILE  one input again, with the traceback
 
 The inputs come from `tests/fuzz/corpus/TARGET/`. With atheris, which measures the coverage of each input, those that
@@ -43,9 +43,9 @@ MEMORY_MB = 256
 WAIT_S = 120
 """Seconds after which a parser that waits is ended. A busy machine may need this long for `CPU_S`."""
 DEFAULT_S = 30 * 60
-CI_INPUTS = 1_000
+CI_INPUTS = 500
 """Inputs of each target in CI, beside the corpus."""
-CI_S = 4
+CI_S = 2
 """Seconds after which a target ends in CI: a slow machine tests the first of the same inputs."""
 PACKAGES = ("toolmason", "toolmason_runtime", "workbench_handlers", "workbench_research")
 FINDINGS = HERE / "findings"

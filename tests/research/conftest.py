@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
+import botocore.session
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbench" / "support"))
@@ -31,6 +34,15 @@ __all__ = ["client", "redis", "redis_servers", "room", "shared_redis"]
 
 NODE_MODULES: Final = Path(__file__).parents[1] / "node_modules"
 MakeFake = Callable[..., Fake]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def files_of_libraries() -> Iterator[None]:
+    """Let libraries read certificates and the descriptions of services once; nothing here asks a server over TLS."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
+        patch.setattr(botocore.session, "create_loader", cache(botocore.session.create_loader))
+        yield
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Call a server of Workbench many thousand times over stdio and HTTP; check each answer and the server's memory.
 
     python tests/soak/soak.py                         52,000 calls, 200 clients over HTTP
-    python tests/soak/soak.py --short                 2,000 calls, 20 clients: a minute
+    python tests/soak/soak.py --short                 1,000 calls, 20 clients: half a minute
     python tests/soak/soak.py --calls 9000 --clients 50
 
 The exit code is 1 if an answer was wrong, lost or swapped, if memory grew by more than `MAX_GROWTH_KB` after the
@@ -32,7 +32,7 @@ from peers import MAX_LINE_BYTES, TIMEOUT_S, HttpPeer, LostAnswerError, StdioPee
 
 CALLS: Final = 52_000
 CLIENTS: Final = 200
-SHORT_CALLS: Final = 2_000
+SHORT_CALLS: Final = 1_000
 SHORT_CLIENTS: Final = 20
 STDIO_SLOTS: Final = 16
 """Calls at once on the connection over stdio."""

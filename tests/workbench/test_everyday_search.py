@@ -9,6 +9,7 @@ import asyncio
 import json
 import tomllib
 from collections import Counter
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -66,10 +67,14 @@ def load_index() -> Any:
     return json.loads(files("workbench_server").joinpath("search_index.json").read_text("utf-8"))
 
 
-def search(query: str, *, all_tools: bool = True) -> list[str]:
+@cache
+def index(*, all_tools: bool) -> ToolIndex:
     selection = Selection("search-call", all_tools=all_tools)
-    index = style_for(CATALOGUE, selection, load_index, load_postings=load_postings).index
-    return [hit.name for hit in index.search(query)]
+    return style_for(CATALOGUE, selection, load_index, load_postings=load_postings).index
+
+
+def search(query: str, *, all_tools: bool = True) -> list[str]:
+    return [hit.name for hit in index(all_tools=all_tools).search(query)]
 
 
 def search_without(name: str, use_case: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import jq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench_handlers.workspace.json_path import (
@@ -90,7 +90,6 @@ def values_with_paths(draw: st.DrawFn) -> tuple[Any, list[Step]]:
     return value, path
 
 
-@settings(max_examples=500, deadline=None)
 @given(
     chosen=values_with_paths(),
     others=st.lists(JSON, max_size=2),
@@ -106,7 +105,6 @@ def test_a_path_gives_the_values_and_errors_of_jq(
     assert found(text, program, small) == of_jq(text, program)
 
 
-@settings(max_examples=200, deadline=None)
 @given(value=JSON)
 def test_keys_and_lengths_need_no_values(value: Any) -> None:
     text = json.dumps(value)

@@ -385,7 +385,7 @@ def test_a_line_range_without_arguments_is_whole() -> None:
 TEXTS = st.lists(st.text(alphabet="ab \r\x0b\x0c\u2028é", max_size=5), max_size=30).map("\n".join)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=TEXTS,
     codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),

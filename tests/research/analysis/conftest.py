@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from listed_schemas import assert_fits
 
 from workbench_research.backends.question import Answer
 from workbench_server.catalogue import CATALOGUE
@@ -57,9 +57,7 @@ class Tools:
             return await self.ask(prompt)
 
         result: dict[str, Any] = asyncio.run(module.run(params, ask, self.root))
-        entry = CATALOGUE["tools"][tool]
-        jsonschema.validate(result, entry["tool"]["outputSchema"])
-        jsonschema.validate(result, entry["result_schema"])
+        assert_fits(tool, result)
         declared = getattr(models, f"{name}Result").model_validate(result)
         assert declared.model_dump(by_alias=True, exclude_unset=True) == result, "a member that is not declared"
         return result

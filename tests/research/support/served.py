@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-import jsonschema
 import pytest
 from fake_cli import Fake
 from gemini_homes import KEY
+from listed_schemas import assert_fits
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, ListRootsResult, Root, TextContent
@@ -80,8 +80,7 @@ class Said:
         entry = CATALOGUE["tools"].get(tool)
         schema = entry["tool"].get("outputSchema") if entry else None
         if entry and schema and not said.is_error:
-            jsonschema.validate(said.data, schema)
-            jsonschema.validate(said.data, entry.get("result_schema", schema))
+            assert_fits(tool, said.data)
             assert json.loads(said.texts[0]) == said.data, "some clients show a model the text alone"
         return said
 

@@ -23,10 +23,9 @@ from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.transports.stdio.encoding import encode_result
 from toolmason_runtime.transports.stdio.session import Session
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="servers on Windows use the SDK"),
-    pytest.mark.real_start(reason="the boot phase is what runs before the imports"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="servers on Windows use the SDK")
+real_start = pytest.mark.real_start(reason="the boot phase is what runs before the imports")
+"""Of tests in which time matters. The answers of a forked server are the same."""
 
 REPOSITORY = Path(__file__).parents[3]
 PACKAGES = [
@@ -315,6 +314,7 @@ def test_an_unusual_line_is_answered_as_by_the_server_and_so_is_all_that_follows
         assert output(project, sent) == output(project, sent, "--engine", "lean")
 
 
+@real_start
 def test_half_a_line_and_the_state_of_the_session_are_handed_over(project: Path) -> None:
     peer = Peer([sys.executable, "-m", "notes_server"], LEGACY, env=environment(project))
     try:
@@ -341,6 +341,7 @@ def test_half_a_line_and_the_state_of_the_session_are_handed_over(project: Path)
     assert (pinged["id"], status) == (json.loads(ping)["id"], 0)
 
 
+@real_start
 def test_non_blocking_streams_of_the_parent_do_not_look_as_if_they_had_ended(project: Path) -> None:
     server_in, client_out = os.pipe()
     client_in, server_out = os.pipe()
@@ -372,6 +373,7 @@ def serving(project: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+@real_start
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_opening_silently(number: signal.Signals, serving: subprocess.Popen[bytes]) -> None:
     serving.send_signal(number)
@@ -395,6 +397,7 @@ def make_small(pipe: Any) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 16_384)
 
 
+@real_start
 @pytest.mark.parametrize("reads", [True, False])
 @pytest.mark.anyio
 async def test_a_signal_during_a_response_ends_the_server_after_it_or_after_a_while(
@@ -414,6 +417,7 @@ async def test_a_signal_during_a_response_ends_the_server_after_it_or_after_a_wh
     assert not reads or all(json.loads(line)["result"]["tools"] for line in shown.splitlines())
 
 
+@real_start
 def test_the_startup_check_runs_in_a_process_of_its_own_when_the_client_is_idle(project: Path) -> None:
     peer = Peer([sys.executable, "-m", "notes_server"], LEGACY, env=environment(project))
     try:
@@ -429,6 +433,7 @@ def test_the_startup_check_runs_in_a_process_of_its_own_when_the_client_is_idle(
     assert f"in process {peer.process.pid}." not in logged
 
 
+@real_start
 @pytest.mark.parametrize(
     ("arguments", "logged"),
     [(("--log-format", "text"), b" warn  the setup is poor"), (("--log-level", "error"), b"")],
@@ -448,6 +453,7 @@ def test_the_startup_check_logs_as_the_command_line_requests(
     assert rest == b""
 
 
+@real_start
 @pytest.mark.parametrize("end", ["input", "kill"])
 def test_the_startup_check_and_its_programs_end_with_the_server(end: str, project: Path) -> None:
     with started(project, CHECK_RUNS="600") as process:

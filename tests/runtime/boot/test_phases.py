@@ -5,6 +5,7 @@ Workbench is started without flags, so it begins with the answers that were prep
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -36,6 +37,7 @@ PHASES: Final[dict[str, Callable[[Peer], Any]]] = {
 """The request after which the server is in each phase."""
 DELAYS_S: Final = (0, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Times from a request to a signal: the imports for the next phase take about as long."""
+DELAYED_SIGNALS: Final = list(zip(DELAYS_S, itertools.cycle(SIGNALS), strict=False))
 
 
 PREPARED_S: Final = 30.0
@@ -70,11 +72,10 @@ def test_a_signal_ends_each_phase_after_its_last_response(
         assert peer.rest() == []
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize(("delay_s", "number"), DELAYED_SIGNALS, ids=str)
 @pytest.mark.parametrize("phase", ["sync", "async"])
-@pytest.mark.parametrize("delay_s", DELAYS_S)
 def test_a_signal_during_a_hand_over_ends_the_server_between_two_lines(
-    delay_s: float, phase: str, number: signal.Signals, tmp_path: Path
+    phase: str, delay_s: float, number: signal.Signals, tmp_path: Path
 ) -> None:
     with workbench(tmp_path) as peer:
         name, arguments = ("call_read", READ) if phase == "async" else ("search", {"query": "read a file"})

@@ -6,7 +6,7 @@ import json
 from copy import deepcopy
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 from toolmason_runtime.calls.arguments import ArgumentValidator
@@ -79,7 +79,6 @@ SCHEMAS = st.builds(
     optional({"additionalProperties": PARTS, "anyOf": st.lists(PARTS, min_size=1, max_size=2)}),
 )
 ARGUMENTS = st.dictionaries(NAMES, VALUES, max_size=3)
-MANY = settings(max_examples=200, deadline=None)
 
 
 def is_valid(schema: Any, value: Any) -> bool:
@@ -95,7 +94,6 @@ def is_valid(schema: Any, value: Any) -> bool:
         return False
 
 
-@MANY
 @given(SCHEMAS, ARGUMENTS)
 def test_valid_arguments_are_the_same_object(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     before = deepcopy(arguments)
@@ -106,7 +104,6 @@ def test_valid_arguments_are_the_same_object(schema: dict[str, Any], arguments: 
         assert result is arguments
 
 
-@MANY
 @given(
     st.dictionaries(st.sampled_from("ab"), PARTS, min_size=2), PARTS, st.fixed_dictionaries({"a": VALUES, "b": VALUES})
 )
@@ -121,7 +118,6 @@ def test_a_valid_argument_does_not_change_beside_an_invalid_one(
             assert result[name] is value
 
 
-@MANY
 @given(PARTS, PARTS, TEXTS)
 def test_a_text_stays_where_any_text_may_be_valid(part: Any, item: Any, text: str) -> None:
     schema = {"type": "object", "properties": {"a": part}, "$defs": {"item": item}}
@@ -130,7 +126,6 @@ def test_a_text_stays_where_any_text_may_be_valid(part: Any, item: Any, text: st
     assert Repair(schema).apply({"a": text}) == {"a": text}
 
 
-@MANY
 @given(SCHEMAS, ARGUMENTS, st.booleans())
 def test_converted_arguments_are_not_converted_again(
     schema: dict[str, Any], arguments: dict[str, Any], closed: bool
@@ -141,7 +136,6 @@ def test_converted_arguments_are_not_converted_again(
     assert repair.apply(once) is once
 
 
-@settings(max_examples=100, deadline=None)
 @given(SCHEMAS, ARGUMENTS)
 def test_the_error_of_a_refused_value_has_a_call_in_json(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.shared.catalogue import Catalogue
 from toolmason_runtime.shared.search import best, index
@@ -56,7 +56,6 @@ QUERY = st.lists(
 ).map(" ".join)
 
 
-@settings(deadline=None, max_examples=300)
 @given(place=st.sampled_from([0, 1, 2]), query=QUERY, hidden=st.sampled_from([0, 3]))
 def test_results_are_those_of_all_tools(place: int, query: str, hidden: int) -> None:
     table, data = CATALOGUES[place], INDEXES[place]
@@ -74,7 +73,6 @@ def test_results_are_those_of_all_tools(place: int, query: str, hidden: int) -> 
     assert names(pruned, query) == expected
 
 
-@settings(deadline=None, max_examples=300)
 @given(place=st.sampled_from([0, 1, 2]), query=QUERY, rank=st.integers(0, 40))
 def test_tools_with_at_least_a_score_are_those_of_all_scores(place: int, query: str, rank: int) -> None:
     ranker = WordRanker(INDEXES[place])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, build_invocation, effective_values, expand_variables
 from toolmason_runtime.programs.invocation import Invocation
@@ -569,7 +569,6 @@ TOOLS = st.builds(
 )
 
 
-@settings(max_examples=500)
 @given(TOOLS, ARGUMENTS)
 @example(tool(positional("one"), flag("two")), {"one": "-x", "two": "--"})
 @example(tool(positional("one"), argv=("exec", "--", "ls"), of=ENDING), {"one": "-x"})

@@ -17,6 +17,7 @@ from toolmason_runtime.calls.arguments import ArgumentValidator
 from toolmason_runtime.calls.model import Model
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import ToolError
+from toolmason_runtime.shared.values import patterns as values
 from toolmason_runtime.shared.values.patterns import (
     MAX_STEPS,
     PatternTimeoutError,
@@ -34,6 +35,7 @@ HOSTILE_TO_SLUG = "a" * 40 + "!"
 BACKTRACKING = "^(?=(a|aa)+$)"
 """Only a backtracking engine can match this; with HOSTILE it takes longer than anyone waits."""
 HOSTILE = "a" * 100 + "b"
+SHORT_S = 0.1
 
 PIECES = (
     *"ab01_ -.^$|()[]{}*+?\\,:=<>!&~é\n\x1c",
@@ -55,7 +57,7 @@ def compiled(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-@settings(max_examples=3_000)
+@settings(max_examples=1_000)
 @given(patterns, st.lists(texts, min_size=1, max_size=8), st.booleans())
 def test_translated_pattern_is_found_where_python_finds_it(pattern: str, samples: list[str], is_ascii: bool) -> None:
     theirs = compiled(pattern)
@@ -296,12 +298,21 @@ def test_no_text_keeps_a_raw_schema_busy(schema: dict[str, Any], *, fits: bool) 
     assert validator(schema).is_valid({"x": HOSTILE_TO_SLUG, HOSTILE_TO_SLUG: "x"}) is fits
 
 
+@pytest.fixture
+def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let matches end sooner than in a server."""
+    monkeypatch.setattr(values, "TIMEOUT_S", SHORT_S)
+    monkeypatch.setattr(time_limit, "__defaults__", (SHORT_S,))
+
+
+@pytest.mark.usefixtures("short_limit")
 @pytest.mark.parametrize("schema", raw_schemas(BACKTRACKING), ids=", ".join)
 def test_match_beyond_the_time_limit_is_refused_with_a_fix(schema: dict[str, Any]) -> None:
     said = refusal({"x": HOSTILE, HOSTILE: "x"}, {"type": "object", **schema})
     assert said.endswith(f"could not be matched with {BACKTRACKING} in time; send a shorter value")
 
 
+@pytest.mark.usefixtures("short_limit")
 def test_match_that_takes_too_long_names_the_argument() -> None:
     said = f"could not be matched with {BACKTRACKING} in time; send a shorter value"
     assert refusal({"slow": HOSTILE}, {"type": "object"}, Outer) == f"Argument 'slow' {said}"
@@ -314,6 +325,7 @@ def test_very_many_slow_values_share_one_limit() -> None:
     assert "in time" in refusal({"x": [HOSTILE] * 100_000}, schema)
 
 
+@pytest.mark.usefixtures("short_limit")
 def test_result_that_cannot_be_matched_in_time_is_a_mistake_of_the_server() -> None:
     writer = ResultWriter({"type": "object", "properties": {"x": {"pattern": BACKTRACKING}}})
     with pytest.raises(ResultError, match="in time"):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from toolmason_runtime.shared.values.schema_keywords import Violation
@@ -237,7 +237,6 @@ def _with_parts(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(st.fixed_dictionaries({}, optional=LEAVES), _with_parts, max_leaves=4)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     schema=SCHEMAS, first=st.fixed_dictionaries({}, optional=LEAVES), values=st.lists(VALUES, min_size=1, max_size=4)
 )
@@ -250,7 +249,6 @@ def test_random_schemas_have_the_violations_of_the_library(schema: Any, first: A
 
 
 @pytest.mark.parametrize("keyword", ["unevaluatedItems", "unevaluatedProperties"])
-@settings(max_examples=50, deadline=None)
 @given(schema=SCHEMAS, rule=st.booleans() | SCHEMAS, values=st.lists(VALUES, min_size=1, max_size=4))
 def test_unevaluated_members_are_those_of_the_library(keyword: str, schema: Any, rule: Any, values: list[Any]) -> None:
     """The library has no reason for the same members of an invalid value, so only the verdict is equal."""

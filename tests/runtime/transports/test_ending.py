@@ -28,10 +28,19 @@ COMMAND = (sys.executable, "-c", ENDS_BY_ITSELF, "--classic")
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
-@pytest.mark.parametrize("ending", ["end of input", *SIGNALS])
-@pytest.mark.parametrize("last_call", ["", "shout", "ask_in_a_thread"])
+@pytest.mark.parametrize(
+    ("ending", "last_call"),
+    [
+        ("end of input", ""),
+        ("end of input", "ask_in_a_thread"),
+        (signal.SIGINT, "shout"),
+        (signal.SIGINT, ""),
+        (signal.SIGTERM, "ask_in_a_thread"),
+        (signal.SIGTERM, "shout"),
+    ],
+)
 def test_server_that_is_idle_ends_by_itself_and_without_tearing_the_interpreter_down(
-    last_call: str, ending: str | signal.Signals, each_engine: str
+    ending: str | signal.Signals, last_call: str, each_engine: str
 ) -> None:
     with talking(LEGACY, "--all", "--engine", each_engine, command=COMMAND) as peer:
         if last_call:

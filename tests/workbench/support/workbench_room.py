@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from listed_schemas import assert_fits
 from mcp_types import methods
 from oracle import ERAS, MODERN
 from toolmason_runtime.calls.call import Level
@@ -44,7 +44,7 @@ def heard(method: str, result: dict[str, Any]) -> dict[str, Any]:
 def fitting(tool: str, result: dict[str, Any]) -> dict[str, Any]:
     """Return a result whose structure fits the schema that is listed for its tool."""
     if tool in CATALOGUE["tools"] and "structuredContent" in result:
-        jsonschema.validate(result["structuredContent"], CATALOGUE["tools"][tool]["tool"]["outputSchema"])
+        assert_fits(tool, result["structuredContent"])
     return result
 
 

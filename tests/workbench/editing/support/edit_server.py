@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+from listed_schemas import assert_fits
 from stdio_peer import Message, Peer, talking
 
 from workbench_handlers.editing.reviews.settle import settle
 from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
-from workbench_server.catalogue import CATALOGUE
 
 COMMAND = (sys.executable, "-m", "workbench_server", "--classic", "--all")
 FORMS: Message = {"elicitation": {}}
@@ -95,7 +94,7 @@ class Client:
         result = self.raw(tool, **arguments)
         assert not result.get("isError"), result
         data: Message = result["structuredContent"]
-        jsonschema.validate(data, CATALOGUE["tools"][tool]["tool"]["outputSchema"])
+        assert_fits(tool, data)
         assert json.loads(result["content"][0]["text"]) == data
         return data
 

@@ -1,4 +1,4 @@
-"""End a review in child processes that are killed before their first, second, ... line; print the states afterwards.
+"""End a review in child processes that are killed before one line after another; print the states afterwards.
 
 Usage: `kill_settle.py DIRECTORY (settle | commit | undo)`. Each line is a JSON list: whether the child finished, the
 content of the file after the kill (`old`, `new`, `damaged`), and its content and the status after a second end.
