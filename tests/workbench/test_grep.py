@@ -17,6 +17,7 @@ from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files.grep import GrepRequest, grep
 from workbench_handlers.files.ripgrep import (
+    MAX_SEARCHED_BYTES,
     expressions_of_text,
     is_ascii_pattern,
     list_candidates,
@@ -198,6 +199,16 @@ def test_a_line_of_megabytes_is_a_line(room: Any, find: Any) -> None:
     assert "(match at character 1 of 5,000,000)" in answer
     assert answer.startswith("[2 matching lines in 2 files]\n")
     assert answer.endswith("b.txt\n1: a")
+
+
+def test_a_named_file_is_refused_where_a_search_of_its_directory_skips_it(room: Any, find: Any) -> None:
+    room.write("a.txt", "a" * MAX_SEARCHED_BYTES)
+    assert find("a", "a.txt").startswith("[1 matching line]")
+    room.write("a.txt", "a" * (MAX_SEARCHED_BYTES + 1))
+
+    with pytest.raises(ToolError, match="has 10,000,001 bytes, more than the limit of 10,000,000: read a part of it"):
+        find("a", "a.txt")
+    assert find("a") == NO_MATCH
 
 
 def test_a_file_with_a_line_break_in_its_name_is_a_file(room: Any, find: Any) -> None:

@@ -24,8 +24,6 @@ from workbench_handlers.workspace.scan import PROGRESS_SECONDS, in_thread, repor
 from workbench_handlers.workspace.walk import Walk
 from workbench_handlers.workspace.worker import WorkerError
 
-MAX_FILE_BYTES: Final = 2_000_000_000
-"""Maximum bytes of a file that is searched alone: ripgrep reads it in a few seconds. In directories see `ripgrep`."""
 MAX_MATCHES: Final = 200
 """Maximum matching lines in one result."""
 MAX_LINE_CHARACTERS: Final = 400
@@ -110,7 +108,7 @@ async def grep(top: Located, search: GrepRequest, program: str, call: ToolCall) 
         ToolError: a pattern is not a regular expression, or the file is too large.
     """
     _check_patterns(search)
-    await asyncio.to_thread(check_size, top, MAX_FILE_BYTES, _TOO_LARGE)
+    await asyncio.to_thread(check_size, top, ripgrep.MAX_SEARCHED_BYTES, _TOO_LARGE)
     start = asyncio.get_running_loop().time()
     if program:
         try:
