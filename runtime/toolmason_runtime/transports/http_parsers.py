@@ -26,7 +26,7 @@ if HttpToolsProtocol is not None:
 
         def parse(self, data: bytes) -> None:
             """Give bytes of one request to the parser, or the connection to h11."""
-            if self._framing.is_old:
+            if self._framing.is_http_1_0:
                 self._hand_over(data)
             else:
                 super().parse(data)
