@@ -1,4 +1,4 @@
-"""Whether all of the installation is there, for the two commands. Imported before everything else."""
+"""Check the installation, for `toolmason` and `toolmason-workbench`, which import this module before all others."""
 
 import os
 import sys
@@ -14,8 +14,8 @@ _METADATA = ".dist-info"
 def remove_working_directory() -> None:
     """Remove the working directory from the import path, where `python -m` puts it first.
 
-    A module of a stranger's project would be imported in the place of one that is needed here. Even `__future__` would
-    be, so this module must not import it.
+    Otherwise a module in a stranger's project could replace one that is imported here, even `__future__`: this module
+    must not import that.
     """
     if sys.flags.safe_path:
         return

@@ -12,9 +12,11 @@ import sys
 
 from toolmason.shortcuts.user_directory import cache_directory, is_ci, is_private
 
+FORMAT = 1
+"""Number of the form of records."""
 ABSENT = b"absent"
 UNREADABLE = b"unreadable"
-"""State of a path that exists and cannot be reached. No record has it."""
+"""State of a path that exists but cannot be read. Records never contain it."""
 END = b"end"
 """The last entry of a complete record."""
 
@@ -42,21 +44,21 @@ def load_clean_run() -> str:
 
 
 def is_supported() -> bool:
-    """Return whether records are used: not in CI, as those of `write.cache`, and not on Windows.
+    """Return False in CI, as for the records of `write.cache`, and on Windows.
 
-    There, a program can set all times of a file. Elsewhere, only the system sets that of the last change.
+    On Windows, programs can set all times of a file. Elsewhere, only the system sets the change time.
     """
     return sys.platform != "win32" and not is_ci()
 
 
 def run_key() -> bytes:
-    """Return what a run depends on besides files.
+    """Return the inputs of a run that are not files: interpreter, import path, directory and variables.
 
     Raises:
         OSError: the working directory has been deleted.
     """
     variables = sorted(item for item in os.environ.items() if item[0].startswith("TOOLMASON_"))
-    return ascii((1, sys.version, sys.path, os.getcwd(), variables)).encode()  # noqa: PTH109
+    return ascii((FORMAT, sys.version, sys.path, os.getcwd(), variables)).encode()  # noqa: PTH109
 
 
 def record_path(key: bytes) -> str:

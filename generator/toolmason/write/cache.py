@@ -75,8 +75,8 @@ def load_run(project: Project) -> tuple[RenderedFile, ...] | None:
 def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> None:
     """Record the `files` of a run. `before` is the fingerprint of its inputs at its start.
 
-    If the inputs have changed during the run, nothing is recorded: either state may have been read. The caller has
-    called `is_toolkit_unchanged`. Errors of the file system are ignored.
+    If the inputs have changed during the run, nothing is recorded: either state may have been read. Call this only if
+    `is_toolkit_unchanged()` is true. Errors of the file system are ignored.
     """
     with suppress(OSError):
         path = record_path(project)
@@ -103,7 +103,7 @@ def project_path(project: Project, kind: str, suffix: str = "") -> Path | None:
 
 
 class Fingerprints(NamedTuple):
-    """The hash of all inputs of a run, and that of those that are not files of the manifest. Times do not count."""
+    """Hash of all inputs of a run, and hash of the inputs outside the manifest. Times of files are ignored."""
 
     all: str = ""
     others: str = ""
@@ -119,7 +119,7 @@ def fingerprint(project: Project, keys: Mapping[str, Collection[str]] | None = N
 
 
 def fingerprints(project: Project, keys: Mapping[str, Collection[str]] | None = None) -> Fingerprints:
-    """Return both hashes of the inputs of a run. Files that the manifest names are no files of the manifest.
+    """Return both hashes of the inputs of a run. A file that the manifest names, such as a schema, is in both.
 
     Raises:
         OSError: an input cannot be read, or there are too many.

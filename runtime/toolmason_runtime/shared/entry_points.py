@@ -25,9 +25,9 @@ def installed(group: str) -> list[EntryPoint]:
 
 
 def _may_be_declared(group: str) -> bool:
-    """Return whether an installed distribution may declare the group: most do not, and `importlib.metadata` is slow.
+    """Return False if no distribution declares the group: this check is faster than `importlib.metadata`.
 
-    Distributions that are not in a directory of the import path, such as those in a ZIP file, may declare it.
+    Return True if distributions may be outside directories of the import path, such as in a ZIP file.
     """
     if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
         return True
