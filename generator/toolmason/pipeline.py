@@ -21,8 +21,8 @@ from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
-from toolmason.shortcuts.user_directory import is_ci
 from toolmason.time_limit import WRITING
+from toolmason.user_directory import is_ci
 from toolmason.write import cache, check, write
 from toolmason.write.changes import Changes
 from toolmason.write.compare import PathFilter, accept_all

@@ -1,7 +1,7 @@
 """The record of a clean run: the inode, size and times of all files on which its outcome depends.
 
 If all of them are as recorded, nothing has changed, and no content is read. Git finds changed files by the same rule.
-`write.clean_run` writes the record after a run that has compared all contents.
+`write.record_clean_run` writes the record after a run that has compared all contents.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import binascii
 import os
 import sys
 
-from toolmason.shortcuts.user_directory import cache_directory, is_ci, is_private
+from toolmason.user_directory import cache_directory, is_ci, is_private
 
 FORMAT = 1
 """Number of the form of records."""
@@ -27,7 +27,7 @@ def load_clean_run() -> str:
         return ""
     try:
         key = run_key()
-        path = record_path(key)
+        path = clean_run_path(key)
         if not path or not is_private(os.path.dirname(path)):  # noqa: PTH120
             return ""
         with open(path, "rb") as file:  # noqa: PTH123
@@ -61,7 +61,7 @@ def run_key() -> bytes:
     return ascii((FORMAT, sys.version, sys.path, os.getcwd(), variables)).encode()  # noqa: PTH109
 
 
-def record_path(key: bytes) -> str:
+def clean_run_path(key: bytes) -> str:
     """Return the path of the record of a key, which may not exist; empty without a cache directory."""
     directory = cache_directory(os.getcwd())  # noqa: PTH109
     return os.path.join(directory, f"clean-{binascii.crc32(key):08x}") if directory else ""  # noqa: PTH118

@@ -37,7 +37,7 @@ from toolmason.model.checksum import parse_checksums
 from toolmason.model.client_launch import PYPROJECT
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
-from toolmason.shortcuts.user_directory import is_ci
+from toolmason.user_directory import is_ci
 from toolmason.write.snapshot import MAX_FILE_BYTES
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from toolmason.project import Project
-from toolmason.shortcuts.user_directory import is_ci
+from toolmason.user_directory import is_ci
 from toolmason.write.cache import project_path, toolkit_fingerprint
 from toolmason.write.user_cache import read_cached, remove_old, write_cached
 

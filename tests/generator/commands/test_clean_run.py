@@ -20,8 +20,8 @@ import toolmason_templates
 from toolmason.commands import toolmason
 from toolmason.project import Project
 from toolmason.shortcuts import print_without_click
-from toolmason.shortcuts.clean_run import END, file_state, load_clean_run, record_path, run_key
-from toolmason.write import clean_run
+from toolmason.shortcuts.clean_run import END, clean_run_path, file_state, load_clean_run, run_key
+from toolmason.write import record_clean_run
 from toolmason.write.cache import record_path as record_of_run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that only the system sets")
@@ -35,7 +35,7 @@ Run = Callable[..., Result]
 def run(project: Project, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `toolmason` in the project, in a process that has begun long after the last change of all files."""
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(clean_run, "STARTED_NS", time.time_ns() + 3600 * SECOND_NS)
+    monkeypatch.setattr(record_clean_run, "STARTED_NS", time.time_ns() + 3600 * SECOND_NS)
     # Other tests create files next to their modules.
     own = [entry for entry in sys.path if not Path(entry).is_relative_to(REPOSITORY / "tests")]
     monkeypatch.setattr(sys, "path", [entry for entry in own if entry and Path(entry) != REPOSITORY])
@@ -58,7 +58,7 @@ def clean(project: Project, run: Run) -> Project:
 
 
 def record() -> Path:
-    return Path(record_path(run_key()))
+    return Path(clean_run_path(run_key()))
 
 
 def replace(path: Path, old: str, new: str) -> None:
@@ -204,7 +204,7 @@ def test_a_file_that_changed_just_now_gets_no_record(
     project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newest = max(path.stat().st_ctime_ns for path in paths(project))
-    monkeypatch.setattr(clean_run, "STARTED_NS", newest + SECOND_NS)
+    monkeypatch.setattr(record_clean_run, "STARTED_NS", newest + SECOND_NS)
 
     assert run("check").exit_code == 0
     assert load_clean_run() == ""
@@ -212,13 +212,13 @@ def test_a_file_that_changed_just_now_gets_no_record(
 
 def test_a_run_whose_inputs_have_no_record_is_not_recorded(clean: Project) -> None:
     record().unlink()
-    clean_run.store_clean_run(clean, "clean\n")
+    record_clean_run.store_clean_run(clean, "clean\n")
     assert load_clean_run() == "clean\n"
     record().unlink()
     run_record = record_of_run(clean)
     assert run_record is not None
     run_record.write_text(json.dumps(json.loads(run_record.read_text("utf-8")) | {"inputs": "other"}), encoding="utf-8")
-    clean_run.store_clean_run(clean, "clean\n")
+    record_clean_run.store_clean_run(clean, "clean\n")
 
     assert load_clean_run() == ""
 
@@ -310,7 +310,7 @@ def test_a_run_without_changes_imports_neither_click_nor_a_stage(project: Projec
 
     heavy = {"click", "json", "hashlib", "pathlib", "toolmason.project", "toolmason.write"}
     assert heavy <= imported("generate")[1]
-    time.sleep(clean_run.CLOCK_NS / SECOND_NS + 0.1)
+    time.sleep(record_clean_run.CLOCK_NS / SECOND_NS + 0.1)
     output, modules = imported("check")
     assert heavy <= modules
     same_output, modules = imported("check")

@@ -17,7 +17,7 @@ from typing import Final
 
 from toolmason.model.parts import SKIPPED_NAMES, STAGING
 from toolmason.project import MANIFESTS, Project, ProjectError, find_project
-from toolmason.shortcuts.clean_run import END, UNREADABLE, file_state, is_supported, record_path, run_key
+from toolmason.shortcuts.clean_run import END, UNREADABLE, clean_run_path, file_state, is_supported, run_key
 from toolmason.write import cache
 from toolmason.write.user_cache import read_cached, write_cached
 
@@ -38,7 +38,7 @@ def store_clean_run(project: Project, text: str) -> None:
             return
         run = cache.record_path(project)
         key = run_key()
-        path = record_path(key)
+        path = clean_run_path(key)
         if run is None or not path:
             return
         recorded = json.loads(read_cached(run))
