@@ -47,6 +47,7 @@ def refuse_mixed_versions(program: str) -> None:
 
 def installed_versions() -> dict[str, str]:
     """Return the version of each distribution beside this one. `importlib.metadata` would take 20 ms."""
+    # Not `entry_points.metadata_directories`: this module imports nothing that may be missing or of another version.
     directory = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time too
     try:
         entries = os.listdir(directory)  # noqa: PTH208

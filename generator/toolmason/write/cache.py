@@ -27,6 +27,7 @@ from urllib.parse import unquote
 
 import toolmason_runtime
 from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, verify
+from toolmason_runtime.shared.entry_points import metadata_directories
 
 import toolmason
 import toolmason_templates
@@ -264,14 +265,7 @@ def _digest(data: bytes) -> str:
 
 
 def _library_versions() -> list[str]:
-    return sorted(entry.name for entry in installed() if entry.name.startswith(_LIBRARIES))
-
-
-def installed() -> Iterator[Path]:
-    """Yield the directory with the metadata of each installed distribution."""
-    for directory in dict.fromkeys(map(Path, sys.path)):
-        with suppress(OSError):  # not all entries of the path are directories
-            yield from (entry for entry in directory.iterdir() if entry.name.endswith((".dist-info", ".egg-info")))
+    return sorted(entry.name for entry in metadata_directories() if entry.name.startswith(_LIBRARIES))
 
 
 def kind_packages() -> list[str]:
@@ -280,7 +274,7 @@ def kind_packages() -> list[str]:
     `importlib.metadata` would take longer than the rest of a run without changes.
     """
     names: set[str] = set()
-    for entry in installed():
+    for entry in metadata_directories():
         with suppress(OSError, ValueError):
             text = (entry / "entry_points.txt").read_text(encoding="utf-8")
             names |= set(_ENTRY_POINT.findall(text.partition(f"[{GROUP}]")[2].partition("\n[")[0]))

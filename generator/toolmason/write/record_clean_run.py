@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from toolmason_runtime.shared.entry_points import metadata_directories
+
 from toolmason.model.parts import SKIPPED_NAMES, STAGING
 from toolmason.project import MANIFESTS, Project, ProjectError, find_project
 from toolmason.shortcuts.clean_run import END, UNREADABLE, clean_run_path, file_state, is_supported, run_key
@@ -72,7 +74,7 @@ def _paths(project: Project, keys: dict[str, list[str]]) -> Iterator[Path | str]
     for place in cache.toolkit_places(cache.kind_packages()):
         yield from _tree(place)
     yield from sys.path
-    for distribution in cache.installed():
+    for distribution in metadata_directories():
         yield distribution
         yield distribution / "entry_points.txt"
 
