@@ -39,6 +39,7 @@ STAGES = (
         "store",
         "garbage_collection",
         "installation",
+        "user_directory",
         "shortcuts",
         "time_limit",
         "project",

@@ -1,4 +1,4 @@
-"""The command `toolmason`. Says which extra is missing where only a server's needs are installed."""
+"""The command `toolmason`. Without the toolkit, it names the missing extra."""
 
 import sys
 
@@ -17,11 +17,11 @@ def main() -> None:
     """Run the command line and exit with its code."""
     refuse_mixed_versions("toolmason")
     try:
-        if _answer():
+        if _print_without_click():
             return
         import signal
     except KeyboardInterrupt:
-        # As without Python's own handler, which prints a traceback.
+        # End by the signal: Python's own handler would print a traceback.
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -29,13 +29,13 @@ def main() -> None:
     _run()
 
 
-def _answer() -> bool:
-    """Answer a command line that needs no library; return False for any other one."""
+def _print_without_click() -> bool:
+    """Print the output of a command line that needs no library; return False for any other one."""
     try:
-        from toolmason.shortcuts import answer
+        from toolmason.shortcuts import print_without_click
     except ModuleNotFoundError:  # The toolkit is not installed.
         return False
-    return answer(sys.argv[1:])
+    return print_without_click(sys.argv[1:])
 
 
 def _run() -> None:

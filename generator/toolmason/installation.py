@@ -1,4 +1,4 @@
-"""Whether all of the installation is there, for the two commands. Imported before everything else."""
+"""Check the installation, for `toolmason` and `toolmason-workbench`, which import this module before all others."""
 
 import os
 import sys
@@ -14,8 +14,8 @@ _METADATA = ".dist-info"
 def remove_working_directory() -> None:
     """Remove the working directory from the import path, where `python -m` puts it first.
 
-    A module of a stranger's project would be imported in the place of one that is needed here. Even `__future__` would
-    be, so this module must not import it.
+    Otherwise a module in a stranger's project could replace one that is imported here, even `__future__`: this module
+    must not import that.
     """
     if sys.flags.safe_path:
         return
@@ -47,6 +47,7 @@ def refuse_mixed_versions(program: str) -> None:
 
 def installed_versions() -> dict[str, str]:
     """Return the version of each distribution beside this one. `importlib.metadata` would take 20 ms."""
+    # Not `entry_points.metadata_directories`: this module imports nothing that may be missing or of another version.
     directory = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time too
     try:
         entries = os.listdir(directory)  # noqa: PTH208

@@ -21,8 +21,8 @@ from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
-from toolmason.shortcuts.user_directory import is_ci
 from toolmason.time_limit import WRITING
+from toolmason.user_directory import is_ci
 from toolmason.write import cache, check, write
 from toolmason.write.changes import Changes
 from toolmason.write.compare import PathFilter, accept_all
@@ -62,12 +62,13 @@ def read(
     progress: Progress = no_progress,
     missing: list[Stub] | None = None,
     handlers: Path | None = None,
-    others: str = "",
+    other_inputs: str = "",
 ) -> LoadedManifest | None:
     """Load the manifest of `project` and resolve it to the model. `store` has results of earlier runs.
 
     With the list `missing`, missing functions of the handlers are added to it, and do not stop the run. `handlers` is
-    their directory, by default that of the project. `others` is the hash of the other inputs, if it is known.
+    their directory, by default that of the project. `other_inputs` is `Fingerprints.others` of the project, or empty to
+    compute it.
     """
     # Imported late: a run without changes uses the cache and none of these stages.
     from toolmason.manifest.files import load_manifest
@@ -77,7 +78,7 @@ def read(
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
-    before = _other_inputs(project, others) if store and not handlers else ""
+    before = _other_inputs(project, other_inputs) if store and not handlers else ""
     document = load_manifest(project.manifest, root=project.root, diagnostics=diagnostics, store=store)
     if document is None:
         return None
@@ -213,7 +214,7 @@ def _render_project(
             inputs = cache.fingerprints(project)
     store = content_cache(project)
     manifest = read(
-        project, diagnostics=diagnostics, store=store, progress=progress, missing=missing, others=inputs.others
+        project, diagnostics=diagnostics, store=store, progress=progress, missing=missing, other_inputs=inputs.others
     )
     if manifest is None:
         return None

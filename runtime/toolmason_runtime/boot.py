@@ -88,7 +88,7 @@ def open_session(main_file: str, *, startup_check: str = "", extra: str = "") ->
 
 
 def _changes_lists(server: Mapping[str, str]) -> bool:
-    """Return whether a variable of the server changes its lists."""
+    """Return whether an environment variable changes the lists of the server."""
     exposes_all = os.environ.get(server.get("expose_all_env", ""), "")
     return exposes_all.strip().lower() == "true" or server.get("command_prefix_env", "") in os.environ
 
@@ -308,7 +308,7 @@ def _check_apart(target: str, log_level: str | None, log_format: str | None) -> 
 
 
 def _begin_group(ended: int) -> None:
-    """Begin a process group of its own, which the end of the server ends: `ended` is at its end."""
+    """Start a process group. A thread kills it when the server ends, which closes the pipe of `ended`."""
     from threading import Thread
 
     os.setsid()

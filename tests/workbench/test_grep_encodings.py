@@ -139,7 +139,7 @@ def test_a_non_ascii_pattern_is_found_without_a_second_list_of_files(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "is_non_ascii"),
+    ("pattern", "is_unanchored"),
     [
         *(
             (pattern, True)
@@ -149,5 +149,5 @@ def test_a_non_ascii_pattern_is_found_without_a_second_list_of_files(
         *((pattern, False) for pattern in ("é[[:space:]]", r"[\s]é", "[ -é]", r"\Aé", r"é\z", "(?m:é)")),
     ],
 )
-def test_only_patterns_without_anchors_are_non_ascii_patterns(pattern: str, *, is_non_ascii: bool) -> None:
-    assert ripgrep.is_non_ascii_pattern(pattern) is is_non_ascii
+def test_only_non_ascii_patterns_without_anchors_list_candidates(pattern: str, *, is_unanchored: bool) -> None:
+    assert ripgrep.is_unanchored_non_ascii(pattern) is is_unanchored

@@ -103,7 +103,7 @@ def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
         **_of_client(dispatcher, lists, CLAUDE_CODE),
         **{PREFIXED + name: value for name, value in _of_client(dispatcher, lists, "").items()},
     }
-    # Its methods refer to it, and a command collects no garbage: a large catalogue would stay in memory.
+    # Break the reference cycle with its methods: without garbage collection, a large catalogue would stay in memory.
     vars(dispatcher).clear()
     return answers
 

@@ -83,9 +83,10 @@ def cost_of(tool: WireTool, store: Store | None = None, counted: dict[str, int] 
     """Return the cost of a tool. `store` has the tokens of texts in earlier runs, `counted` those in this one."""
     # Clients do not show `_meta` to models.
     shown = _to_wire({key: value for key, value in tool.items() if key != "_meta"})
-    # With `_meta`, the object has one comma more, and no second pair of braces.
+    # The joined object has one comma more than its two parts, and one pair of braces less.
     size = _size(shown) + (_size(_to_wire({"_meta": tool["_meta"]})) - 1 if "_meta" in tool else 0)
-    # Styles list a tool with other annotations. No token of the estimate has both a quote and the word after it.
+    # Styles list the same tool with different annotations. Splitting there lets them share the count of the rest.
+    # It changes no sum: no token of the estimate contains both a quote and the following word.
     head, _, tail = shown.rpartition(_ANNOTATIONS)
     counted = {} if counted is None else counted
     texts = [f"{head}{_ANNOTATIONS[:1]}", f"{_ANNOTATIONS[1:]}{tail}"] if head else [tail]

@@ -132,7 +132,7 @@ def _show(changed: dict[Path, tuple[bytes, bytes]]) -> None:
 
 
 def _write(changed: dict[Path, tuple[bytes, bytes]]) -> None:
-    """Write all files of a directory or none, and list them. Other runs that write the project are waited for."""
+    """Write all files of a directory or none, and list them. Wait for other runs that write the project."""
     from toolmason.commands.edit_run import locked
     from toolmason.edits import Edits, apply, finish_interrupted
     from toolmason.project import root_of

@@ -24,9 +24,9 @@ from toolmason.render.self_check import SelfCheckError
 from toolmason.time_limit import DEFAULT_S, VARIABLE, TimeLimitError, limited_time
 from toolmason.write import EditedFilesError, LockTimeoutError
 from toolmason.write.changes import BLOCKING_KINDS, Change, ChangeKind, Changes
-from toolmason.write.clean_run import store_clean_run
 from toolmason.write.compare import CHECKSUMS_MISSING
 from toolmason.write.diff import paint_line
+from toolmason.write.record_clean_run import store_clean_run
 from toolmason.write.snapshot import FileSystemError, MisplacedDirectoryError
 
 MAX_DIFF_LINES: Final = 60

@@ -19,6 +19,7 @@ _PLAIN_TYPES: Final = frozenset(
     f"{item}{suffix}" for item in ("string", "integer", "number", "boolean") for suffix in ("", "[]")
 )
 _PLAIN_PARAM_KEYS: Final = OWN_PARAM_KEYS | {"type", "required", "nullable", "unique_items"}
+"""Keys of a parameter that refers to no other part of the manifest; its type is one of `_PLAIN_TYPES`."""
 _USERS: Final = frozenset({"prompts", "resources", "commands", "workflows", "apps", "files"})
 """Sections that may name tools, but on which no tool depends."""
 _MAX_RELATED: Final = 100
@@ -26,9 +27,9 @@ _MAX_RELATED: Final = 100
 
 
 def frames(document: Document) -> list[list[Any]]:
-    """Return the name of each tool with its table, without what affects no other tool.
+    """Return the name of each tool, and its table without the parts that affect only this tool.
 
-    If they stay equal, an edit has added, removed, renamed or moved nothing that another part of the server uses.
+    If an edit leaves the frames equal, it affects only the edited tools.
     """
     users = json.dumps([document.data.get(section) for section in _USERS])
     return [[name, _frame(tool, is_used=name in users)] for name, tool in document.data["tools"].items()]
@@ -41,14 +42,14 @@ def _frame(tool: Any, *, is_used: bool) -> Any:
     params = tool.get("params", {})
     if not isinstance(params, dict):
         return {**framed, "params": params}
-    # A workflow or a prompt may set a parameter of a tool that it uses; other kinds of tools pass parameters on.
+    # Aliases, workflows and prompts use the parameters of a tool; other kinds pass them to a program, API or upstream.
     has_own_params = "handler" in tool and "aliases" not in tool and not is_used
     rest = {name: _framed_param(param) for name, param in params.items() if not (has_own_params and _is_plain(param))}
     return {**framed, "params": rest}
 
 
 def _is_plain(param: Any) -> bool:
-    """Return whether a parameter uses nothing of the manifest, so that it can be added, removed or renamed alone."""
+    """Return whether a parameter refers to nothing else, so that adding, removing or renaming it affects one tool."""
     if not isinstance(param, dict) or not isinstance(param.get("type"), str):
         return False
     return param["type"] in _PLAIN_TYPES and param.keys() <= _PLAIN_PARAM_KEYS

@@ -149,7 +149,10 @@ class Kind(Protocol):
         return {}
 
     def prepare(self, context: ResolveContext) -> None:
-        """Resolve the tables of `section` before any tool; `context.kinds[self.name]` is for the result."""
+        """Resolve the tables of `section` before any tool; `context.kinds[self.name]` is for the result.
+
+        A manifest without such tables does not need it: the result is then an empty dictionary.
+        """
         return
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> Implementation | None:
@@ -157,5 +160,5 @@ class Kind(Protocol):
         raise NotImplementedError  # the only method that every kind has
 
     def groups(self, context: ResolveContext) -> tuple[Group, ...]:
-        """Return the tables of `section` that tools use, in the order of the manifest."""
+        """Return the tables of `section` that tools use, in the order of the manifest. Not called if it has none."""
         return ()

@@ -1,4 +1,4 @@
-"""All rules, and those about a whole tool or the server."""
+"""The list of all rules, and the rules about a whole tool or the server."""
 
 from __future__ import annotations
 

@@ -27,6 +27,11 @@ def groups_of(tables: ManifestTables, kind: Kind) -> Mapping[str, Table]:
     return groups
 
 
+def needs_groups(tables: ManifestTables, kind: Kind) -> bool:
+    """Return whether a kind has tables of its section to resolve; true for a kind without a section."""
+    return kind.section is None or bool(groups_of(tables, kind))
+
+
 def group_of(tables: ManifestTables, tool: ToolTable) -> Table | None:
     """Return the table that a tool shares with others, such as its program; None without one."""
     kind = kind_of(tool)

@@ -7,6 +7,7 @@ from pathlib import Path
 from toolmason.diagnostics import Diagnostics
 from toolmason.kinds import errors_of, kinds
 from toolmason.manifest.document import Document
+from toolmason.manifest.groups import needs_groups
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, read_declared
@@ -64,9 +65,11 @@ def resolve(
     check_names(context)
     check_references(context)
     check_groups(context)
-    for kind in kinds().values():
-        with errors_of(kind):
-            kind.prepare(context)
+    for name, kind in kinds().items():
+        context.kinds[name] = {}
+        if needs_groups(tables, kind):
+            with errors_of(kind):
+                kind.prepare(context)
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := resolve_tool(context, checker, name, table))]

@@ -13,6 +13,7 @@ from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
 from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, session_of
 from toolmason.kinds import errors_of, kinds
+from toolmason.manifest.groups import needs_groups
 from toolmason.manifest.tables import OptionTable
 from toolmason.model.identifiers import identifier
 from toolmason.model.implementation import Group, Handler
@@ -121,8 +122,9 @@ def _groups(context: ResolveContext) -> dict[str, tuple[Group, ...]]:
     """Return the groups of each kind that has some."""
     groups = {}
     for name, kind in kinds().items():
-        with errors_of(kind):
-            groups[name] = kind.groups(context)
+        if needs_groups(context.tables, kind):
+            with errors_of(kind):
+                groups[name] = kind.groups(context)
     return {name: found for name, found in groups.items() if found}
 
 

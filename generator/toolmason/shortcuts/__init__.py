@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 
-CLEAN_RUNS = (["check"], ["generate"], ["generate", "--check"])
+REPEATABLE_COMMANDS = (["check"], ["generate"], ["generate", "--check"])
 """Command lines with the same output if nothing has changed since the last run."""
 HELP_OPTIONS = (["--help"], ["-h"])
 
 
-def answer(arguments: list[str]) -> bool:
-    """Print the output of a command line; return False, and print nothing, for one that needs the commands."""
+def print_without_click(arguments: list[str]) -> bool:
+    """Print the output of a command line without click; return False if only the command can print it."""
     text = _output(arguments)
     if not text or sys.stdout is None:
         return False
@@ -26,7 +26,7 @@ def answer(arguments: list[str]) -> bool:
 
 
 def _output(arguments: list[str]) -> str:
-    if arguments in CLEAN_RUNS:
+    if arguments in REPEATABLE_COMMANDS:
         from toolmason.shortcuts.clean_run import load_clean_run
 
         return load_clean_run()

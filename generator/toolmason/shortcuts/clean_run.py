@@ -1,7 +1,7 @@
 """The record of a clean run: the inode, size and times of all files on which its outcome depends.
 
 If all of them are as recorded, nothing has changed, and no content is read. Git finds changed files by the same rule.
-`write.clean_run` writes the record after a run that has compared all contents.
+`write.record_clean_run` writes the record after a run that has compared all contents.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import binascii
 import os
 import sys
 
-from toolmason.shortcuts.user_directory import cache_directory, is_ci, is_private
+from toolmason.user_directory import cache_directory, is_ci, is_private
 
+FORMAT = 1
+"""Number of the form of records."""
 ABSENT = b"absent"
 UNREADABLE = b"unreadable"
-"""State of a path that exists and cannot be reached. No record has it."""
+"""State of a path that exists but cannot be read. Records never contain it."""
 END = b"end"
 """The last entry of a complete record."""
 
@@ -25,7 +27,7 @@ def load_clean_run() -> str:
         return ""
     try:
         key = run_key()
-        path = record_path(key)
+        path = clean_run_path(key)
         if not path or not is_private(os.path.dirname(path)):  # noqa: PTH120
             return ""
         with open(path, "rb") as file:  # noqa: PTH123
@@ -42,24 +44,24 @@ def load_clean_run() -> str:
 
 
 def is_supported() -> bool:
-    """Return whether records are used: not in CI, as those of `write.cache`, and not on Windows.
+    """Return False in CI, as for the records of `write.cache`, and on Windows.
 
-    There, a program can set all times of a file. Elsewhere, only the system sets that of the last change.
+    On Windows, programs can set all times of a file. Elsewhere, only the system sets the change time.
     """
     return sys.platform != "win32" and not is_ci()
 
 
 def run_key() -> bytes:
-    """Return what a run depends on besides files.
+    """Return the inputs of a run that are not files: interpreter, import path, directory and variables.
 
     Raises:
         OSError: the working directory has been deleted.
     """
     variables = sorted(item for item in os.environ.items() if item[0].startswith("TOOLMASON_"))
-    return ascii((1, sys.version, sys.path, os.getcwd(), variables)).encode()  # noqa: PTH109
+    return ascii((FORMAT, sys.version, sys.path, os.getcwd(), variables)).encode()  # noqa: PTH109
 
 
-def record_path(key: bytes) -> str:
+def clean_run_path(key: bytes) -> str:
     """Return the path of the record of a key, which may not exist; empty without a cache directory."""
     directory = cache_directory(os.getcwd())  # noqa: PTH109
     return os.path.join(directory, f"clean-{binascii.crc32(key):08x}") if directory else ""  # noqa: PTH118

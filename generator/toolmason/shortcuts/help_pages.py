@@ -11,7 +11,7 @@ import sys
 
 HELP_FILE = os.path.join(os.path.dirname(__file__), "help.txt")  # noqa: PTH118, PTH120 - pathlib takes longer than the rest
 COLUMNS = 80
-"""Columns of a terminal for which the pages are written, and without a terminal."""
+"""Width of the pages, and the width that click assumes without a terminal."""
 PROMPT = "$ toolmason "
 
 

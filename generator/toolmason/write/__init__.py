@@ -104,7 +104,7 @@ def write(
     rendered = tuple(files)
     directory = directory.parent.resolve() / directory.name
     check_directory(directory)
-    if not _is_surely_different(rendered, directory, part):
+    if not _has_other_sizes(rendered, directory, part):
         # If another run is writing, files may vanish during this comparison. Then the one under the lock decides.
         with suppress(FileSystemError):
             changes = check(rendered, directory, part=part)
@@ -135,8 +135,8 @@ def check(files: Iterable[RenderedFile], directory: Path, *, part: PathFilter = 
     return Changes(compare(files, snapshot, part), is_interrupted)
 
 
-def _is_surely_different(files: Iterable[RenderedFile], directory: Path, part: PathFilter) -> bool:
-    """Return whether a file on disk is missing or has another size: a comparison without the lock is in vain."""
+def _has_other_sizes(files: Iterable[RenderedFile], directory: Path, part: PathFilter) -> bool:
+    """Return whether a file on disk is missing or has another size, so that the directory must be written."""
     for file in files:
         if not part(file.path):
             continue
@@ -145,7 +145,7 @@ def _is_surely_different(files: Iterable[RenderedFile], directory: Path, part: P
             size = locate(directory, file.path.as_posix()).lstat().st_size
         except OSError:
             return True
-        # With CRLF line ends it is the same file.
+        # A checkout with CRLF line ends counts as equal.
         if size not in {len(data), len(data) + data.count(b"\n")}:
             return True
     return False

@@ -27,6 +27,7 @@ from urllib.parse import unquote
 
 import toolmason_runtime
 from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, verify
+from toolmason_runtime.shared.entry_points import metadata_directories
 
 import toolmason
 import toolmason_templates
@@ -37,7 +38,7 @@ from toolmason.model.checksum import parse_checksums
 from toolmason.model.client_launch import PYPROJECT
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
-from toolmason.shortcuts.user_directory import is_ci
+from toolmason.user_directory import is_ci
 from toolmason.write.snapshot import MAX_FILE_BYTES
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 
@@ -75,8 +76,8 @@ def load_run(project: Project) -> tuple[RenderedFile, ...] | None:
 def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> None:
     """Record the `files` of a run. `before` is the fingerprint of its inputs at its start.
 
-    If the inputs have changed during the run, nothing is recorded: either state may have been read. The caller has
-    called `is_toolkit_unchanged`. Errors of the file system are ignored.
+    If the inputs have changed during the run, nothing is recorded: either state may have been read. Call this only if
+    `is_toolkit_unchanged()` is true. Errors of the file system are ignored.
     """
     with suppress(OSError):
         path = record_path(project)
@@ -103,7 +104,7 @@ def project_path(project: Project, kind: str, suffix: str = "") -> Path | None:
 
 
 class Fingerprints(NamedTuple):
-    """The hash of all inputs of a run, and that of those that are not files of the manifest. Times do not count."""
+    """Hash of all inputs of a run, and hash of the inputs outside the manifest. Times of files are ignored."""
 
     all: str = ""
     others: str = ""
@@ -119,7 +120,7 @@ def fingerprint(project: Project, keys: Mapping[str, Collection[str]] | None = N
 
 
 def fingerprints(project: Project, keys: Mapping[str, Collection[str]] | None = None) -> Fingerprints:
-    """Return both hashes of the inputs of a run. Files that the manifest names are no files of the manifest.
+    """Return both hashes of the inputs of a run. A file that the manifest names, such as a schema, is in both.
 
     Raises:
         OSError: an input cannot be read, or there are too many.
@@ -264,14 +265,7 @@ def _digest(data: bytes) -> str:
 
 
 def _library_versions() -> list[str]:
-    return sorted(entry.name for entry in installed() if entry.name.startswith(_LIBRARIES))
-
-
-def installed() -> Iterator[Path]:
-    """Yield the directory with the metadata of each installed distribution."""
-    for directory in dict.fromkeys(map(Path, sys.path)):
-        with suppress(OSError):  # not all entries of the path are directories
-            yield from (entry for entry in directory.iterdir() if entry.name.endswith((".dist-info", ".egg-info")))
+    return sorted(entry.name for entry in metadata_directories() if entry.name.startswith(_LIBRARIES))
 
 
 def kind_packages() -> list[str]:
@@ -280,7 +274,7 @@ def kind_packages() -> list[str]:
     `importlib.metadata` would take longer than the rest of a run without changes.
     """
     names: set[str] = set()
-    for entry in installed():
+    for entry in metadata_directories():
         with suppress(OSError, ValueError):
             text = (entry / "entry_points.txt").read_text(encoding="utf-8")
             names |= set(_ENTRY_POINT.findall(text.partition(f"[{GROUP}]")[2].partition("\n[")[0]))

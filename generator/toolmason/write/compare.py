@@ -57,7 +57,8 @@ def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: PathFilter 
         if change := _classify_rendered(name, text.encode("utf-8"), snapshot, listed, pruned):
             changes[name] = change
         else:
-            snapshot.contents.pop(name, None)  # A large project has no memory for the bytes of all files.
+            # Release it: the contents of a large project need much memory.
+            snapshot.contents.pop(name, None)
     changes.update(_blocked_directories(directories, snapshot, changes))
     return tuple(changes[name] for name in sorted(changes))
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from toolmason.project import Project
-from toolmason.shortcuts.user_directory import is_ci
+from toolmason.user_directory import is_ci
 from toolmason.write.cache import project_path, toolkit_fingerprint
 from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
@@ -39,7 +39,7 @@ class ContentCache:
         self._used: set[str] = set()
         """Keys of those lines that this run has used."""
         self._new: dict[str, bytes] = {}
-        """The lines that this run adds, encoded as in the file: a large project has no memory for both forms."""
+        """The lines that this run adds, encoded as in the file, the only copy in memory."""
 
     def get(self, key: str, /) -> str | None:
         """Return the text of `key`; None if it is not stored."""
@@ -61,7 +61,7 @@ class ContentCache:
         self._new[key] = _line(key, text)
 
     def save(self) -> None:
-        """Write the entries if there are new ones. The caller has called `is_toolkit_unchanged`.
+        """Write the entries if there are new ones. Call this only if `is_toolkit_unchanged()` is true.
 
         Errors of the file system are ignored.
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from toolmason import user_directory
 from toolmason.manifest.input_files import MAX_INPUT_BYTES, read_input
-from toolmason.shortcuts import user_directory
 
 _KEY_BYTES: Final = 32
 _DRAFT: Final = "draft-"

@@ -234,7 +234,7 @@ async def _candidates(program: str, directory: Located, search: GrepRequest) -> 
     literal = ripgrep.required_literal(search.pattern, ignore_case=search.ignore_case)
     if len(literal) >= MIN_LITERAL:
         expressions = ripgrep.expressions_of_text(literal)
-    elif ripgrep.is_non_ascii_pattern(search.pattern):
+    elif ripgrep.is_unanchored_non_ascii(search.pattern):
         expressions = ripgrep.expressions_of_pattern(search.pattern)
     else:
         return None
@@ -370,8 +370,8 @@ async def _section_starts(hit: FileMatches, match: Match) -> list[Boundary]:
 def _block(hit: FileMatches, starts: list[Boundary] | None, context: int, budget: int) -> tuple[str, int]:
     """Return the block of one file, cut to the size `budget`, and the number of its matches.
 
-    A matching line begins with `N:`, a context line with `N-`; sections follow each group. They begin at `starts`,
-    without them by the type of the file.
+    A matching line begins with `N:`, a context line with `N-`; sections follow each group. Sections begin at `starts`;
+    if it is None, they follow from the file type.
     """
     if starts is None:
         starts = find_boundaries(hit.lines, hit.located.path.suffix.lower())

@@ -130,7 +130,7 @@ def required_literal(pattern: str, *, ignore_case: bool) -> str:
     return best
 
 
-_NON_ASCII_PATTERN: Final = re.compile(
+_UNANCHORED: Final = re.compile(
     r"""(?: [^\\\[(^$\r]                # a literal character, `.`, `|`, or a quantifier
         | \\[wWsSdD!-/:;=?@\[-_{-~]   # `\w`, `\s`, `\d`, or an escaped punctuation character
         | \((?!\?)                    # a group without flags
@@ -140,13 +140,13 @@ _NON_ASCII_PATTERN: Final = re.compile(
 )
 
 
-def is_non_ascii_pattern(pattern: str) -> bool:
-    """Return whether a pattern has a character outside of ASCII, and no anchors.
+def is_unanchored_non_ascii(pattern: str) -> bool:
+    """Return whether a pattern has non-ASCII characters and no anchors, so that one run can list its candidates.
 
-    Few lines match most of such patterns. Without anchors, it matches without `--crlf` wherever it does with it; with
-    word boundaries, it would be slow.
+    Without anchors, each match with `--crlf` is also one without. Word boundaries would be slow. Few lines match most
+    of these patterns.
     """
-    return not pattern.isascii() and _NON_ASCII_PATTERN.fullmatch(pattern) is not None
+    return not pattern.isascii() and _UNANCHORED.fullmatch(pattern) is not None
 
 
 class UnsupportedPatternError(Exception):

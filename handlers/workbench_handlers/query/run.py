@@ -19,8 +19,7 @@ MAX_BYTES: Final = {"json": 500_000_000, "yaml": 64_000_000, "toml": 16_000_000}
 MODULES: Final = {"json": ["jq", "msgspec"], "yaml": ["jq", "yaml"], "toml": ["jq"]}
 """Packages that the child process imports."""
 LARGE_BYTES: Final = 8_000_000
-"""Bytes of a JSON file above which jq does not parse the whole: a path at the beginning of the expression is found
-first, which saves memory."""
+"""Bytes of a JSON file above which jq gets only the values at the first path of the expression, to save memory."""
 
 
 async def query(located: Located, program: str, kind: Literal["json", "yaml", "toml"], seconds: int) -> str:

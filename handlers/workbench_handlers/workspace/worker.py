@@ -37,7 +37,7 @@ BLOCK_BYTES: Final = 1 << 18
 
 _DIRECTORY: Final = str(Path(__file__).parent)
 _CODE: Final = "import sys; sys.path.append(sys.argv.pop(1)); import worker_main; worker_main.main()"
-"""Runs `worker_main` from its directory. Python keeps the byte code of a module that is imported, not of a script."""
+"""Runs `worker_main` from its directory. Python caches the byte code of imported modules, not of scripts."""
 
 
 class WorkerError(ToolError):

@@ -3,7 +3,7 @@
 Run by `worker` with the arguments `SECONDS [DIRECTORY...]`. It has no environment, cannot open files after its start,
 and is killed at its deadline: an expression can waste time, but cannot read anything.
 
-Each call starts a child, so it imports little: neither `typing`, nor `datetime` for JSON.
+Each call starts a child. To start quickly, it never imports `typing`, and `datetime` only for YAML and TOML.
 
 Standard input and output are frames: a decimal length, a line feed, and that many bytes of JSON. The file of a query
 follows its request in frames of its own, the last one empty.
@@ -139,7 +139,7 @@ def _match_lines(text: str, patterns: list[re.Pattern[str]], limit: int) -> list
 def query(request: Reply) -> Reply:
     """Run a jq program on the file that follows; return each result as JSON, at most `most` characters.
 
-    jq parses the file, unless `is_large`: then the path that the program begins with is found first.
+    jq parses the whole file unless `is_large`; then it gets only the values at the first path of the program.
     """
     data, program = _data(), request["program"]
     if request["format"] != "json":
@@ -358,7 +358,7 @@ def to_json(value: Any, depth: int, budget: list[int]) -> Any:
 
 
 def _text_of(value: Any) -> str:
-    """Return the text of a value that JSON lacks: of a date or a time as ISO 8601 defines it."""
+    """Return the text of a value without a JSON type; dates and times are in ISO 8601."""
     from datetime import date, time
 
     return value.isoformat() if isinstance(value, date | time) else str(value)

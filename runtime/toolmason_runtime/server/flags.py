@@ -38,7 +38,7 @@ class Flag(NamedTuple):
     """Further arguments of `ArgumentParser.add_argument`."""
     exists: Callable[[Catalogue], bool] = lambda _: True
     is_prepared: Callable[[Catalogue], bool] = lambda _: False
-    """Whether the boot phase answers with it, since it changes no answer or has answers of its own."""
+    """Whether the boot phase may answer: the flag changes no answer, or `opening.json` has answers for it."""
 
 
 def option_attribute(option: OptionSpec) -> str:
@@ -47,7 +47,7 @@ def option_attribute(option: OptionSpec) -> str:
 
 
 def prepared_flags(catalogue: Catalogue) -> dict[str, dict[str, Any]]:
-    """Return the flags of the server with which the boot phase answers; see `opening_arguments`."""
+    """Return the flags that the boot phase accepts, in the form that `opening_arguments` reads."""
     flags = {flag.name: flag.settings for flag in FLAGS if flag.exists(catalogue) and flag.is_prepared(catalogue)}
     styles = {"--discovery": list(dict.fromkeys((CLASSIC, catalogue["discovery"]["style"])))}
     return {name: _prepared_flag(settings, styles.get(name)) for name, settings in flags.items()}

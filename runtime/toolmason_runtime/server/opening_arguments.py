@@ -66,7 +66,7 @@ def _check(flag: Mapping[str, Any], value: str, *, has_value: bool) -> None:
 
 
 def _check_variable(flag: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    """Raise ValueError if the variable of a flag is invalid, or if the flag is required and has none."""
+    """Raise ValueError if a flag's variable is invalid, or has no value although the flag is required."""
     text = environ.get(flag["env"], "") if "env" in flag else ""
     if text:
         parse_value(flag.get("type", "string"), text)

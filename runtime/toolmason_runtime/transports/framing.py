@@ -142,7 +142,9 @@ async def _post(app: ASGIApp, scope: Scope, rest: Receive, send: Send, turn: asy
     except MalformedError as malformed:
         _log.warning("ignored invalid request body: %s", malformed)
         if not first["body"] and any(name == b"upgrade" for name, _ in scope["headers"]):
-            _log.warning("the ASGI server drops the body of a request with Upgrade; uvicorn keeps it with `--http h11`")
+            _log.warning(
+                "a request with Upgrade has no body: the ASGI server dropped it; start uvicorn with `--http h11`"
+            )
         if malformed.response_error is not None:
             await app(dict(scope), _replay(_body(error_message(malformed.response_error)), rest), _discard)
         await _error_response(malformed)(scope, rest, send)

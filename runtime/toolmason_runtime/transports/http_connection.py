@@ -13,7 +13,7 @@ from toolmason_runtime.transports.request_framing import FramingError, RequestFr
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 else:
-    H11Protocol = object  # a parser of uvicorn is the second base of each class in `http_parsers`
+    H11Protocol = object  # at run time, a protocol of uvicorn is the second base (`http_parsers`)
 
 REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
@@ -126,7 +126,7 @@ class Connection(H11Protocol):
     _discarded = 0
     _is_refused = False
     _received = b""
-    """Bytes that are not parsed: of further requests."""
+    """Bytes received but not yet parsed."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Start the timeout of the first request."""
@@ -224,7 +224,7 @@ class Connection(H11Protocol):
         super().data_received(data)
 
     def _parse(self) -> None:
-        """Parse what has been received of the current request, and of the next ones whose predecessors are answered."""
+        """Parse the current request, then each next one once the previous response is complete."""
         while self._received and not (self._is_answering() or self._is_refused or self.transport.is_closing()):
             self._unset_keepalive_if_required()
             data, self._received = self._received, b""
@@ -247,7 +247,7 @@ class Connection(H11Protocol):
         return self._is_refused or self._framing.is_in_body
 
     def _refuse(self, error: FramingError, *, is_started: bool) -> None:
-        """Answer an ambiguous request with 400 unless its response `is_started`, and close."""
+        """Refuse an ambiguous request: answer 400 unless the response `is_started`, and close."""
         _log.warning("refused an invalid HTTP request: %s", error)
         self._is_refused = True
         self._stop_waiting()

@@ -1,4 +1,4 @@
-"""The parsers of uvicorn behind connections: httptools, which is written in C, and h11 where it is not installed."""
+"""Connections with the parsers of uvicorn: httptools, written in C, or h11 where it is not installed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class H11Connection(Connection, H11Protocol):
 
 
 FastConnection: type[Connection] = H11Connection
-"""The class of connections, with the fastest parser."""
+"""The connection with the fastest installed parser."""
 
 if HttpToolsProtocol is not None:
 
     class HttpToolsConnection(Connection, HttpToolsProtocol):  # type: ignore[misc]  # both have the same attributes
-        """A connection with httptools. h11 answers HTTP/1.0: uvicorn would answer it in chunks, which it has not."""
+        """A connection with httptools. HTTP/1.0 goes to h11: uvicorn's httptools protocol would send it chunks."""
 
         def parse(self, data: bytes) -> None:
             """Give bytes of one request to the parser, or the connection to h11."""
-            if self._framing.is_old:
+            if self._framing.is_http_1_0:
                 self._hand_over(data)
             else:
                 super().parse(data)

@@ -44,7 +44,7 @@ from toolmason_runtime.transports.sdk_sessions import RETRY_MS, SdkSessions
 
 _BUFFERED_EVENTS: Final = 16
 _CANCELLATION_S: Final = 0.1
-"""Seconds to store the error of a request that is cancelled."""
+"""Maximum seconds to store the error of a cancelled request."""
 _MAX_SEARCHED_CLIENTS: Final = 5
 """Clients with most sessions, of which one loses an idle session."""
 _client: ContextVar[str] = ContextVar("client", default="")
@@ -271,9 +271,9 @@ class _Session(StreamableHTTPServerTransport):
                 sending.cancel()
 
     async def _store_cancellation(self, message: JSONRPCRequest) -> None:
-        """Store an error for a client that asks for the rest of a request which the ASGI server has cancelled.
+        """Store an error for a request that the ASGI server has cancelled; a client may resume its stream.
 
-        Without it, the client would wait forever. The session may end at the same time, and store nothing more.
+        Without the error, it would wait forever. If the session ends meanwhile, nothing is stored.
         """
         with (
             anyio.move_on_after(_CANCELLATION_S, shield=True),

@@ -23,7 +23,7 @@ _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _FIELD: Final = re.compile(_TOKEN + rb":[^\x00-\x08\x0a-\x1f\x7f]*")
 """A header: no white space before the colon, no control character, no continuation of the header before it."""
 _REQUEST_LINE: Final = re.compile(_TOKEN + rb" (?:/[\x21\x22\x24-\x7e]*|\*) HTTP/1\.(?P<minor>[01])(?=\r|\Z)")
-"""The target is a path: those with a host, which could differ from the header `Host`, are for proxies."""
+"""The target is a path or `*`: a host in the target could differ from the header `Host`."""
 _FIELDS: Final = re.compile(rb"(?:\r\n%b)*" % _FIELD.pattern)
 _KNOWN_FIELD: Final = re.compile(rb"\r\n(content-length|host|transfer-encoding|upgrade):([^\r]*)", re.IGNORECASE)
 _BAD_LINE_END: Final = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\x00")
@@ -56,7 +56,7 @@ class RequestFraming:
         """Bytes of the body or chunk that have not arrived."""
         self._chunks = self._trailers = 0
         """Numbers in this request."""
-        self.is_old = False
+        self.is_http_1_0 = False
         """Whether the version of this request is HTTP/1.0."""
 
     @property
@@ -72,8 +72,8 @@ class RequestFraming:
     def feed(self, data: bytes) -> tuple[bytes, int]:
         """Check the bytes that follow those of the last call, up to the end of a request.
 
-        Return them as a parser needs them, and their number. The head comes as a whole, without `Upgrade` and white
-        space at the end of lines; chunks have no extensions, and a body has no trailers, which must not become headers.
+        Return them in the form for the parser, and the number of bytes read. The head comes whole, without `Upgrade`
+        and trailing white space; chunks have no extensions; trailers are dropped, since they must not become headers.
 
         Raises:
             FramingError: a request is ambiguous. The connection must be closed.
@@ -138,13 +138,15 @@ class RequestFraming:
             raise FramingError("the request line is invalid")
         if not _FIELDS.fullmatch(head, request_line.end()):
             raise FramingError("a header is invalid")
-        self.is_old = request_line["minor"] == b"0"
+        self.is_http_1_0 = request_line["minor"] == b"0"
         known: dict[bytes, list[bytes]] = {b"host": [], b"content-length": [], b"transfer-encoding": [], b"upgrade": []}
         for name, value in _KNOWN_FIELD.findall(head):
             known[name.lower()].append(value.strip(b" \t"))
-        if len(known[b"host"]) > 1 or not (known[b"host"] or self.is_old):
+        if len(known[b"host"]) > 1 or not (known[b"host"] or self.is_http_1_0):
             raise FramingError("a request must have one `Host`")
-        is_chunked, self._remaining = _body(known[b"content-length"], known[b"transfer-encoding"], is_old=self.is_old)
+        is_chunked, self._remaining = _body(
+            known[b"content-length"], known[b"transfer-encoding"], is_http_1_0=self.is_http_1_0
+        )
         self._chunks = self._trailers = 0
         if is_chunked:
             self._part = _Part.CHUNK_LINE
@@ -185,14 +187,14 @@ class RequestFraming:
         return b"", position
 
 
-def _body(lengths: list[bytes], codings: list[bytes], *, is_old: bool) -> tuple[bool, int]:
+def _body(lengths: list[bytes], codings: list[bytes], *, is_http_1_0: bool) -> tuple[bool, int]:
     """Return whether a body is chunked, and its length otherwise.
 
     Raises:
         FramingError: the headers are ambiguous.
     """
     if codings:
-        if lengths or [coding.lower() for coding in codings] != [b"chunked"] or is_old:
+        if lengths or [coding.lower() for coding in codings] != [b"chunked"] or is_http_1_0:
             raise FramingError("Transfer-Encoding must be `chunked`, without Content-Length, in HTTP/1.1")
         return True, 0
     if not lengths:

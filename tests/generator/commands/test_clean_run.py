@@ -19,9 +19,9 @@ import toolmason as toolmason_package
 import toolmason_templates
 from toolmason.commands import toolmason
 from toolmason.project import Project
-from toolmason.shortcuts import answer
-from toolmason.shortcuts.clean_run import END, file_state, load_clean_run, record_path, run_key
-from toolmason.write import clean_run
+from toolmason.shortcuts import print_without_click
+from toolmason.shortcuts.clean_run import END, clean_run_path, file_state, load_clean_run, run_key
+from toolmason.write import record_clean_run
 from toolmason.write.cache import record_path as record_of_run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that only the system sets")
@@ -32,10 +32,10 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(project: Project, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `toolmason` in the project, in a process that has begun long after the last change of all files."""
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(clean_run, "STARTED_NS", time.time_ns() + 3600 * SECOND_NS)
+    monkeypatch.setattr(record_clean_run, "STARTED_NS", time.time_ns() + 3600 * SECOND_NS)
     # Other tests create files next to their modules.
     own = [entry for entry in sys.path if not Path(entry).is_relative_to(REPOSITORY / "tests")]
     monkeypatch.setattr(sys, "path", [entry for entry in own if entry and Path(entry) != REPOSITORY])
@@ -49,16 +49,16 @@ def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def clean(project: Project, here: Run) -> Project:
+def clean(project: Project, run: Run) -> Project:
     """The project after a clean run."""
-    result = here("check")
+    result = run("check")
     assert result.exit_code == 0, result.output
     assert load_clean_run() == result.output
     return project
 
 
 def record() -> Path:
-    return Path(record_path(run_key()))
+    return Path(clean_run_path(run_key()))
 
 
 def replace(path: Path, old: str, new: str) -> None:
@@ -73,34 +73,34 @@ def replace(path: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["generate"], ["generate", "--check"]], ids=" ".join)
-def test_a_run_without_changes_prints_what_the_commands_print(
-    arguments: list[str], clean: Project, here: Run, capsys: pytest.CaptureFixture[str]
+def test_a_run_without_changes_prints_the_output_of_the_command(
+    arguments: list[str], clean: Project, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert clean.generated.is_dir()
-    assert answer(arguments)
-    assert capsys.readouterr().out == here(*arguments).output
+    assert print_without_click(arguments)
+    assert capsys.readouterr().out == run(*arguments).output
 
 
 @pytest.mark.parametrize("argument", ["--diff", "--only=docs", "--format=json", "--manifest=manifest/notes.toml", "x"])
 def test_other_options_are_left_to_the_command(argument: str, clean: Project) -> None:
     assert clean.generated.is_dir()
-    assert not answer(["check", argument])
+    assert not print_without_click(["check", argument])
 
 
-def test_a_changed_manifest_of_the_same_size_and_time_is_noticed(clean: Project, here: Run) -> None:
+def test_a_changed_manifest_of_the_same_size_and_time_is_noticed(clean: Project, run: Run) -> None:
     text = clean.manifest.read_text(encoding="utf-8")
     title = next(line for line in text.split("\n") if line.startswith("title = "))
     replace(clean.manifest, title, title.replace(title[9], "Q", 1))
 
     assert load_clean_run() == ""
-    assert here("check").exit_code == 3
+    assert run("check").exit_code == 3
 
 
-def test_an_edited_generated_file_of_the_same_size_and_time_is_noticed(clean: Project, here: Run) -> None:
+def test_an_edited_generated_file_of_the_same_size_and_time_is_noticed(clean: Project, run: Run) -> None:
     replace(next(clean.generated.rglob("server.py")), "import", "IMPORT")
 
     assert load_clean_run() == ""
-    assert here("check").exit_code == 3
+    assert run("check").exit_code == 3
 
 
 def paths(project: Project) -> Iterator[Path]:
@@ -156,11 +156,11 @@ def test_a_removed_file_is_noticed(name: str, clean: Project) -> None:
     assert load_clean_run() == ""
 
 
-def test_a_nearer_project_is_another_project(clean: Project, here: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nearer_project_is_another_project(clean: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = clean.root / "handlers"
     monkeypatch.chdir(directory)
     assert load_clean_run() == ""
-    assert here("check").exit_code == 0
+    assert run("check").exit_code == 0
     assert load_clean_run()
     (directory / "manifest").mkdir()
     (directory / "manifest" / "own.toml").write_text("edition = 1\n", encoding="utf-8")
@@ -168,7 +168,7 @@ def test_a_nearer_project_is_another_project(clean: Project, here: Run, monkeypa
     assert load_clean_run() == ""
 
 
-def test_a_new_distribution_is_noticed(here: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_new_distribution_is_noticed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     packages = tmp_path / "packages"
     (packages / "a-1.dist-info").mkdir(parents=True)
     monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
@@ -176,7 +176,7 @@ def test_a_new_distribution_is_noticed(here: Run, monkeypatch: pytest.MonkeyPatc
         (packages / "a-1.dist-info" / "entry_points.txt").touch,
         (packages / "ruff-9.dist-info").mkdir,
     ):
-        assert here("check").exit_code == 0
+        assert run("check").exit_code == 0
         assert load_clean_run()
         change()
         assert load_clean_run() == ""
@@ -192,57 +192,57 @@ def test_all_files_of_the_toolkit_count(package: ModuleType, clean: Project) -> 
     assert {os.fsencode(path) for path in expected if "__pycache__" not in path.parts} <= names
 
 
-def test_a_linked_directory_of_handlers_gets_no_record(project: Project, here: Run, tmp_path: Path) -> None:
+def test_a_linked_directory_of_handlers_gets_no_record(project: Project, run: Run, tmp_path: Path) -> None:
     (tmp_path / "linked").mkdir()
     (project.root / "handlers" / "linked").symlink_to(tmp_path / "linked")
 
-    assert here("check").exit_code == 0
+    assert run("check").exit_code == 0
     assert load_clean_run() == ""
 
 
 def test_a_file_that_changed_just_now_gets_no_record(
-    project: Project, here: Run, monkeypatch: pytest.MonkeyPatch
+    project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newest = max(path.stat().st_ctime_ns for path in paths(project))
-    monkeypatch.setattr(clean_run, "STARTED_NS", newest + SECOND_NS)
+    monkeypatch.setattr(record_clean_run, "STARTED_NS", newest + SECOND_NS)
 
-    assert here("check").exit_code == 0
+    assert run("check").exit_code == 0
     assert load_clean_run() == ""
 
 
-def test_a_run_whose_inputs_have_no_record_is_no_clean_run(clean: Project) -> None:
+def test_a_run_whose_inputs_have_no_record_is_not_recorded(clean: Project) -> None:
     record().unlink()
-    clean_run.store_clean_run(clean, "clean\n")
+    record_clean_run.store_clean_run(clean, "clean\n")
     assert load_clean_run() == "clean\n"
     record().unlink()
     run_record = record_of_run(clean)
     assert run_record is not None
     run_record.write_text(json.dumps(json.loads(run_record.read_text("utf-8")) | {"inputs": "other"}), encoding="utf-8")
-    clean_run.store_clean_run(clean, "clean\n")
+    record_clean_run.store_clean_run(clean, "clean\n")
 
     assert load_clean_run() == ""
 
 
-def test_a_run_of_one_part_is_no_clean_run(project: Project, here: Run) -> None:
-    assert here("check", "--only", "docs").exit_code == 0
+def test_a_run_of_one_part_is_not_recorded(project: Project, run: Run) -> None:
+    assert run("check", "--only", "docs").exit_code == 0
     assert project.generated.is_dir()
     assert load_clean_run() == ""
 
 
-def test_a_run_with_a_note_is_no_clean_run(project: Project, here: Run) -> None:
+def test_a_run_with_a_note_is_not_recorded(project: Project, run: Run) -> None:
     for path in (project.root / "handlers").rglob("*.py"):
         path.unlink()
 
-    assert here("generate").exit_code == 1
+    assert run("generate").exit_code == 1
     assert load_clean_run() == ""
 
 
-def test_ci_compares_all_contents(clean: Project, here: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ci_compares_all_contents(clean: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     text = record().read_bytes()
     monkeypatch.setenv("CI", "true")
     assert load_clean_run() == ""
     record().unlink(missing_ok=True)
-    assert here("check").exit_code == 0
+    assert run("check").exit_code == 0
     assert not record().exists()
     # A restored cache may come from a stranger's job.
     record().write_bytes(b"\0".join([run_key(), text.split(b"\0")[1], END]))
@@ -250,12 +250,12 @@ def test_ci_compares_all_contents(clean: Project, here: Run, monkeypatch: pytest
     assert clean.generated.is_dir()
 
 
-def test_variables_of_the_commands_count(clean: Project, here: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_of_the_commands_count(clean: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLMASON_TIME_LIMIT", "soon")
 
     assert clean.generated.is_dir()
     assert load_clean_run() == ""
-    assert here("check").exit_code == 2
+    assert run("check").exit_code == 2
 
 
 def test_a_damaged_record_is_ignored(clean: Project) -> None:
@@ -281,11 +281,9 @@ def test_a_directory_that_others_can_open_is_not_used(mode: int, clean: Project)
         directory.chmod(0o700)
 
 
-def test_a_directory_in_the_repository_is_not_used(
-    project: Project, here: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_in_the_repository_is_not_used(project: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(project.root / "cache"))
-    assert here("check").exit_code == 0
+    assert run("check").exit_code == 0
     assert load_clean_run() == ""
     assert not (project.root / "cache").exists()
 
@@ -312,7 +310,7 @@ def test_a_run_without_changes_imports_neither_click_nor_a_stage(project: Projec
 
     heavy = {"click", "json", "hashlib", "pathlib", "toolmason.project", "toolmason.write"}
     assert heavy <= imported("generate")[1]
-    time.sleep(clean_run.CLOCK_NS / SECOND_NS + 0.1)
+    time.sleep(record_clean_run.CLOCK_NS / SECOND_NS + 0.1)
     output, modules = imported("check")
     assert heavy <= modules
     same_output, modules = imported("check")

@@ -103,7 +103,7 @@ def test_it_waits_for_other_runs_that_write_the_project(
     assert (directory / "manifest" / "tools" / "b.toml").read_bytes() != before
 
 
-def test_a_file_outside_of_projects_has_the_lock_of_its_directory(tmp_path: Path) -> None:
+def test_a_file_outside_projects_locks_its_directory(tmp_path: Path) -> None:
     file = tmp_path / "one" / "n.toml"
     file.parent.mkdir()
     file.write_text(UNFORMATTED, encoding="utf-8", newline="")

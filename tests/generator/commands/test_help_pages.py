@@ -16,7 +16,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from toolmason import installation
 from toolmason.commands import toolmason
-from toolmason.shortcuts import answer
+from toolmason.shortcuts import print_without_click
 from toolmason.shortcuts.help_pages import HELP_FILE, PROMPT, help_page
 
 
@@ -34,14 +34,14 @@ def commands(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tu
 PAGES = [words for words in commands(toolmason) if words != ("import",)]
 
 
-def of_click(words: tuple[str, ...]) -> str:
+def click_help(words: tuple[str, ...]) -> str:
     result = CliRunner(env={"COLUMNS": "80"}).invoke(toolmason, [*words, "--help"], prog_name="toolmason")
     assert result.exit_code == 0, result.output
     return result.output
 
 
 def test_the_pages_are_current(file_regression: FileRegressionFixture, tmp_path: Path) -> None:
-    text = "".join(f"{PROMPT}{' '.join([*words, '--help'])}\n{of_click(words)}" for words in PAGES)
+    text = "".join(f"{PROMPT}{' '.join([*words, '--help'])}\n{click_help(words)}" for words in PAGES)
     file_regression.check(
         text, encoding="utf-8", newline="", fullpath=Path(HELP_FILE), obtained_filename=tmp_path / "help.txt"
     )
@@ -53,8 +53,8 @@ def test_a_page_is_printed_as_by_click(
     words: tuple[str, ...], option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert answer([*words, option])
-    assert capsys.readouterr().out == of_click(words)
+    assert print_without_click([*words, option])
+    assert capsys.readouterr().out == click_help(words)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_anything_else_is_left_to_click(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert not answer(arguments)
+    assert not print_without_click(arguments)
     assert capsys.readouterr().out == ""
 
 
@@ -78,7 +78,7 @@ def test_anything_else_is_left_to_click(
 def test_other_widths_are_left_to_click(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns, 24)))
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert not answer(["--help"])
+    assert not print_without_click(["--help"])
     monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((80, 24)))
     assert help_page([])
     monkeypatch.setenv("COLUMNS", "80")
@@ -89,7 +89,7 @@ def test_the_version_is_that_of_the_metadata(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installation, "__file__", str(Path(sysconfig.get_path("purelib"), "toolmason", "x.py")))
-    assert answer(["--version"])
+    assert print_without_click(["--version"])
     assert capsys.readouterr().out == CliRunner().invoke(toolmason, ["--version"]).output
 
 
@@ -104,4 +104,4 @@ class FullDisk(io.StringIO):
 def test_an_output_that_fails_is_left_to_click(stream: FullDisk | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr("sys.stdout", stream)
-    assert not answer(["--help"])
+    assert not print_without_click(["--help"])

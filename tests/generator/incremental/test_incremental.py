@@ -390,7 +390,7 @@ steps = [{ title = "Look", tool = "find_books", text = "Look for it." }]
 
 
 @pytest.mark.parametrize("use", [WORKFLOW, 'aliases = ["search_books"]\n'])
-def test_parameters_of_a_tool_that_another_part_uses_are_not_its_own(use: str, catalog: Project) -> None:
+def test_a_parameter_used_by_another_part_resolves_everything(use: str, catalog: Project) -> None:
     text = catalog.manifest.read_text(encoding="utf-8")
     text = text + use if use is WORKFLOW else text.replace("handler =", f"{use}handler =", 1)
     catalog.manifest.write_text(text, encoding="utf-8")

@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result
 
 from toolmason.diagnostics import Diagnostics
+from toolmason.kinds import GROUP
 from toolmason.model.checksum import add_checksum
 from toolmason.pipeline import read
 from toolmason.project import Project
@@ -480,3 +481,16 @@ def record(project: Project) -> Path:
     path = record_path(project)
     assert path
     return path
+
+
+@pytest.mark.parametrize("name", ["acme-1.dist-info", "acme.egg-info", "EGG-INFO"])
+def test_a_kind_is_an_input_wherever_it_is_installed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).mkdir()
+    text = f"[console_scripts]\nacme = acme_cli:main\n\n[{GROUP}]\nshelf = acme_shelves:KIND\n"
+    (tmp_path / name / "entry_points.txt").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+
+    assert "acme_shelves" in cache.kind_packages()
+    assert "acme_cli" not in cache.kind_packages()

@@ -246,11 +246,11 @@ def test_the_preparation_imports_only_what_the_catalogue_needs(
     package = tmp_path / "commands_server"
     package.mkdir()
     package.joinpath("catalogue.py").write_text(f"CATALOGUE = {parts!r}")
-    dear = ("pydantic", "anyio._backends._asyncio", "toolmason_runtime.server.surfaces")
+    expensive = ("pydantic", "anyio._backends._asyncio", "toolmason_runtime.server.surfaces")
     code = (
         "import sys; from toolmason_runtime.server.preparation import prepare_first_call;"
         "prepare_first_call('commands_server');"
-        f"print('commands_server.catalogue' in sys.modules, *(name for name in {dear!r} if name in sys.modules))"
+        f"print('commands_server.catalogue' in sys.modules, *(name for name in {expensive!r} if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=tmp_path)
     assert done.stdout.decode().split() == ["True", *imported]

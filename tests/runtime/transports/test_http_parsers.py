@@ -72,7 +72,7 @@ async def listening(parser: type[Connection], **limits: Any) -> AsyncIterator[tu
             connection.transport.abort()
 
 
-async def said_to(port: int, pieces: Sequence[bytes], answers: int) -> bytes:
+async def exchange(port: int, pieces: Sequence[bytes], answers: int) -> bytes:
     """Send the pieces one by one; return what arrives until there are so many answers, or the connection ends."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     received = b""
@@ -145,11 +145,11 @@ NEXT = request(line=b"GET /next HTTP/1.1")
 async def test_request_arrives_whole_and_the_next_one_on_its_connection(case: str, parser: type[Connection]) -> None:
     sent = ACCEPTED[case]
     async with listening(parser) as (port, _):
-        at_once = await said_to(port, [sent + NEXT], 2)
+        at_once = await exchange(port, [sent + NEXT], 2)
         half = len(sent) // 2
-        in_pieces = await said_to(port, [sent[:half], sent[half:], NEXT], 2)
+        in_pieces = await exchange(port, [sent[:half], sent[half:], NEXT], 2)
     async with listening(H11Connection) as (port, _):
-        expected = echoes(await said_to(port, [sent], 1))
+        expected = echoes(await exchange(port, [sent], 1))
 
     assert [statuses(said) for said in (at_once, in_pieces)] == [[200, 200]] * 2
     assert echoes(at_once)[:1] == echoes(in_pieces)[:1] == expected
@@ -163,7 +163,7 @@ async def test_request_arrives_whole_and_the_next_one_on_its_connection(case: st
 @pytest.mark.parametrize("case", ["h2c of Java", "h2c with chunks", "trailers are no headers"])
 async def test_request_arrives_whole_byte_by_byte(case: str, parser: type[Connection]) -> None:
     async with listening(parser) as (port, _):
-        received = await said_to(port, [bytes((byte,)) for byte in ACCEPTED[case]], 1)
+        received = await exchange(port, [bytes((byte,)) for byte in ACCEPTED[case]], 1)
 
     [echo] = echoes(received)
     assert echo["body"] == BODY.decode()
@@ -197,8 +197,8 @@ REFUSED: dict[str, bytes] = {
 @pytest.mark.parametrize("case", REFUSED)
 async def test_request_is_refused_and_its_connection_is_closed(case: str, parser: type[Connection]) -> None:
     async with listening(parser) as (port, _):
-        alone = await said_to(port, [REFUSED[case] + NEXT], 1)
-        behind = await said_to(port, [NEXT + REFUSED[case] + NEXT], 2)
+        alone = await exchange(port, [REFUSED[case] + NEXT], 1)
+        behind = await exchange(port, [NEXT + REFUSED[case] + NEXT], 2)
 
     assert (statuses(alone), statuses(behind)) == ([400], [200, 400])
 
@@ -211,7 +211,7 @@ async def test_requests_on_one_connection_are_answered_in_their_order(parser: ty
         for number, path in enumerate(paths)
     ]
     async with listening(parser) as (port, _):
-        received = await said_to(port, [b"".join(sent)], len(sent))
+        received = await exchange(port, [b"".join(sent)], len(sent))
 
     assert [echo["path"] for echo in echoes(received)] == paths
     assert {echo["body"] for echo in echoes(received)} == {BODY.decode()}
@@ -268,7 +268,7 @@ async def test_connection_ends_if_its_head_is_not_complete_in_time(started: byte
 @pytest.mark.parametrize("parser", PARSERS)
 async def test_half_of_the_next_request_does_not_end_a_running_one(parser: type[Connection]) -> None:
     async with listening(parser, request_timeout_s=0.005) as (port, _):
-        received = await said_to(port, [request(line=b"GET /stream HTTP/1.1") + b"POST /ec"], 1)
+        received = await exchange(port, [request(line=b"GET /stream HTTP/1.1") + b"POST /ec"], 1)
 
     assert echoes(received)[0]["path"] == "/stream"
 
@@ -300,7 +300,7 @@ def test_server_without_httptools_serves_with_h11(tmp_path: Path) -> None:
         assert post(address, {}) == 200
 
 
-def test_operator_of_an_asgi_server_that_drops_bodies_reads_what_to_do() -> None:
+def test_a_body_dropped_by_the_asgi_server_is_logged_with_the_fix() -> None:
     pytest.importorskip("httptools", exc_type=ImportError)
     upgrade = {"Content-Type": "application/json", "Connection": "Upgrade", "Upgrade": "h2c"}
     with asgi() as (process, address):
@@ -308,4 +308,4 @@ def test_operator_of_an_asgi_server_that_drops_bodies_reads_what_to_do() -> None
         process.terminate()
         _, said = process.communicate(timeout=PATIENCE_S)
 
-    assert "uvicorn keeps it with `--http h11`" in said
+    assert "start uvicorn with `--http h11`" in said

@@ -123,7 +123,7 @@ def test_ambiguous_request_that_arrives_in_pieces_is_refused(place: tuple[str, i
     assert _statuses(received) in ([400], [])
 
 
-def test_ambiguous_request_behind_another_one_is_refused(place: tuple[str, int]) -> None:
+def test_ambiguous_request_after_another_one_is_refused(place: tuple[str, int]) -> None:
     assert answers(place, HIDDEN + AMBIGUOUS["length and coding"] + HIDDEN) == [200, 400]
 
 

@@ -100,11 +100,9 @@ class CommandKind(Kind):
 
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the programs."""
-        context.kinds[self.name] = {}
-        if context.tables.own(CommandTables).clis:
-            from toolmason.kinds.command.resolve import programs
+        from toolmason.kinds.command.resolve import programs
 
-            context.kinds[self.name] = programs(context)
+        context.kinds[self.name] = programs(context)
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> CommandImplementation | None:
         """Return the command line of a tool."""
@@ -114,8 +112,6 @@ class CommandKind(Kind):
 
     def groups(self, context: ResolveContext) -> tuple[Cli, ...]:
         """Return the programs that tools run."""
-        if not context.tables.own(CommandTables).clis:
-            return ()
         from toolmason.kinds.command.resolve import clis
 
         return clis(context)

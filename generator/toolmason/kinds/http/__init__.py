@@ -96,8 +96,6 @@ class HttpKind(Kind):
 
     def groups(self, context: ResolveContext) -> tuple[HttpApi, ...]:
         """Return the APIs of tools."""
-        if not context.tables.own(HttpTables).apis:
-            return ()
         from toolmason.kinds.http.resolve import http_apis
 
         return http_apis(context)

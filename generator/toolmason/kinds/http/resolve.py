@@ -80,12 +80,12 @@ def http_request(
     `schema` is `input_schema`, whose properties have their default places.
     """
     own, tables = table.own(HttpKeys), context.tables.own(HttpTables).apis
-    resolved: ResolvedApis = context.kinds["http"]
-    api = resolved.apis.get(own.api)
-    if api is None:
+    if own.api not in tables:
         if not context.is_known("apis", own.api):
             context.report_unknown("TM354", "API", own.api, tables, (*table.at, "api"))
         return None
+    resolved: ResolvedApis = context.kinds["http"]
+    api = resolved.apis[own.api]
     method, _, path = own.http.partition(" ")
     if schema is None:
         placements = tuple(placement_of(table, value) for value in params if value.name != own.save)

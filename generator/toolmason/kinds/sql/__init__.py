@@ -63,11 +63,9 @@ class SqlKind(Kind):
 
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the databases."""
-        context.kinds[self.name] = {}
-        if context.tables.own(SqlTables).databases:
-            from toolmason.kinds.sql.resolve import resolve_databases
+        from toolmason.kinds.sql.resolve import resolve_databases
 
-            context.kinds[self.name] = resolve_databases(context)
+        context.kinds[self.name] = resolve_databases(context)
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> SqlImplementation | None:
         """Return the statement of a tool."""
@@ -77,8 +75,6 @@ class SqlKind(Kind):
 
     def groups(self, context: ResolveContext) -> tuple[SqlDatabase, ...]:
         """Return the databases of tools."""
-        if not context.kinds[self.name]:
-            return ()
         from toolmason.kinds.sql.resolve import sql_databases
 
         return sql_databases(context)

@@ -81,11 +81,9 @@ class UpstreamKind(Kind):
 
     def prepare(self, context: ResolveContext) -> None:
         """Resolve the upstreams."""
-        context.kinds[self.name] = {}
-        if context.tables.own(UpstreamTables).upstreams:
-            from toolmason.kinds.upstream.resolve import upstreams
+        from toolmason.kinds.upstream.resolve import upstreams
 
-            context.kinds[self.name] = upstreams(context)
+        context.kinds[self.name] = upstreams(context)
 
     def resolve(self, context: ResolveContext, tool: KindTool) -> UpstreamImplementation | None:
         """Return the tool of the upstream."""
@@ -95,8 +93,6 @@ class UpstreamKind(Kind):
 
     def groups(self, context: ResolveContext) -> tuple[UpstreamServer, ...]:
         """Return the upstreams of tools."""
-        if not context.tables.own(UpstreamTables).upstreams:
-            return ()
         from toolmason.kinds.upstream.resolve import upstream_servers
 
         return upstream_servers(context)

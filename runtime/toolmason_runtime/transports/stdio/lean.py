@@ -42,7 +42,7 @@ def serve(
         source: descriptor of the input.
         sink: descriptor of the output.
         opened: the session that the boot phase has begun; None if that phase was omitted.
-        prepare: prepares the first call while the client is quiet; the boot phase does that itself.
+        prepare: prepares the first call while the client is quiet; ignored after a boot phase.
     """
     dispatcher = make_dispatcher()
     session = opened.session if opened else Session(dispatcher.server, dispatcher.methods, dispatcher.instructions)

@@ -40,7 +40,7 @@ UNSUPPORTED_VERSION: Final = -32022
 IDLE_S: Final = 0.5
 """Seconds without a request after which the startup check runs, and the first call is prepared.
 
-Clients send the requests of the start without a pause, and a model needs longer for its first call.
+Clients send their first requests without such a pause; a model takes longer until its first call.
 """
 _OF_CLIENT: Final = {"ttlMs": 3_600_000, "cacheScope": "private"}
 """Lists are constant for the process, but the names of tools, also in texts, depend on the client."""

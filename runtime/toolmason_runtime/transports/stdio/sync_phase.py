@@ -37,8 +37,8 @@ class NeedsLoopError(BaseException):
 class SyncPhase:
     """Answers the messages of a client one by one, until a handler has to run.
 
-    No handler runs, so a signal ends the process between two responses. `prepare` prepares the first call; None if the
-    boot phase did.
+    No handler runs, so a signal ends the process between two responses. `prepare` prepares the first call; None after
+    a boot phase.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Record a clean run: one that has compared all contents and found nothing to write or to report.
 
-`shortcuts.clean_run` reads the record, and compares the state of all paths in it. So it has each file that a run reads,
-and each directory that it lists, whose times change if a file is added or removed.
+`shortcuts.clean_run` reads the record, and compares the state of all paths in it. The record contains each file that a
+run reads and each directory that it lists: adding a file changes its directory.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from toolmason_runtime.shared.entry_points import metadata_directories
+
 from toolmason.model.parts import SKIPPED_NAMES, STAGING
 from toolmason.project import MANIFESTS, Project, ProjectError, find_project
-from toolmason.shortcuts.clean_run import END, UNREADABLE, file_state, is_supported, record_path, run_key
+from toolmason.shortcuts.clean_run import END, UNREADABLE, clean_run_path, file_state, is_supported, run_key
 from toolmason.write import cache
 from toolmason.write.user_cache import read_cached, write_cached
 
 STARTED_NS: Final = time.time_ns()
-"""The start of this process. What has changed since then may differ from what the run has read."""
+"""Start of this process. A file that changed later may differ from the content that the run has read."""
 CLOCK_NS: Final = 2_000_000_000
-"""Precision of the times of a file system: 2 s for FAT. A second change in that time may leave them as they were."""
+"""Coarsest precision of file times: 2 s on FAT. Two changes within it can leave the same times."""
 
 
 class _UnsuitableError(Exception):
@@ -32,19 +34,19 @@ class _UnsuitableError(Exception):
 
 
 def store_clean_run(project: Project, text: str) -> None:
-    """Record a run in the working directory with its output. Without a record, the next run compares contents again."""
+    """Record the output of a clean run. Without a record, the next run compares all contents."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, ProjectError, _UnsuitableError):
         if not is_supported() or find_project(Path.cwd()) != project:
             return
         run = cache.record_path(project)
         key = run_key()
-        path = record_path(key)
+        path = clean_run_path(key)
         if run is None or not path:
             return
         recorded = json.loads(read_cached(run))
         names = (os.fsencode(path) or b"." for path in _paths(project, recorded["keys"]))
         entries = dict.fromkeys(map(_entry, names))  # stops at the first file that has changed just now
-        # The keys must be those of this toolkit.
+        # Differs if another version of the toolkit recorded the keys.
         if recorded["inputs"] == cache.fingerprint(project, recorded["keys"]):
             write_cached(Path(path), b"\0".join([key, text.encode(), *entries, END]))
 
@@ -62,7 +64,7 @@ def _paths(project: Project, keys: dict[str, list[str]]) -> Iterator[Path | str]
     yield from _tree(project.generated, SKIPPED_NAMES)
     here = Path.cwd()
     for directory in (here, *here.parents):
-        yield directory / MANIFESTS  # One that is nearer than that of the project would be another project.
+        yield directory / MANIFESTS  # A nearer `manifest/` belongs to another project.
         if directory == project.root:
             break
     for directory in (project.manifest.parent, project.handler_directory, project.template_directory):
@@ -72,7 +74,7 @@ def _paths(project: Project, keys: dict[str, list[str]]) -> Iterator[Path | str]
     for place in cache.toolkit_places(cache.kind_packages()):
         yield from _tree(place)
     yield from sys.path
-    for distribution in cache.installed():
+    for distribution in metadata_directories():
         yield distribution
         yield distribution / "entry_points.txt"
 

@@ -1,4 +1,4 @@
-"""The user's private cache directory, without `pathlib`: short commands use it too."""
+"""Find the user's private cache directory. Short commands import this module, so it does not import `pathlib`."""
 
 from __future__ import annotations
 
