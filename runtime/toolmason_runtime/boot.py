@@ -19,11 +19,12 @@ import sys
 from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.opening_arguments import parse_arguments, variant_of
 from toolmason_runtime.shared.errors import MethodError
-from toolmason_runtime.shared.opening import CATALOGUE, FLAGS, FORMAT, INSTRUCTIONS, OPENING, POSTINGS, PREFIXED
+from toolmason_runtime.shared.opening import CATALOGUE, FLAGS_MEMBER, FORMAT, INSTRUCTIONS, OPENING, POSTINGS, PREFIXED
 from toolmason_runtime.shared.shown_names import is_prefixed
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams, write_all
 from toolmason_runtime.transports.stdio.encoding import encode_result
-from toolmason_runtime.transports.stdio.session import IDLE_S, Opened, Session
+from toolmason_runtime.transports.stdio.idle_time import IdleTime
+from toolmason_runtime.transports.stdio.session import Opened, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def open_session(main_file: str, *, startup_check: str = "", extra: str = "") ->
     if any(name.endswith(_AUDIT) for name in os.environ):
         return None  # the server opens its audit log before it answers
     answers = _answers(os.path.dirname(main_file))  # noqa: PTH120  `pathlib` is large
-    given = parse_arguments(sys.argv[1:], json.loads(answers[FLAGS]), os.environ) if answers else None
+    given = parse_arguments(sys.argv[1:], json.loads(answers[FLAGS_MEMBER]), os.environ) if answers else None
     if given is None or (variant := variant_of(given)) is None:
         return None
     prepared = _prepared(answers, variant)
@@ -146,10 +147,11 @@ class _Opening:
     ) -> None:
         self._prepared = prepared
         self._session = Session(prepared["server"], prepared["methods"], self._instructions)
-        self._startup_check = startup_check
-        self._package = package
-        self._log = log
-        self._is_idle = False
+        self._idle_time = IdleTime(
+            self._session,
+            check=(lambda: _check_apart(startup_check, *log)) if startup_check else None,
+            prepare=lambda: _prepare(package),
+        )
         self._is_writing = False
         self._must_leave = False
 
@@ -178,27 +180,16 @@ class _Opening:
                 return self._opened(rest)
 
     def _opened(self, unread: bytes) -> Opened:
-        return Opened(self._session, unread, is_checked=not self._startup_check)
+        idle_time = self._idle_time
+        return Opened(self._session, unread, is_checked=not idle_time.check, is_prepared=not idle_time.prepare)
 
     def _read(self) -> bytes:
         """Return the next bytes of input; empty at its end."""
-        if not self._is_idle and not select.select([0], [], [], IDLE_S)[0]:
-            self._is_idle = True
-            self._use_idle_time()
+        self._idle_time.wait_for_input(0)
         try:
             return os.read(0, _CHUNK_BYTES)
         except OSError:
             return b""
-
-    def _use_idle_time(self) -> None:
-        """Run the startup check; after the handshake, prepare the first call while the model works on its request."""
-        if self._startup_check:
-            _check_apart(self._startup_check, *self._log)
-            self._startup_check = ""
-        if self._session.is_ready or self._session.is_modern:
-            from threading import Thread
-
-            Thread(target=_prepare, args=(self._package,), name="first call", daemon=True).start()
 
     def _response(self, line: bytes) -> bytes | None:
         """Return the response to one line, empty if it needs none; None if it needs the whole server."""

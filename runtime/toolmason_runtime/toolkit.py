@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.server.dispatch import Dispatcher as Dispatcher
     from toolmason_runtime.server.flags import own_flags as own_flags
     from toolmason_runtime.server.flags import prepared_flags as prepared_flags
+    from toolmason_runtime.server.options import OptionSpec as OptionSpec
     from toolmason_runtime.shared.subcommands import SUBCOMMANDS as SUBCOMMANDS
     from toolmason_runtime.shared.subcommands import TOOLS as TOOLS
     from toolmason_runtime.sql.connections import Connections as Connections
@@ -122,6 +123,7 @@ EXPORTS: Final = {
     "toolmason_runtime.calls.in_process": ("InProcessContext", "OnProgress", "OnQuestion"),
     "toolmason_runtime.server.dispatch": ("Dispatcher",),
     "toolmason_runtime.server.flags": ("own_flags", "prepared_flags"),
+    "toolmason_runtime.server.options": ("OptionSpec",),
     "toolmason_runtime.transports.framing": ("error_message",),
     "toolmason_runtime.transports.messages": ("MalformedError",),
     "toolmason_runtime.upstreams.confinement": ("Confinement", "home_directory", "is_script", "sandbox_advice"),

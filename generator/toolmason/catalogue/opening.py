@@ -8,10 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, FLAGS, FORMAT, INSTRUCTIONS, NO_COMMANDS, PREFIXED
+from toolmason_runtime.shared.opening import (
+    CLASSIC_VARIANT,
+    DEFAULT_VARIANT,
+    FLAGS_MEMBER,
+    FORMAT,
+    INSTRUCTIONS,
+    NO_COMMANDS_VARIANT,
+    PREFIXED,
+)
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.shared.server_info import MEMBERS
-from toolmason_runtime.toolkit import Dispatcher, KnownClient, ProgramSettings, prepared_flags
+from toolmason_runtime.shared.styles import CLASSIC
+from toolmason_runtime.toolkit import Dispatcher, KnownClient, OptionSpec, ProgramSettings, prepared_flags
 
 from toolmason.clients import CLAUDE_CODE
 from toolmason.model.server import Option
@@ -29,7 +38,8 @@ def opening(catalogue_text: str, postings: str = "", options: Sequence[Option] =
     """
     try:
         catalogue = json.loads(catalogue_text)
-        members = {FLAGS: {**prepared_flags(catalogue), **_flags(options)}, **_members(catalogue)}
+        flags = prepared_flags(catalogue, [_option_spec(option) for option in options])
+        members = {FLAGS_MEMBER: flags, **_members(catalogue)}
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return "{}"
     checksums = {"catalogue": crc32(catalogue_text.encode())}
@@ -40,42 +50,36 @@ def opening(catalogue_text: str, postings: str = "", options: Sequence[Option] =
     return f'{body}"checksum": {crc32(body.encode())}\n}}'
 
 
-def _flags(options: Sequence[Option]) -> dict[str, dict[str, Any]]:
-    """Return the flags of options, as `server.opening_arguments` of the runtime reads them."""
-    flags: dict[str, dict[str, Any]] = {}
-    for option in options:
-        table = option.table
-        facts: dict[str, Any] = {"type": table.type} if table.type != "string" else {}
-        if option.is_checked:
-            facts |= {"env": table.env} if table.env else {}
-            facts |= {"required": True} if table.required else {}
-        if table.secret:
-            facts["secret"] = True
-        elif table.implicit:
-            facts["implicit"] = True
-        elif table.type == "boolean":
-            facts["switch"] = True
-            flags[f"--no-{option.flag.removeprefix('--')}"] = {"switch": True}
-        flags[option.flag] = facts
-    return flags
+def _option_spec(option: Option) -> OptionSpec:
+    """Return an option as the server declares it, without its texts and default."""
+    table = option.table
+    return OptionSpec(
+        name=option.field,
+        flag=option.flag,
+        env=table.env,
+        type=table.type,
+        required=table.required,
+        secret=table.secret,
+        implicit=table.implicit,
+    )
 
 
 def _members(catalogue: Catalogue) -> dict[str, Any]:
     style = catalogue["discovery"]["style"]
     variants = {
-        DEFAULT: Selection(style),
-        CLASSIC: Selection("classic"),
-        NO_COMMANDS: Selection(style, command_prompts=False),
+        DEFAULT_VARIANT: Selection(style),
+        CLASSIC_VARIANT: Selection(CLASSIC),
+        NO_COMMANDS_VARIANT: Selection(style, command_prompts=False),
     }
     answers = {variant: _answers(catalogue, selection) for variant, selection in variants.items()}
-    default = answers[DEFAULT]
+    default = answers[DEFAULT_VARIANT]
     # A variant has the answers of the default, so an answer for prefixed names is left out only in all of them.
     needless = {name for name in default if all(_is_needless(name, own) for own in answers.values())}
     return {
         _key(variant, name): value
         for variant, own in answers.items()
         for name, value in own.items()
-        if name not in needless and (variant == DEFAULT or value != default.get(name))
+        if name not in needless and (variant == DEFAULT_VARIANT or value != default.get(name))
     }
 
 

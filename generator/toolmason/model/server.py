@@ -155,11 +155,6 @@ class Option(FromTable):
         """Default of the field, for options that are not required."""
         return (() if self.default is None else (self.default,)) if self.table.many else self.default
 
-    @property
-    def is_checked(self) -> bool:
-        """Whether a server checks it before it answers."""
-        return self.table.required or bool(self.table.env and self.table.type != "string")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:

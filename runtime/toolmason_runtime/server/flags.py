@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolmason_runtime.audit.variables import variable as audit_variable
 from toolmason_runtime.programs.settings import POLICY
@@ -17,12 +17,23 @@ from toolmason_runtime.shared.engines import DEFAULT_ENGINE, ENGINES
 from toolmason_runtime.shared.shown_names import MAX_PREFIX_CHARS
 from toolmason_runtime.shared.styles import CLASSIC, STYLES
 
+if TYPE_CHECKING:
+    from toolmason_runtime.shared.opening import PreparedFlag
+
 SERVE: Final = "serve"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 LOG_FORMATS: Final = ("text", "json")
 DEFAULT_LOG_LEVEL: Final = "warning"
 MAX_PORT: Final = 65_535
 _PREFIX: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def _always(_: Catalogue) -> bool:
+    return True
+
+
+def _never(_: Catalogue) -> bool:
+    return False
 
 
 class Flag(NamedTuple):
@@ -36,27 +47,14 @@ class Flag(NamedTuple):
     """A text for `argparse`; `{style}`, `{prefix}`, `{categories}` and `{audit}` are filled in for the server."""
     settings: Mapping[str, Any]
     """Further arguments of `ArgumentParser.add_argument`."""
-    exists: Callable[[Catalogue], bool] = lambda _: True
-    is_prepared: Callable[[Catalogue], bool] = lambda _: False
+    exists: Callable[[Catalogue], bool] = _always
+    is_prepared: Callable[[Catalogue], bool] = _never
     """Whether the boot phase may answer: the flag changes no answer, or `opening.json` has answers for it."""
 
 
 def option_attribute(option: OptionSpec) -> str:
     """Return the name of an option of the manifest in the parsed arguments."""
     return f"option_{option.name}"
-
-
-def prepared_flags(catalogue: Catalogue) -> dict[str, dict[str, Any]]:
-    """Return the flags that the boot phase accepts, in the form that `opening_arguments` reads."""
-    flags = {flag.name: flag.settings for flag in FLAGS if flag.exists(catalogue) and flag.is_prepared(catalogue)}
-    styles = {"--discovery": list(dict.fromkeys((CLASSIC, catalogue["discovery"]["style"])))}
-    return {name: _prepared_flag(settings, styles.get(name)) for name, settings in flags.items()}
-
-
-def _prepared_flag(settings: Mapping[str, Any], values: Sequence[str] | None) -> dict[str, Any]:
-    if settings == _SWITCH:
-        return {"switch": True}
-    return {"choices": list(values or settings["choices"])}
 
 
 def own_flags() -> frozenset[str]:
@@ -145,6 +143,40 @@ def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
         )
 
 
+def prepared_flags(catalogue: Catalogue, options: Sequence[OptionSpec]) -> dict[str, PreparedFlag]:
+    """Return the flags with which the boot phase answers: those of every server, and those of the options."""
+    styles = list(dict.fromkeys((CLASSIC, catalogue["discovery"]["style"])))
+    flags: dict[str, PreparedFlag] = {}
+    for flag in FLAGS:
+        if flag.exists(catalogue) and flag.is_prepared(catalogue):
+            if flag.settings == _SWITCH:
+                flags[flag.name] = {"switch": True}
+            else:
+                flags[flag.name] = {"choices": styles if flag.name == "--discovery" else [*flag.settings["choices"]]}
+    for option in options:
+        if option.type == "boolean" and not option.secret:
+            flags[f"--no-{option.flag.removeprefix('--')}"] = {"switch": True}
+        flags[option.flag] = _prepared_option(option)
+    return flags
+
+
+def _prepared_option(option: OptionSpec) -> PreparedFlag:
+    flag: PreparedFlag = {}
+    if option.type != "string":
+        flag["type"] = option.type
+    if option.env and (option.required or option.type != "string"):  # any other text is a valid string
+        flag["env"] = option.env
+    if option.required:
+        flag["required"] = True
+    if option.secret:
+        flag["secret"] = True
+    elif option.type == "boolean":
+        flag["switch"] = True
+    elif option.implicit:
+        flag["implicit"] = True
+    return flag
+
+
 class _RefusedSecret(argparse.Action):
     """Refuses a secret on the command line, without printing it."""
 
@@ -205,10 +237,6 @@ def _positive(value: str) -> int:
     if value.isascii() and value.isdecimal() and int(value) > 0:
         return int(value)
     raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {value!r}")
-
-
-def _always(_: Catalogue) -> bool:
-    return True
 
 
 def _has_one_tier(catalogue: Catalogue) -> bool:
@@ -289,7 +317,7 @@ FLAGS: Final = (
         "do not serve slash commands as prompts, for clients that have their files",
         _SWITCH,
         _has_command_prompts,
-        _always,
+        is_prepared=_always,
     ),
     Flag(
         "--prefix",
@@ -380,7 +408,7 @@ FLAGS: Final = (
         "run tools that need approval even if the client cannot prompt the user",
         _SWITCH,
         has_programs,
-        _always,
+        is_prepared=_always,
     ),
 )
 """In the order of `--help`."""

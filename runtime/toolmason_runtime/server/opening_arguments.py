@@ -9,20 +9,16 @@ from __future__ import annotations
 import os
 
 from toolmason_runtime.server.option_types import parse_value
-from toolmason_runtime.shared.opening import CLASSIC, DEFAULT, NO_COMMANDS
+from toolmason_runtime.shared.opening import CLASSIC_VARIANT, DEFAULT_VARIANT, NO_COMMANDS_VARIANT
 
 TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Final
+    from typing import Final
 
-    Flags = Mapping[str, Mapping[str, Any]]
-    """A flag and its members, each only if needed:
+    from toolmason_runtime.shared.opening import PreparedFlag
 
-    - `switch`: it has no value; `implicit`: its value may be left out;
-    - `choices`: its values with prepared answers; `type`: the type of its value, by default `string`;
-    - `env`: the variable that replaces it; `required`: one of both is necessary; `secret`: only the variable exists.
-    """
+    Flags = Mapping[str, PreparedFlag]
 
 _SERVE: Final = "serve"
 _DISCOVERY: Final = "--discovery"
@@ -54,7 +50,7 @@ def parse_arguments(words: Sequence[str], flags: Flags, environ: Mapping[str, st
     return given
 
 
-def _check(flag: Mapping[str, Any], value: str, *, has_value: bool) -> None:
+def _check(flag: PreparedFlag, value: str, *, has_value: bool) -> None:
     """Raise ValueError if the server would reject a value on the command line, or has no answer prepared for it."""
     if not has_value:
         is_valid = "switch" in flag or "implicit" in flag
@@ -65,7 +61,7 @@ def _check(flag: Mapping[str, Any], value: str, *, has_value: bool) -> None:
         raise ValueError
 
 
-def _check_variable(flag: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+def _check_variable(flag: PreparedFlag, environ: Mapping[str, str]) -> None:
     """Raise ValueError if a flag's variable is invalid, or has no value although the flag is required."""
     text = environ.get(flag["env"], "") if "env" in flag else ""
     if text:
@@ -76,10 +72,10 @@ def _check_variable(flag: Mapping[str, Any], environ: Mapping[str, str]) -> None
 
 def variant_of(given: Mapping[str, str]) -> str | None:
     """Return the variant of the prepared answers for the given flags; None if there is none."""
-    style = given.get(_DISCOVERY, _CLASSIC_STYLE if CLASSIC in given else "")
-    if CLASSIC in given and style != _CLASSIC_STYLE:
+    style = given.get(_DISCOVERY, _CLASSIC_STYLE if CLASSIC_VARIANT in given else "")
+    if CLASSIC_VARIANT in given and style != _CLASSIC_STYLE:
         return None  # the server reports the contradiction
     is_classic = style == _CLASSIC_STYLE
-    if NO_COMMANDS in given:
-        return None if is_classic else NO_COMMANDS
-    return CLASSIC if is_classic else DEFAULT
+    if NO_COMMANDS_VARIANT in given:
+        return None if is_classic else NO_COMMANDS_VARIANT
+    return CLASSIC_VARIANT if is_classic else DEFAULT_VARIANT

@@ -18,7 +18,7 @@ from stdio_peer import PATIENCE_S, Peer
 from toolmason_runtime.calls.dispatcher import KnownClient
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.server.dispatch import Dispatcher
-from toolmason_runtime.shared.opening import CATALOGUE, CLASSIC, DEFAULT, NO_COMMANDS, OPENING
+from toolmason_runtime.shared.opening import CATALOGUE, CLASSIC_VARIANT, DEFAULT_VARIANT, NO_COMMANDS_VARIANT, OPENING
 from toolmason_runtime.shared.selection import Selection
 from toolmason_runtime.transports.stdio.encoding import encode_result
 from toolmason_runtime.transports.stdio.session import Session
@@ -154,12 +154,12 @@ SESSIONS = {
 }
 VARIANTS: list[tuple[str, ...]] = [
     (),
-    (CLASSIC,),
+    (CLASSIC_VARIANT,),
     ("--discovery", "classic"),
-    (NO_COMMANDS,),
+    (NO_COMMANDS_VARIANT,),
     ("serve",),
     ("--discovery=search-call", "--log-level", "error", "--log-format=text", "--folder", "a b", "--folder=--all"),
-    ("serve", "--strict", "--no-strict", "--theme", "--limit=-3", CLASSIC, CLASSIC),
+    ("serve", "--strict", "--no-strict", "--theme", "--limit=-3", CLASSIC_VARIANT, CLASSIC_VARIANT),
 ]
 
 
@@ -189,9 +189,9 @@ def test_prepared_answers_are_those_of_the_dispatcher(package: Path) -> None:
     catalogue = json.loads((package / CATALOGUE).read_bytes())
     style = catalogue["discovery"]["style"]
     selections = {
-        DEFAULT: Selection(style),
-        CLASSIC: Selection("classic"),
-        NO_COMMANDS: Selection(style, command_prompts=False),
+        DEFAULT_VARIANT: Selection(style),
+        CLASSIC_VARIANT: Selection("classic"),
+        NO_COMMANDS_VARIANT: Selection(style, command_prompts=False),
     }
     for variant, selection in selections.items():
         dispatcher = Dispatcher(catalogue, selection=selection, load_index=dict, commands=ProgramSettings())

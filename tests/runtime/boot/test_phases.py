@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ import pytest
 import sample_server
 from oracle import ERAS, LEGACY
 from stdio_peer import Peer, talking
+from toolmason_runtime.transports.stdio.idle_time import IDLE_S
 
 pytestmark = pytest.mark.real_start(reason="signals arrive during the imports between two phases")
 
@@ -40,6 +41,7 @@ DELAYS_S: Final = (0, 0.01, 0.02, 0.04, 0.08, 0.16)
 DELAYED_SIGNALS: Final = list(zip(DELAYS_S, itertools.cycle(SIGNALS), strict=False))
 
 
+reads_libraries = pytest.mark.skipif(sys.platform != "linux", reason="reads the loaded libraries in /proc")
 PREPARED_S: Final = 30.0
 """Maximum time until the modules of the first call are imported, on a loaded machine."""
 
@@ -196,23 +198,81 @@ def test_no_handler_can_damage_the_streams_of_the_protocol(version: str, tmp_pat
         assert f"{text}\n" in errors
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the loaded libraries in /proc")
+EARLY: Final[list[tuple[str, dict[str, Any]]]] = [
+    ("tools/list", {"cursor": "next"}),
+    ("tools/unknown", {}),
+    ("tools/call", {}),
+    ("tools/call", {"name": "unknown", "arguments": {}}),
+    ("tools/call", {"name": "search", "arguments": {"query": "zzzz"}}),
+    ("prompts/get", {"name": "unknown"}),
+    ("completion/complete", {"ref": {"type": "ref/prompt", "name": "unknown"}, "argument": {"name": "a", "value": ""}}),
+    ("resources/read", {"uri": "unknown://a"}),
+]
+"""Requests that end the boot phase and call no tool: the synchronous phase answers the first ones."""
+
+
+def has_imported(peer: Peer, name: str) -> bool:
+    return name in Path("/proc", str(peer.process.pid), "maps").read_text()
+
+
+def is_prepared(peer: Peer) -> bool:
+    """Wait until the modules of the first call are imported."""
+    deadline = time.monotonic() + PREPARED_S
+    while not has_imported(peer, "pydantic_core") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return has_imported(peer, "pydantic_core")
+
+
+@reads_libraries
 @pytest.mark.parametrize("arguments", [(), ("--root", "."), ("--toolsets", "files")], ids=" ".join)
 def test_the_first_call_is_prepared_while_the_client_is_quiet(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    def has_imported(name: str) -> bool:
-        return name in Path("/proc", str(peer.process.pid), "maps").read_text()
-
     with workbench(tmp_path, arguments=arguments) as peer:
         peer.result("tools/list")
-        assert not has_imported("pydantic_core")
-        deadline = time.monotonic() + PREPARED_S
-        while not has_imported("pydantic_core") and time.monotonic() < deadline:
-            time.sleep(0.05)
+        assert not has_imported(peer, "pydantic_core")
 
-        assert has_imported("pydantic_core")
+        assert is_prepared(peer)
         assert peer.result("ping") == {}
         assert peer.result("tools/list")["tools"]
         assert str(tmp_path) in json.dumps(peer.call("call_read", READ))
+
+
+@reads_libraries
+@pytest.mark.parametrize(("early", "version"), list(zip(EARLY, itertools.cycle(ERAS), strict=False)), ids=str)
+def test_the_first_call_is_prepared_though_the_boot_phase_ended_early(
+    early: tuple[str, dict[str, Any]], version: str, tmp_path: Path
+) -> None:
+    method, params = early
+    with workbench(tmp_path, version) as peer:
+        peer.result("tools/list")
+        peer.response(peer.send(method, meta=None, **params))
+        assert not has_imported(peer, "pydantic_core")
+
+        assert is_prepared(peer)
+        assert str(tmp_path) in json.dumps(peer.call("call_read", READ))
+
+
+@reads_libraries
+@pytest.mark.parametrize("version", ERAS)
+def test_the_first_call_of_a_client_with_pages_is_prepared(version: str, tmp_path: Path) -> None:
+    pages = {"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}}
+    env = {"HOME": str(tmp_path), "GEMINI_API_KEY": "none"}
+    with talking(version, command=WORKBENCH, capabilities=pages, env=env, cwd=str(tmp_path)) as peer:
+        assert peer.result("tools/list")["tools"]
+        assert not has_imported(peer, "pydantic_core")
+
+        assert is_prepared(peer)
+        assert str(tmp_path) in json.dumps(peer.call("call_read", READ))
+
+
+@reads_libraries
+def test_the_first_call_is_prepared_though_the_client_is_late(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "GEMINI_API_KEY": "none"}
+    with closing(Peer(WORKBENCH, LEGACY, env=env, cwd=str(tmp_path))) as peer:
+        time.sleep(4 * IDLE_S)  # the server waits for the handshake
+        assert not has_imported(peer, "pydantic_core")
+        peer.open()
+
+        assert is_prepared(peer)
 
 
 def test_the_preparation_of_a_call_runs_no_code_of_the_project() -> None:

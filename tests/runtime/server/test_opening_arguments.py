@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toolmason_runtime.server.flags import FLAGS, make_parser, prepared_flags
 from toolmason_runtime.server.opening_arguments import parse_arguments, variant_of
 from toolmason_runtime.server.options import OptionSpec
-from toolmason_runtime.shared.opening import CATALOGUE, CLASSIC, DEFAULT, NO_COMMANDS, OPENING
+from toolmason_runtime.shared.opening import CATALOGUE, CLASSIC_VARIANT, DEFAULT_VARIANT, NO_COMMANDS_VARIANT, OPENING
 
 WORKBENCH = Path(__file__).parents[3] / "generated" / "workbench_server"
 CATALOGUE_OF_WORKBENCH: Any = json.loads((WORKBENCH / CATALOGUE).read_bytes())
@@ -23,15 +23,15 @@ SERVER = None
 
 DECISIONS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "--list-tools": ((), SERVER),
-    "--log-level": (("error",), DEFAULT),
-    "--log-format": (("text",), DEFAULT),
+    "--log-level": (("error",), DEFAULT_VARIANT),
+    "--log-format": (("text",), DEFAULT_VARIANT),
     "--audit": (("/var/log/calls",), SERVER),  # the log is opened before the first answer
     "--engine": (("lean",), SERVER),  # who names the engine gets its answers
     "--debuggable": ((), SERVER),
-    "--discovery": (("classic",), CLASSIC),
-    "--classic": ((), CLASSIC),
+    "--discovery": (("classic",), CLASSIC_VARIANT),
+    "--classic": ((), CLASSIC_VARIANT),
     "--all": ((), SERVER),
-    "--no-command-prompts": ((), NO_COMMANDS),
+    "--no-command-prompts": ((), NO_COMMANDS_VARIANT),
     "--prefix": (("home_",), SERVER),
     "--toolsets": (("files",), SERVER),
     "--http": ((), SERVER),
@@ -50,18 +50,18 @@ DECISIONS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "--auth-jwks-url": (("https://a.example",), SERVER),
     "--auth-resource": (("https://a.example",), SERVER),
     "--policy": (("policy.toml",), SERVER),
-    "--headless-approve": ((), DEFAULT),
+    "--headless-approve": ((), DEFAULT_VARIANT),
 }
 """The values of each flag in the test, and the variant of the prepared answers."""
 LINES: list[tuple[str, str | None]] = [
-    ("", DEFAULT),
-    ("serve", DEFAULT),
+    ("", DEFAULT_VARIANT),
+    ("serve", DEFAULT_VARIANT),
     ("serve serve", SERVER),
-    ("--root /a", DEFAULT),
-    ("--root=/a", DEFAULT),
-    ("--root /a --root /b --review-ttl 2h --log-level debug", DEFAULT),
-    ("serve --root /a --classic", CLASSIC),
-    ("--root tools", DEFAULT),
+    ("--root /a", DEFAULT_VARIANT),
+    ("--root=/a", DEFAULT_VARIANT),
+    ("--root /a --root /b --review-ttl 2h --log-level debug", DEFAULT_VARIANT),
+    ("serve --root /a --classic", CLASSIC_VARIANT),
+    ("--root tools", DEFAULT_VARIANT),
     ("--root /a serve", SERVER),
     ("--root", SERVER),
     ("--root=", SERVER),
@@ -70,17 +70,17 @@ LINES: list[tuple[str, str | None]] = [
     ("-- --root /a", SERVER),
     ("--roo /a", SERVER),
     ("-r /a", SERVER),
-    ("--auto-approve", DEFAULT),
-    ("--auto-approve *.md --auto-approve", DEFAULT),
+    ("--auto-approve", DEFAULT_VARIANT),
+    ("--auto-approve *.md --auto-approve", DEFAULT_VARIANT),
     ("--auto-approve=", SERVER),
-    ("--auto-approve --no-command-prompts", NO_COMMANDS),
+    ("--auto-approve --no-command-prompts", NO_COMMANDS_VARIANT),
     ("--log-level loud", SERVER),
-    ("--log-level=info --log-level warning", DEFAULT),
-    ("--discovery search-call", DEFAULT),
+    ("--log-level=info --log-level warning", DEFAULT_VARIANT),
+    ("--discovery search-call", DEFAULT_VARIANT),
     ("--discovery code", SERVER),
     ("--discovery code --discovery classic", SERVER),
     ("--discovery search-call --classic", SERVER),
-    ("--discovery classic --classic", CLASSIC),
+    ("--discovery classic --classic", CLASSIC_VARIANT),
     ("--classic --all", SERVER),
     ("--classic --no-command-prompts", SERVER),
     ("--classic=yes", SERVER),
@@ -90,14 +90,14 @@ LINES: list[tuple[str, str | None]] = [
     ("doctor", SERVER),
 ]
 """Command lines of Workbench."""
-OPTIONS: dict[str, dict[str, Any]] = {
-    "--database": {"env": "DATABASE", "required": True},
-    "--limit": {"type": "integer", "env": "LIMIT"},
-    "--rate": {"type": "number"},
-    "--strict": {"type": "boolean", "env": "STRICT", "switch": True},
-    "--no-strict": {"switch": True},
-    "--token": {"env": "TOKEN", "required": True, "secret": True},
-}
+OPTIONS = (
+    OptionSpec(name="database", flag="--database", env="DATABASE", required=True),
+    OptionSpec(name="limit", flag="--limit", env="LIMIT", type="integer"),
+    OptionSpec(name="rate", flag="--rate", type="number"),
+    OptionSpec(name="strict", flag="--strict", env="STRICT", type="boolean"),
+    OptionSpec(name="theme", flag="--theme", env="THEME", implicit="dark"),
+    OptionSpec(name="token", flag="--token", env="TOKEN", required=True, secret=True),
+)
 SET = {"DATABASE": "db", "TOKEN": "t"}
 
 
@@ -124,9 +124,9 @@ def test_a_command_line_has_a_variant_only_if_the_server_accepts_it(line: str, e
 
 def test_a_server_without_tools_of_the_tier_all_answers_with_that_flag() -> None:
     tools = {name: entry for name, entry in CATALOGUE_OF_WORKBENCH["tools"].items() if entry["tier"] == "core"}
-    without: Any = prepared_flags(CATALOGUE_OF_WORKBENCH | {"tools": tools})
+    without: Any = prepared_flags(CATALOGUE_OF_WORKBENCH | {"tools": tools}, ())
 
-    assert "--all" not in prepared_flags(CATALOGUE_OF_WORKBENCH)
+    assert "--all" not in prepared_flags(CATALOGUE_OF_WORKBENCH, ())
     assert without["--all"] == {"switch": True}
 
 
@@ -150,11 +150,28 @@ def test_a_server_without_tools_of_the_tier_all_answers_with_that_flag() -> None
         ("--strict yes", SET, False),
         ("--strict=yes", SET, False),
         ("", {**SET, "STRICT": "perhaps"}, False),
+        ("--theme --limit 3", SET, True),
+        ("--theme=", SET, False),
     ],
     ids=str,
 )
 def test_options_of_a_server_are_checked(line: str, variables: dict[str, str], is_answered: bool) -> None:
-    assert (parse_arguments(line.split(), OPTIONS, variables) is not None) == is_answered
+    flags = prepared_flags(CATALOGUE_OF_WORKBENCH, OPTIONS)
+    assert (parse_arguments(line.split(), flags, variables) is not None) == is_answered
+
+
+def test_a_prepared_flag_has_only_the_members_that_the_boot_phase_needs() -> None:
+    own, flags = (prepared_flags(CATALOGUE_OF_WORKBENCH, options) for options in ((), OPTIONS))
+    assert list(own.items()) == list(FLAGS_OF_WORKBENCH.items())[: len(own)]
+    assert {name: flag for name, flag in flags.items() if name not in own} == {
+        "--database": {"env": "DATABASE", "required": True},
+        "--limit": {"type": "integer", "env": "LIMIT"},
+        "--rate": {"type": "number"},
+        "--no-strict": {"switch": True},
+        "--strict": {"type": "boolean", "env": "STRICT", "switch": True},
+        "--theme": {"implicit": True},
+        "--token": {"env": "TOKEN", "required": True, "secret": True},
+    }
 
 
 SPECS = (
@@ -179,7 +196,10 @@ def test_each_answered_command_line_means_the_same_to_the_server(words: list[str
     assert args.log_level == given_flags.get("--log-level", "warning")
     assert args.log_format == given_flags.get("--log-format")
     assert args.discovery == given_flags.get("--discovery")
-    assert (args.classic, args.no_command_prompts) == (CLASSIC in given_flags, NO_COMMANDS in given_flags)
+    assert (args.classic, args.no_command_prompts) == (
+        CLASSIC_VARIANT in given_flags,
+        NO_COMMANDS_VARIANT in given_flags,
+    )
     assert args.option_review_ttl == given_flags.get("--review-ttl")
     assert (args.option_root or [None])[-1] == given_flags.get("--root")
     assert (args.option_auto_approve or [None])[-1] == (

@@ -107,6 +107,10 @@ class Calls:
             if not call.has_begun:
                 self._end(call, [])
 
+    def are_running(self) -> bool:
+        """Return whether calls run or wait; streams of subscriptions do not count."""
+        return bool(self._running or self._waiting)
+
     async def close(self) -> None:
         """Cancel all calls and wait for their end; they get an error response."""
         self._is_closed = True

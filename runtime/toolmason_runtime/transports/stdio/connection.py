@@ -40,9 +40,14 @@ class Connection:
         self._subscriptions = Subscriptions(dispatcher, self._requests)
         self._calls = Calls(output, self._run, on_refused=self._on_refused)
         output.on_room.append(self._calls.start_next)
+        self.received = 0
+        """Number of messages."""
+        self.has_called = False
+        """Whether the client has called a tool."""
 
     def receive(self, received: Received) -> None:
         """Handle one message, or the error for an invalid line."""
+        self.received += 1
         message, size = received
         if isinstance(message, MalformedError):
             self._malformed(message)
@@ -52,6 +57,10 @@ class Connection:
             self._request(message, size)
         else:
             self._notification(message["method"], message.get("params") or {})
+
+    def is_busy(self) -> bool:
+        """Return whether a response is missing; those of subscriptions come at their end."""
+        return self._calls.are_running()
 
     async def close(self) -> None:
         """Cancel all calls, and wait for their end."""
@@ -77,6 +86,7 @@ class Connection:
             self._output.write(encode_error(identity, error))
             return
         if result is None:
+            self.has_called = self.has_called or method == "tools/call"
             self._calls.add(Call(identity, method, params or {}, size, is_stream=method == LISTEN))
         else:
             self._output.write(encode_result(identity, result))

@@ -13,9 +13,11 @@ request on. No phase starts again.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from toolmason_runtime.transports.stdio.idle_time import IdleTime
 from toolmason_runtime.transports.stdio.session import Session
 from toolmason_runtime.transports.stdio.sync_phase import SyncPhase
 
@@ -42,13 +44,25 @@ def serve(
         source: descriptor of the input.
         sink: descriptor of the output.
         opened: the session that the boot phase has begun; None if that phase was omitted.
-        prepare: prepares the first call while the client is quiet; ignored after a boot phase.
+        prepare: prepares the first call while the client is quiet, unless the boot phase has done so.
     """
     dispatcher = make_dispatcher()
     session = opened.session if opened else Session(dispatcher.server, dispatcher.methods, dispatcher.instructions)
-    sync_phase = SyncPhase(dispatcher, session, source, sink, None if opened else prepare)
+    if (opened and opened.is_prepared) or sys.platform == "win32":  # there, `select` reads no pipes
+        prepare = None
+    idle_time = IdleTime(session, prepare=prepare)
+    sync_phase = SyncPhase(dispatcher, session, source, sink, idle_time)
     lines = sync_phase.serve(shutdown, opened.unread if opened else b"")
     if lines is not None:
         from toolmason_runtime.transports.stdio import async_phase
 
-        async_phase.serve(dispatcher, session, source, sink, shutdown, lines=lines, buffer=sync_phase.buffer)
+        async_phase.serve(
+            dispatcher,
+            session,
+            source,
+            sink,
+            shutdown,
+            prepare=idle_time.prepare,
+            lines=lines,
+            buffer=sync_phase.buffer,
+        )

@@ -37,11 +37,6 @@ if TYPE_CHECKING:
     Params = Mapping[str, Any]
 
 UNSUPPORTED_VERSION: Final = -32022
-IDLE_S: Final = 0.5
-"""Seconds without a request after which the startup check runs, and the first call is prepared.
-
-Clients send their first requests without such a pause; a model takes longer until its first call.
-"""
 _OF_CLIENT: Final = {"ttlMs": 3_600_000, "cacheScope": "private"}
 """Lists are constant for the process, but the names of tools, also in texts, depend on the client."""
 _OF_FILES: Final = {"ttlMs": 0, "cacheScope": "private"}
@@ -194,11 +189,13 @@ class Session:
 class Opened:
     """A session that the boot phase has begun. `unread` is the input from its first unanswered request on."""
 
-    def __init__(self, session: Session, unread: bytes, *, is_checked: bool) -> None:
+    def __init__(self, session: Session, unread: bytes, *, is_checked: bool, is_prepared: bool) -> None:
         self.session = session
         self.unread = unread
         self.is_checked = is_checked
         """Whether the startup check has run."""
+        self.is_prepared = is_prepared
+        """Whether the preparation of the first call has begun."""
 
 
 def _check_envelope(method: str, params: Params | None) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-import select
-import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.audit import events
@@ -17,10 +15,10 @@ from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, Malfo
 from toolmason_runtime.transports.shutdown import Shutdown, leave
 from toolmason_runtime.transports.stdio.descriptors import write_all
 from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
-from toolmason_runtime.transports.stdio.session import IDLE_S
 
 if TYPE_CHECKING:
     from toolmason_runtime.calls.dispatcher import DispatcherProtocol
+    from toolmason_runtime.transports.stdio.idle_time import IdleTime
     from toolmason_runtime.transports.stdio.session import Session
 
 _METHODS: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})
@@ -37,8 +35,7 @@ class NeedsLoopError(BaseException):
 class SyncPhase:
     """Answers the messages of a client one by one, until a handler has to run.
 
-    No handler runs, so a signal ends the process between two responses. `prepare` prepares the first call; None after
-    a boot phase.
+    No handler runs, so a signal ends the process between two responses.
     """
 
     def __init__(
@@ -47,13 +44,13 @@ class SyncPhase:
         session: Session,
         source: int,
         sink: int,
-        prepare: Callable[[], None] | None = None,
+        idle_time: IdleTime,
     ) -> None:
         self._dispatcher = dispatcher
         self._session = session
         self._source = source
         self._sink = sink
-        self._prepare = prepare if sys.platform != "win32" else None  # there, `select` reads no pipes
+        self._idle_time = idle_time
         self._writing = threading.Lock()
         self.buffer = LineBuffer()
         """The beginning of the next line."""
@@ -79,13 +76,8 @@ class SyncPhase:
 
     def _read(self) -> bytes:
         """Return the next bytes of input; empty at its end."""
-        if self._prepare and self._is_open() and not select.select([self._source], [], [], IDLE_S)[0]:
-            threading.Thread(target=self._prepare, name="first call", daemon=True).start()
-            self._prepare = None
+        self._idle_time.wait_for_input(self._source)
         return os.read(self._source, CHUNK_BYTES)
-
-    def _is_open(self) -> bool:
-        return bool(self._session.is_ready or self._session.is_modern)
 
     def _leave(self) -> None:
         with self._writing:
