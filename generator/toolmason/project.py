@@ -96,13 +96,6 @@ def find_project(start: Path, manifest: Path | None = None) -> Project:
     )
 
 
-def root_of(file: Path) -> Path:
-    """Return the root of the project that a manifest, or a file that it includes, belongs to."""
-    directory = file.resolve().parent
-    manifests = next((parent for parent in (directory, *directory.parents) if parent.name == MANIFESTS), None)
-    return manifests.parent if manifests else directory
-
-
 def _is_main_file(path: Path) -> bool:
     """Return whether a TOML file is a manifest, and not a file that another one includes."""
     try:

@@ -40,22 +40,22 @@ def finish_edits(root: Path) -> None:
         return
     from toolmason.edits import finish_interrupted
 
-    with locked(root):
+    with _locked(root):
         if finish_interrupted(root):
             click.echo("an earlier run was interrupted while writing; its changes are complete now", err=True)
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
+def _locked(root: Path) -> Iterator[None]:
     """Wait for other runs that write files of the project, and report errors of the file system."""
     from toolmason.edits import EditError
     from toolmason.write import LockTimeoutError, lock
-    from toolmason.write.snapshot import FileSystemError
+    from toolmason.write.snapshot import FileSystemError, MisplacedDirectoryError
 
     try:
         with lock(root):
             yield
-    except (EditError, LockTimeoutError, FileSystemError) as error:
+    except (EditError, LockTimeoutError, FileSystemError, MisplacedDirectoryError) as error:
         raise CommandLineError(str(error)) from error
 
 
@@ -81,7 +81,7 @@ def run_edits(edits: Edits, *, yes: bool, dry_run: bool, next_step: str = "toolm
         if not click.confirm(f"Change {files}?", err=True):
             click.echo("nothing was written", err=True)
             return ExitCode.REFUSED
-    with locked(edits.root):
+    with _locked(edits.root):
         apply(edits)
     click.echo(f"{files} changed; next: {next_step}", err=True)
     return ExitCode.FINE

@@ -132,16 +132,16 @@ def _show(changed: dict[Path, tuple[bytes, bytes]]) -> None:
 
 
 def _write(changed: dict[Path, tuple[bytes, bytes]]) -> None:
-    """Write all files of a directory or none, and list them. Wait for other runs that write the project."""
-    from toolmason.commands.edit_run import locked
-    from toolmason.edits import Edits, apply, finish_interrupted
-    from toolmason.project import root_of
+    """Write all files of a directory or none, and list them."""
+    from toolmason.edits import EditError, Edits, apply, finish_interrupted
 
     for directory in dict.fromkeys(path.parent for path in changed):
         texts = {path: new.decode() for path, (_, new) in changed.items() if path.parent == directory}
         read = {path: changed[path][0].decode() for path in texts}
-        with locked(root_of(next(iter(texts)))):
+        try:
             finish_interrupted(directory)
             apply(Edits.of(directory, texts, read=read))
+        except EditError as error:
+            raise CommandLineError(str(error)) from error
         for path in texts:
             click.echo(f"{path}: formatted")

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -19,9 +19,9 @@ from toolmason_runtime.shared.entry_points import metadata_directories
 
 from toolmason.model.parts import SKIPPED_NAMES, STAGING
 from toolmason.project import MANIFESTS, Project, ProjectError, find_project
-from toolmason.shortcuts.clean_run import END, UNREADABLE, clean_run_path, file_state, is_supported, run_key
+from toolmason.shortcuts.clean_run import ABSENT, END, UNREADABLE, clean_run_path, file_state, is_supported, run_key
 from toolmason.write import cache
-from toolmason.write.user_cache import read_cached, write_cached
+from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
 STARTED_NS: Final = time.time_ns()
 """Start of this process. A file that changed later may differ from the content that the run has read."""
@@ -46,9 +46,21 @@ def store_clean_run(project: Project, text: str) -> None:
         recorded = json.loads(read_cached(run))
         names = (os.fsencode(path) or b"." for path in _paths(project, recorded["keys"]))
         entries = dict.fromkeys(map(_entry, names))  # stops at the first file that has changed just now
+        _require_change_times(entries)
         # Differs if another version of the toolkit recorded the keys.
         if recorded["inputs"] == cache.fingerprint(project, recorded["keys"]):
             write_cached(Path(path), b"\0".join([key, text.encode(), *entries, END]))
+            remove_old(Path(path).parent, "clean-")
+
+
+def _require_change_times(entries: Iterable[bytes]) -> None:
+    """Refuse file systems without a change time of their own, such as FAT and sshfs: they report the time of a program.
+
+    Others have files with two different times: those that `generate` has renamed, or that pip has unpacked.
+    """
+    states = [entry.partition(b" ")[0].split(b":") for entry in entries if not entry.startswith(ABSENT)]
+    if {device for device, *_ in states} != {device for device, *_, modified, changed in states if modified != changed}:
+        raise _UnsuitableError
 
 
 def _entry(name: bytes) -> bytes:

@@ -26,6 +26,8 @@ MAX_UNSORTED: Final = 2_000
 """Maximum matching lines that are sorted here. Without an order, ripgrep searches with all processors."""
 UNSORTED_SECONDS: Final = 25.0
 """Time limit of such a search, after which its matches are returned."""
+CANDIDATE_SECONDS: Final = 4.0
+"""Time limit of a list of candidates. With `UNSORTED_SECONDS` it is less than the limit of the whole search."""
 
 _MAX_RECORD_LENGTH: Final = 1_000_000
 _END_OF_LINE: Final = 1 << 62
@@ -247,7 +249,7 @@ def expressions_of_pattern(pattern: str) -> tuple[str, str]:
 async def list_candidates(
     program: str, directory: Path, expressions: Sequence[str], *, ignore_case: bool
 ) -> list[str] | None:
-    """Return the files below `directory` that match one of `expressions`; None if they are too many.
+    """Return the files below `directory` that match one of `expressions`; None if they are too many, or not listed in time.
 
     Raises:
         UnsupportedPatternError: an expression is not a Rust regular expression, or too large.
@@ -257,13 +259,13 @@ async def list_candidates(
     paths: list[str] = []
     left = _MAX_CANDIDATE_CHARS
     try:
-        async with _running(program, directory, [""], arguments) as output:
+        async with asyncio.timeout(CANDIDATE_SECONDS), _running(program, directory, [""], arguments) as output:
             while path := await _record(output, b"\0"):
                 paths.append(os.fsdecode(path).removeprefix("./"))
                 left -= len(paths[-1])
                 if len(paths) > MAX_CANDIDATES or left < 0:
                     raise _TooManyError  # noqa: TRY301  it ends ripgrep
-    except _TooManyError:
+    except (_TooManyError, TimeoutError):
         return None
     return paths
 

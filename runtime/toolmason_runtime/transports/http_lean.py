@@ -55,7 +55,6 @@ TRACE: Final = "traceparent"
 _STREAM_HEADERS: Final = [
     (b"content-type", CONTENT_TYPE_SSE.encode()),
     (b"cache-control", b"no-cache, no-transform"),
-    (b"connection", b"keep-alive"),
     (b"x-accel-buffering", b"no"),
 ]
 _log = logging.getLogger(__name__)

@@ -285,7 +285,6 @@ class _Session(StreamableHTTPServerTransport):
     def _headers(self) -> list[tuple[bytes, bytes]]:
         return [
             (b"cache-control", b"no-cache, no-transform"),
-            (b"connection", b"keep-alive"),
             (b"content-type", CONTENT_TYPE_SSE.encode()),
             (MCP_SESSION_ID_HEADER.encode(), (self.mcp_session_id or "").encode()),
             (b"x-accel-buffering", b"no"),

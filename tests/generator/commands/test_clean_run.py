@@ -250,12 +250,18 @@ def test_ci_compares_all_contents(clean: Project, run: Run, monkeypatch: pytest.
     assert clean.generated.is_dir()
 
 
-def test_variables_of_the_commands_count(clean: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLMASON_TIME_LIMIT", "soon")
+def test_with_a_variable_of_ours_nothing_is_read_or_recorded(
+    clean: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLMASON_PASSWORD", "hunter2")
+    path = record()
+    path.unlink()
 
-    assert clean.generated.is_dir()
     assert load_clean_run() == ""
-    assert run("check").exit_code == 2
+    assert run("check").exit_code == 0
+    assert not path.exists()
+    assert not any(b"hunter2" in file.read_bytes() for file in path.parent.iterdir() if file.is_file())
+    assert clean.generated.is_dir()
 
 
 def test_a_damaged_record_is_ignored(clean: Project) -> None:
@@ -266,8 +272,39 @@ def test_a_damaged_record_is_ignored(clean: Project) -> None:
         assert load_clean_run() == ""
     record().write_bytes(b"\0".join([b"another project", *data.split(b"\0")[1:]]))
     assert load_clean_run() == ""
+    record().write_bytes(b"\0".join([run_key(), b"clean\n", END]))  # a record without files
+    assert load_clean_run() == ""
+    record().write_bytes(data.replace(b"generated/", b"generated\xff", 1))
+    assert load_clean_run() == ""
     record().write_bytes(data)
     assert load_clean_run()
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "directory", "link"]
+)
+def test_a_record_that_is_no_regular_file_is_ignored(make: Callable[[Path], None], clean: Project) -> None:
+    path = record()
+    path.unlink()
+    make(path)
+
+    assert load_clean_run() == ""
+    assert clean.generated.is_dir()
+
+
+def test_a_file_system_without_change_times_gets_no_record(
+    clean: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def state_on_sshfs(path: bytes) -> bytes:
+        *others, modified, changed = file_state(path).split(b":") if b":" in file_state(path) else [b"", b""]
+        return b":".join([*others, modified, modified]) if changed else file_state(path)
+
+    record().unlink()
+    monkeypatch.setattr(record_clean_run, "file_state", state_on_sshfs)
+
+    assert run("check").exit_code == 0
+    assert not record().exists()
+    assert clean.generated.is_dir()
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o701])
@@ -281,8 +318,13 @@ def test_a_directory_that_others_can_open_is_not_used(mode: int, clean: Project)
         directory.chmod(0o700)
 
 
-def test_a_directory_in_the_repository_is_not_used(project: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", [".", "handlers"])
+def test_a_directory_in_the_repository_is_not_used(
+    place: str, project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.root / place)
     monkeypatch.setenv("XDG_CACHE_HOME", str(project.root / "cache"))
+    assert clean_run_path(run_key()) == ""
     assert run("check").exit_code == 0
     assert load_clean_run() == ""
     assert not (project.root / "cache").exists()

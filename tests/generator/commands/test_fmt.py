@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from toolmason import write
 from toolmason.commands import toolmason
 
 Toolmason = Callable[..., Result]
@@ -85,28 +83,3 @@ def test_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fmt("x.toml", "--manifest", "y.toml").exit_code == 2
     assert "no manifest/*.toml" in fmt().stderr
     assert fmt().exit_code == 2
-
-
-@pytest.mark.parametrize("files", [(), (Path("manifest", "tools", "b.toml"),)], ids=["the project", "an included file"])
-def test_it_waits_for_other_runs_that_write_the_project(
-    directory: Path, files: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = (directory / "manifest" / "tools" / "b.toml").read_bytes()
-    with write.lock(directory):
-        monkeypatch.setattr(write, "lock", partial(write.lock, timeout_s=0.1))
-        result = fmt(*map(str, files))
-
-    assert result.exit_code == 2
-    assert "is held by another run" in result.output
-    assert (directory / "manifest" / "tools" / "b.toml").read_bytes() == before
-    assert fmt(*map(str, files)).exit_code == 0
-    assert (directory / "manifest" / "tools" / "b.toml").read_bytes() != before
-
-
-def test_a_file_outside_projects_locks_its_directory(tmp_path: Path) -> None:
-    file = tmp_path / "one" / "n.toml"
-    file.parent.mkdir()
-    file.write_text(UNFORMATTED, encoding="utf-8", newline="")
-
-    assert fmt(str(file)).exit_code == 0
-    assert {path.name for path in file.parent.iterdir()} <= {"n.toml", ".toolmason.lock"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import os
+import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,9 +37,24 @@ PAGES = [words for words in commands(toolmason) if words != ("import",)]
 
 
 def click_help(words: tuple[str, ...]) -> str:
-    result = CliRunner(env={"COLUMNS": "80"}).invoke(toolmason, [*words, "--help"], prog_name="toolmason")
+    # CliRunner writes 80 columns wide; click itself leaves the last two of a terminal free.
+    settings = {"prog_name": "toolmason", "terminal_width": 78}
+    result = CliRunner().invoke(toolmason, [*words, "--help"], **settings)
     assert result.exit_code == 0, result.output
     return result.output
+
+
+@pytest.mark.uncovered
+@pytest.mark.real_start(reason="the width of a terminal is that of a process")
+@pytest.mark.parametrize("words", [(), ("import", "openapi")], ids=" ".join)
+def test_a_process_prints_the_page_that_click_prints(words: tuple[str, ...]) -> None:
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+
+    def output(**variables: str) -> str:
+        command = [sys.executable, "-m", "toolmason", *words, "--help"]
+        return subprocess.check_output(command, env=environ | variables, encoding="utf-8", timeout=60)
+
+    assert output() == output(COLUMNS="80")  # with the variable, the page comes from click
 
 
 def test_the_pages_are_current(file_regression: FileRegressionFixture, tmp_path: Path) -> None:
