@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "covering: in tests/generator, whose branches of the toolkit nox measures")
     config.addinivalue_line("markers", "uncovered: takes long, and quicker tests reach its branches: not measured")
     config.addinivalue_line("markers", "real_start(reason): the processes of this test are started, never forked")
 
@@ -54,7 +55,6 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     # Modules and collected tests stay until the end. Without this, each full collection of garbage visits them all.
-    gc.collect()
     gc.freeze()
     gc.enable()
 

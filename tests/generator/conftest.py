@@ -14,6 +14,10 @@ from toolmason.commands import toolmason
 from toolmason.project import Project, find_project
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker("covering")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cache directory for the tests, as on a user's machine: not in CI, and not the one of whoever runs them."""

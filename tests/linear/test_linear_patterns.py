@@ -95,10 +95,11 @@ def test_slow_pattern_is_found(pattern: str | bytes, operation: str) -> None:
         pytest.param(r"a{1,40}b", "search", id="a short repeat"),
         pytest.param(r"(?:abc|d)*", "finditer", id="different alternatives"),
         pytest.param(r"\s*(?:,\s*)?x", "match", id="white space around a sign"),
+        pytest.param(rb"ab*", "sub", id="bytes that are replaced"),
         pytest.param(r"", "finditer", id="empty"),
     ],
 )
-def test_linear_pattern_is_not_reported(pattern: str, operation: str) -> None:
+def test_linear_pattern_is_not_reported(pattern: str | bytes, operation: str) -> None:
     assert not verdict(re.compile(pattern), [operation])
 
 
