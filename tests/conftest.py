@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -54,6 +55,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
+    # The library of the module `readline` sets these behind the back of `os.environ`, for started processes alone.
+    for name in {"COLUMNS", "LINES"} - os.environ.keys():
+        os.unsetenv(name)
     # Modules and collected tests stay until the end. Without this, each full collection of garbage visits them all.
     gc.freeze()
     gc.enable()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from mcp.server.stdio import stdio_server
 
 DIRECTORY = Path(sys.argv[1])
 FORM: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-NAMES = ("log", "ask", "wait", "crash", "long_text", "structure", "fail", "refuse")
+NAMES = ("log", "ask", "long_text", "structure", "fail", "refuse")
 
 
 async def list_tools(ctx: ServerRequestContext[Any], params: Any) -> types.ListToolsResult:  # noqa: ARG001
@@ -34,16 +32,6 @@ async def call_tool(
                 form = types.ElicitRequestFormParams(message="Who are you?", requested_schema=FORM)
                 return types.InputRequiredResult(input_requests={"who": types.ElicitRequest(params=form)})
             return text(f"Hello {answer.model_dump()['content']['name']}")
-        case "wait":
-            with (DIRECTORY / "waiting").open("a", encoding="utf-8") as file:
-                file.write(f"{os.getpid()}\n")
-            try:
-                await asyncio.sleep(600)
-            finally:
-                (DIRECTORY / "cancelled").touch()
-        case "crash":
-            crash((params.arguments or {}).get("times", 1))
-            return text("survived")
         case "structure":
             rows = [f"row {number}" for number in range(20_000)]
             return types.CallToolResult(
@@ -63,24 +51,13 @@ async def call_tool(
     raise ValueError(f"Unknown tool: {params.name}")
 
 
-def crash(times: int) -> None:
-    """End the process without a response in the first `times` calls."""
-    counter = DIRECTORY / "crashes"
-    crashes = len(counter.read_text(encoding="utf-8")) if counter.exists() else 0
-    if crashes < times:
-        counter.write_text("x" * (crashes + 1), encoding="utf-8")
-        os._exit(3)
-
-
 def text(value: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=value)])
 
 
 async def main() -> None:
-    # A child of its own, which must end with it.
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])  # noqa: ASYNC220  it starts once
     with (DIRECTORY / "pids").open("a", encoding="utf-8") as file:
-        file.write(f"{os.getpid()} {child.pid}\n")
+        file.write(f"{os.getpid()}\n")
     server: Server[Any] = Server("modern", on_list_tools=list_tools, on_call_tool=call_tool)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -27,6 +27,11 @@ IsRunning = Callable[[int], bool]
 UNASKED = ProgramSettings(headless_approve=True)
 
 
+@pytest.fixture(autouse=True)
+def ending_server(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001  whose environment this changes
+    monkeypatch.setenv("MODERN_SERVER", str(Path(__file__).with_name("ending_server.py")))
+
+
 def text_of(result: CallToolResult) -> str:
     """Return all texts of a result."""
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
