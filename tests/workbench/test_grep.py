@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.files.grep import GrepRequest, grep
+from workbench_handlers.files import ripgrep
+from workbench_handlers.files.grep import GREP_SECONDS, GrepRequest, grep
 from workbench_handlers.files.ripgrep import (
     MAX_SEARCHED_BYTES,
     expressions_of_text,
@@ -199,6 +200,23 @@ def test_a_line_of_megabytes_is_a_line(room: Any, find: Any) -> None:
     assert "(match at character 1 of 5,000,000)" in answer
     assert answer.startswith("[2 matching lines in 2 files]\n")
     assert answer.endswith("b.txt\n1: a")
+
+
+@pytest.mark.skipif(not shutil.which("rg"), reason="ripgrep is missing")
+def test_a_slow_list_of_candidates_leaves_time_for_the_search(
+    room: Any, tool_call: ToolCall, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow-rg"
+    slow.write_text(f'#!/bin/sh\nmkdir "$0.started" 2>/dev/null && sleep 60\nexec {shutil.which("rg")} "$@"\n')
+    slow.chmod(0o755)
+    room.write("a.txt", "café\n")
+    monkeypatch.setattr(ripgrep, "CANDIDATE_SECONDS", 0.2)
+
+    answer = asyncio.run(grep(existing(".", room.roots), GrepRequest(pattern="café"), str(slow), tool_call))
+
+    assert answer == "[1 matching line]\na.txt\n1: café"
+    assert (tmp_path / "slow-rg.started").exists()
+    assert ripgrep.CANDIDATE_SECONDS + ripgrep.UNSORTED_SECONDS < GREP_SECONDS
 
 
 def test_a_named_file_is_refused_where_a_search_of_its_directory_skips_it(room: Any, find: Any) -> None:

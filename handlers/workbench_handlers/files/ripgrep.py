@@ -249,7 +249,7 @@ def expressions_of_pattern(pattern: str) -> tuple[str, str]:
 async def list_candidates(
     program: str, directory: Path, expressions: Sequence[str], *, ignore_case: bool
 ) -> list[str] | None:
-    """Return the files below `directory` that match one of `expressions`; None if they are too many, or not listed in time.
+    """Return the files below `directory` that match one of `expressions`; None if they are too many, or take too long.
 
     Raises:
         UnsupportedPatternError: an expression is not a Rust regular expression, or too large.

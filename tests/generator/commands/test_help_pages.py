@@ -38,8 +38,7 @@ PAGES = [words for words in commands(toolmason) if words != ("import",)]
 
 def click_help(words: tuple[str, ...]) -> str:
     # CliRunner writes 80 columns wide; click itself leaves the last two of a terminal free.
-    settings = {"prog_name": "toolmason", "terminal_width": 78}
-    result = CliRunner().invoke(toolmason, [*words, "--help"], **settings)
+    result = CliRunner().invoke(toolmason, [*words, "--help"], prog_name="toolmason", terminal_width=78)
     assert result.exit_code == 0, result.output
     return result.output
 
