@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import inf, lcm
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from toolmason.schema.keywords import VALUE_CHECKS, JsonType, equality_key
 from toolmason.schema.normal_form import (
@@ -18,9 +19,6 @@ from toolmason.schema.normal_form import (
     to_inclusive_bounds,
 )
 from toolmason.schema.wording import states_pattern
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 T = TypeVar("T")
 
@@ -130,8 +128,6 @@ def satisfies_bounds(value: Any, json_type: JsonType, limits: Mapping[str, Any])
 
 def _decimal(value: float) -> Fraction:
     """Return the decimal value, in which 0.3 is a multiple of 0.1, unlike binary floats."""
-    from fractions import Fraction  # few schemas have `multipleOf`
-
     return Fraction(value) if isinstance(value, int) else Fraction(str(value))
 
 
