@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -193,12 +194,13 @@ async def test_a_write_without_an_answer_is_not_repeated(tracker: Tracker) -> No
 
 
 @pytest.mark.usefixtures("short_backoff")
-async def test_a_server_that_does_not_run_is_reported_after_its_retries(tracker: Tracker) -> None:
-    url = tracker.url
-    tracker.server_close()
+async def test_a_server_that_does_not_run_is_reported_after_its_retries() -> None:
+    with socket.socket() as reserved:  # Nothing listens there, and no other program can take the port.
+        reserved.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
 
-    with pytest.raises(ToolError, match="cannot be reached"):
-        await send(settings_of(url), Request(method="POST", url=f"{url}/a"), is_repeatable=False, retries=1)
+        with pytest.raises(ToolError, match="cannot be reached"):
+            await send(settings_of(url), Request(method="POST", url=f"{url}/a"), is_repeatable=False, retries=1)
 
 
 def test_retry_after_is_a_number_or_a_date() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -53,5 +54,6 @@ def test_a_group_that_nobody_declares_is_empty_and_loads_no_library(
 ) -> None:
     wheel(tmp_path, DECLARED)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])  # without that of `importlib_metadata`, which a test may load
     monkeypatch.setitem(sys.modules, "importlib.metadata", None)
     assert installed("acme.other") == []
