@@ -80,6 +80,9 @@ def open_session(main_file: str, *, startup_check: str = "", extra: str = "") ->
     if given is None or (variant := variant_of(given)) is None:
         return None
     prepared = _prepared(answers, variant)
+    del (
+        answers
+    )  # The lists of all variants are megabytes of a large catalogue, and this frame lives as long as the phase.
     if _changes_lists(prepared["server"]) or "audit" in prepared["server"]:
         return None
     try_to_protect_memory()
