@@ -84,7 +84,7 @@ class ContentCache:
         with suppress(OSError):
             if total < MAX_BYTES:
                 write_cached(self._path, _header(lines), *chain.from_iterable((b"\n", line) for line in lines))
-                remove_old(self._path.parent, "clean-", "content-", "run-")
+                remove_old(self._path.parent, "content-", "run-")
 
 
 def content_cache(project: Project) -> ContentCache | None:
