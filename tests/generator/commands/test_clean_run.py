@@ -352,9 +352,19 @@ def test_a_run_without_changes_imports_neither_click_nor_a_stage(project: Projec
 
     heavy = {"click", "json", "hashlib", "pathlib", "toolmason.project", "toolmason.write"}
     assert heavy <= imported("generate")[1]
-    time.sleep(record_clean_run.CLOCK_NS / SECOND_NS + 0.1)
-    output, modules = imported("check")
-    assert heavy <= modules
-    same_output, modules = imported("check")
-    assert same_output == output
-    assert modules.isdisjoint(heavy)
+    # Other programs also use this installation. A file that one of them adds to it leads to a complete run.
+    for _ in range(10):
+        time.sleep(record_clean_run.CLOCK_NS / SECOND_NS + 0.1)
+        output, _ = imported("check")
+        same_output, modules = imported("check")
+        assert same_output == output
+        if modules.isdisjoint(heavy):
+            break
+    else:
+        states = [
+            entry.partition(b" ")
+            for path in record().parent.glob("clean-*")
+            for entry in path.read_bytes().split(b"\0")
+        ]
+        changed = {name for state, _, name in states if name and file_state(name) != state}
+        pytest.fail(f"each of ten runs was complete; it imported {modules & heavy}; changed: {changed}")
