@@ -55,7 +55,8 @@ def test_a_tilde_means_the_home_directory(room: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("path", "message"), [("", "empty"), ("  ", "empty"), ("a\0b", "NUL"), ("\udfff", "not valid")]
+    ("path", "message"),
+    [("", "empty"), ("  ", "empty"), ("a\0b", "NUL"), ("\udfff", "not valid"), ("a/" * 3000, "6,000 characters")],
 )
 def test_an_invalid_path_is_refused_with_the_reason(room: Any, path: str, message: str) -> None:
     with pytest.raises(RefusedPathError, match=message):

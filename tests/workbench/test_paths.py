@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from toolmason_runtime import ToolError
 from toolmason_runtime.shared.suggestions import MAX_CHARS
 
+from workbench_handlers.workspace import roots
 from workbench_handlers.workspace.open import existing, open_directory
-from workbench_handlers.workspace.roots import locate
+from workbench_handlers.workspace.roots import MAX_PATH_CHARS, RefusedPathError, locate
 
 
 def test_a_path_of_many_missing_folders_spoils_no_other(room: Any) -> None:
@@ -24,6 +26,19 @@ def test_a_path_of_many_missing_folders_spoils_no_other(room: Any) -> None:
     assert [text.splitlines()[1].partition(":")[0] for text in answer.texts] == ["error"] * 4 + ["inside"]
     results = room.call("validate_paths", paths=[deep, long, "a.txt"]).data["results"]
     assert [result["exists"] for result in results] == [False, False, True]
+
+
+@pytest.mark.parametrize("part", ["a/", "./", "../", "/", "~/", "sub/../", "é", "%41/", "a\\"])
+def test_a_path_over_the_limit_is_refused_before_it_is_resolved(
+    room: Any, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (room.project / "sub").mkdir()
+    path = (part * MAX_PATH_CHARS)[:MAX_PATH_CHARS]
+    with suppress(RefusedPathError):
+        locate(path, room.roots)  # it leads to the project, or out of it
+    monkeypatch.delattr(roots, "candidates")
+    with pytest.raises(RefusedPathError, match="the path has 4,097 characters, more than the limit of 4,096"):
+        locate(path + "a", room.roots)
 
 
 def test_a_chain_of_links_without_end_is_refused_in_words(room: Any) -> None:

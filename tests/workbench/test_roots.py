@@ -130,7 +130,10 @@ def test_paths_are_validated_as_in_the_contract(room: Any) -> None:
     }
 
 
-@pytest.mark.parametrize(("path", "reason"), [("", "Path is empty"), ("a\0b", "Path contains a NUL character")])
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("", "Path is empty"), ("a\0b", "Path contains a NUL character"), ("a/" * 3000, "Path is too long")],
+)
 def test_an_invalid_path_is_not_allowed(room: Any, path: str, reason: str) -> None:
     [result] = room.call("validate_paths", paths=[path]).data["results"]
     assert (result["exists"], result["allowed"], result["reason"]) == (False, False, reason)

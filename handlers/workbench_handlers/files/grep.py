@@ -341,7 +341,8 @@ def _decode(located: Located) -> tuple[Encoding, str] | None:
             encoding = sniff_encoding(data, charset=lambda: configured_codec(located))
             if encoding is None:
                 return None
-            data += stream.read(ripgrep.MAX_SEARCHED_BYTES + 1 - len(data))
+            if len(data) == SAMPLE_BYTES:  # Linux refuses a large read of some files in `/proc`, which are short
+                data += stream.read(ripgrep.MAX_SEARCHED_BYTES + 1 - len(data))
     except (ToolError, OSError):
         return None
     return (encoding, data.decode(encoding.codec, "replace")) if len(data) <= ripgrep.MAX_SEARCHED_BYTES else None

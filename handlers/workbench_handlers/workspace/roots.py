@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlsplit
 
 from toolmason_runtime import ToolError
 
+MAX_PATH_CHARS: Final = 4_096
+"""Maximum characters of a path. Linux accepts at most 4,095 bytes, and resolving a path takes time for each part."""
 MAX_SPELLED: Final = 20_000
 """Maximum names of a directory that are compared with a missing one after normalization."""
 FILE_SCHEME: Final = "file:"
@@ -106,6 +108,9 @@ def locate(path: str, roots: Sequence[Root]) -> Located:
         raise RefusedPathError("the path is empty: use a file or directory, such as `.`", reason="Path is empty")
     if "\0" in path:
         raise RefusedPathError("the path contains NUL", reason="Path contains a NUL character")
+    if len(path) > MAX_PATH_CHARS:
+        message = f"the path has {len(path):,} characters, more than the limit of {MAX_PATH_CHARS:,}: use a shorter one"
+        raise RefusedPathError(message, reason="Path is too long")
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
