@@ -31,6 +31,11 @@ if HttpToolsProtocol is not None:
             else:
                 super().parse(data)
 
+        def end_cycle(self) -> None:
+            """Read on. The parser needs no preparation."""
+            if not self.transport.is_closing():
+                self.flow.resume_reading()
+
         def _hand_over(self, data: bytes) -> None:
             """Give the connection to h11, with all bytes of its current request."""
             other = H11Connection(self.config, self.server_state, self.app_state)
