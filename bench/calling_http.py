@@ -31,6 +31,8 @@ CALLS: Final = 512
 """Calls of one round, by all clients together."""
 SHORT_CALLS: Final = 64
 _TOKEN: Final = "a-token-for-the-benchmark"  # noqa: S105  not a secret
+_OK: Final = b"HTTP/1.1 200"
+_DONE: Final = b"done"
 _ABOUT: Final = {"name": "bench", "version": "1"}
 
 
@@ -204,41 +206,53 @@ class _Client(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._received = bytearray()
-        self._answer: asyncio.Future[tuple[str, bytes]] | None = None
+        self._request = b""
+        self._remaining = 0
+        """Answers to `_request` that are still expected."""
+        self._last: asyncio.Future[bytes] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: Any = transport
 
     def data_received(self, data: bytes) -> None:
+        """Send the request again after an answer that is expected; no task has to run for it."""
         self._received += data
-        head, separator, body = bytes(self._received).partition(b"\r\n\r\n")
-        if separator and _is_complete(head.lower(), body) and self._answer is not None:
-            self._received.clear()
-            self._answer.set_result((head.decode("latin-1"), body))
+        if self._last is None or not _is_complete(self._received):
+            return
+        answer = bytes(self._received)
+        self._received.clear()
+        self._remaining -= 1
+        if self._remaining and answer.startswith(_OK) and _DONE in answer:
+            self._transport.write(self._request)
+        else:
+            self._last.set_result(answer)
+            self._last = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(SessionError(f"a server closed its connection: {exc}"))
+        if self._last is not None:
+            self._last.set_exception(SessionError(f"a server closed its connection: {exc}"))
 
-    async def ask(self, request: bytes) -> tuple[str, bytes]:
-        """Send a request; return head and body of its answer."""
-        self._answer = asyncio.get_running_loop().create_future()
+    async def ask(self, request: bytes, count: int = 1) -> tuple[str, bytes]:
+        """Send a request `count` times; return head and body of the last answer, or of the first unexpected one."""
+        self._last = answer = asyncio.get_running_loop().create_future()
+        self._request, self._remaining = request, count
         self._transport.write(request)
-        head, body = await self._answer
-        if not head.startswith(("HTTP/1.1 200", "HTTP/1.1 202")) or b'"error"' in body:
-            raise SessionError(f"{head}\n{body.decode('utf-8', 'replace')[:500]}")
-        return head, body
+        head, _, body = (await answer).partition(b"\r\n\r\n")
+        if not head.startswith((_OK, b"HTTP/1.1 202")) or b'"error"' in body:
+            raise SessionError(f"{head.decode('latin-1')}\n{body.decode('utf-8', 'replace')[:500]}")
+        return head.decode("latin-1"), body
 
     async def repeat(self, request: bytes, count: int) -> None:
-        """Send the same call `count` times."""
-        for _ in range(count):
-            _, body = await self.ask(request)
-            if b"done" not in body:
-                raise SessionError(f"unexpected result: {body[:500]!r}")
+        """Send the same call `count` times, each after the answer to the one before."""
+        _, body = await self.ask(request, count)
+        if _DONE not in body or self._remaining:
+            raise SessionError(f"unexpected result: {body[:500]!r}")
 
 
-def _is_complete(head: bytes, body: bytes) -> bool:
+def _is_complete(received: bytearray) -> bool:
+    head, separator, body = received.partition(b"\r\n\r\n")
+    head = head.lower()
     if b"transfer-encoding: chunked" in head:
         return body.endswith(b"0\r\n\r\n")
     length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
-    return len(body) >= int(length or 0)
+    return bool(separator) and len(body) >= int(length or 0)

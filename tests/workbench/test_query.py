@@ -410,3 +410,15 @@ def test_toml_errors_have_their_position(room: Any) -> None:
 )
 def test_yaml_scalars_are_those_of_version_1_2(room: Any, value: str, expected: str) -> None:
     assert yq(room, f"a: {value}\n", ".a").text == expected
+
+
+@pytest.mark.parametrize(("is_written", "count"), [(True, 1), (False, 0)])
+def test_the_child_writes_byte_code_where_this_process_does(
+    room: Any, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, is_written: bool, count: int
+) -> None:
+    prefix = tmp_path_factory.mktemp("byte code")
+    monkeypatch.setattr(sys, "pycache_prefix", str(prefix))
+    monkeypatch.setattr(sys, "dont_write_bytecode", not is_written)
+
+    assert jq(room, "{}", ".").text == "{}"
+    assert len([*prefix.rglob("worker_main.*.pyc")]) == count

@@ -54,8 +54,7 @@ async def start_child(
     """
     deadline = asyncio.get_running_loop().time() + seconds
     directories = list(dict.fromkeys(_package_directory(module) for module in modules))
-    options = ["-I", "-S", *(["-B"] if sys.dont_write_bytecode else [])]
-    arguments = [*options, "-c", _CODE, _DIRECTORY, str(math.ceil(seconds) + 1), *directories]
+    arguments = ["-I", "-S", *_byte_code_options(), "-c", _CODE, _DIRECTORY, str(math.ceil(seconds) + 1), *directories]
     execution = Execution(
         argv=(sys.executable, *arguments),
         executable=sys.executable,
@@ -84,6 +83,12 @@ async def start_child(
     finally:
         with anyio.CancelScope(shield=True):
             await process.end(at_once=True)
+
+
+def _byte_code_options() -> list[str]:
+    """Return the options of this process for byte code: with `-I`, a child ignores their variables."""
+    prefix = ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
+    return [*(["-B"] if sys.dont_write_bytecode else []), *prefix]
 
 
 def bare_environment() -> dict[str, str]:

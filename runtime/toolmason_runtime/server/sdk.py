@@ -93,7 +93,9 @@ def sdk_server(
     async def answer(method: str, params: Mapping[str, Any], request: SdkContext | HttpContext) -> dict[str, Any]:
         request.call_timeout_s = call_timeout_s if method == "tools/call" else None
         try:
-            result = await _in_time(dispatcher.dispatch(method, params, request), request.call_timeout_s)
+            working = dispatcher.dispatch(method, params, request)
+            limit_s = request.call_timeout_s
+            result = await (working if limit_s is None else _in_time(working, limit_s))
         except MethodError as error:
             if request.is_modern and error.code == RESOURCE_NOT_FOUND:
                 error.code = types.INVALID_PARAMS
@@ -179,7 +181,7 @@ async def _answer_task(
     return await dispatcher.dispatch(ctx.method, raw, SdkContext(ctx, DEFAULT_LEVEL))
 
 
-async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float | None) -> dict[str, Any]:
+async def _in_time(work: Awaitable[dict[str, Any]], timeout_s: float) -> dict[str, Any]:
     """Return the result of a call, or an error for the model if it takes too long."""
     try:
         async with asyncio.timeout(timeout_s) as timeout:

@@ -111,6 +111,7 @@ def serve(
             token=token,
             authorize=authorize,
             is_direct=not (has_token or is_open),
+            body_timeout_s=None,  # the connection closes after `request_timeout_s`
         )
         maximum, accepted = max_connections()
         limits = {"request_timeout_s": request_timeout_s, "max_connections": maximum}

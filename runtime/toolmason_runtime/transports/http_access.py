@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -105,9 +105,9 @@ class _HostOriginMiddleware:
         self._any_port = any_port
         self._origins = origins
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         refusal = self._refusal(Headers(scope=scope))
-        await (refusal or self._app)(scope, receive, send)
+        return (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> Response | None:
         host = headers.get("host", "").lower()
@@ -115,9 +115,8 @@ class _HostOriginMiddleware:
             events.note(rule="HOST")
             _log.warning("refused a request for another host: %.200r", host)
             return PlainTextResponse("This host is not served here; --allow-host allows one.\n", 421)
-        allowed = self._origins | {f"http://{host}", f"https://{host}"}
         for origin in headers.getlist("origin"):
-            if origin.lower() not in allowed:
+            if origin.lower() not in self._origins | {f"http://{host}", f"https://{host}"}:
                 events.note(rule="ORIGIN")
                 _log.warning("refused a request from another origin: %.200r", origin)
                 return PlainTextResponse("Pages of this origin are not answered; --allow-origin allows one.\n", 403)
@@ -136,9 +135,9 @@ class _WithToken:
         self._app = app
         self._token = token.encode()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         refusal = self._refusal(Headers(scope=scope))
-        await (refusal or self._app)(scope, receive, send)
+        return (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> Response | None:
         scheme, _, token = headers.get("authorization", "").partition(" ")

@@ -6,7 +6,7 @@ Only HTTP is served: the access checks do not see WebSockets.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from toolmason_runtime.audit import events
 from toolmason_runtime.transports.http_access import Authorize, guarded
-from toolmason_runtime.transports.limits import MAX_REQUESTS, client_share, limited, limited_by_client
+from toolmason_runtime.transports.limits import BODY_TIMEOUT_S, MAX_REQUESTS, client_share, limited, limited_by_client
 from toolmason_runtime.transports.open_access import direct_only
 
 PATH: Final = "/mcp"
@@ -75,6 +75,7 @@ def http_app(
     authorize: Authorize | None = None,
     any_port: bool = False,
     is_direct: bool = False,
+    body_timeout_s: float | None = BODY_TIMEOUT_S,
 ) -> ASGIApp:
     """Return the application that serves MCP with `endpoint` at `/mcp`.
 
@@ -87,6 +88,7 @@ def http_app(
         authorize: adds the check of access tokens, which replaces that of `token`.
         any_port: compare the hosts without their ports.
         is_direct: refuse requests that a proxy passed on.
+        body_timeout_s: seconds until a body must be complete; None if the ASGI server limits the time itself.
 
     Raises:
         ValueError: a route has the path of MCP or of the health check, or is a WebSocket.
@@ -104,7 +106,7 @@ def http_app(
         protected = _split(routes, guard(), protected, private_paths)
     if is_direct:
         protected = direct_only(protected)
-    return _only_http(_with_health(limited(_in_parts(protected), extras.max_requests)))
+    return _only_http(_with_health(limited(_in_parts(protected), extras.max_requests, body_timeout_s=body_timeout_s)))
 
 
 def _is_public(route: BaseRoute) -> bool:
@@ -131,19 +133,19 @@ def _split(
     As in the router, the first matching route counts: a public `/{path:path}` opens no earlier route.
     """
 
-    async def choosing(scope: Scope, receive: Receive, send: Send) -> None:
+    def choosing(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         matching = (route for route in routes if route.matches(scope)[0] is Match.FULL)
         is_own = any(f"{scope['path']}/".startswith(f"{path}/") for path in private_paths)
         is_open = not is_own and any(map(_is_public, islice(matching, 1)))
-        await (public_app if is_open else private_app)(scope, receive, send)
+        return (public_app if is_open else private_app)(scope, receive, send)
 
     return choosing
 
 
 def _only_at_path(endpoint: ASGIApp, others: ASGIApp) -> ASGIApp:
-    async def routing(scope: Scope, receive: Receive, send: Send) -> None:
+    def routing(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         is_mcp = scope["path"].removesuffix("/") == PATH
-        await (endpoint if is_mcp else others)(scope, receive, send)
+        return (endpoint if is_mcp else others)(scope, receive, send)
 
     return routing
 
@@ -171,29 +173,31 @@ def _only_http(app: ASGIApp) -> ASGIApp:
 def _in_parts(app: ASGIApp) -> ASGIApp:
     """Send a large body as fast as the client reads: at once, it exceeds the limit of unsent bytes."""
 
-    async def sending(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_parts(message: Message) -> None:
-            body = message.get("body", b"")
-            if message["type"] != "http.response.body" or len(body) <= PART_BYTES:
-                await send(message)
-                return
-            for start in range(0, len(body), PART_BYTES):
-                part = bytes(body[start : start + PART_BYTES])
-                is_last = start + len(part) == len(body) and not message.get("more_body", False)
-                await send({"type": "http.response.body", "body": part, "more_body": not is_last})
-                await asyncio.sleep(0)
+    def sending(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        def send_parts(message: Message) -> Awaitable[None]:
+            is_large = message["type"] == "http.response.body" and len(message.get("body", b"")) > PART_BYTES
+            return _send_parts(message, send) if is_large else send(message)
 
-        await app(scope, receive, send_parts)
+        return app(scope, receive, send_parts)
 
     return sending
+
+
+async def _send_parts(message: Message, send: Send) -> None:
+    body = message["body"]
+    for start in range(0, len(body), PART_BYTES):
+        part = bytes(body[start : start + PART_BYTES])
+        is_last = start + len(part) == len(body) and not message.get("more_body", False)
+        await send({"type": "http.response.body", "body": part, "more_body": not is_last})
+        await asyncio.sleep(0)
 
 
 def _with_health(app: ASGIApp) -> ASGIApp:
     """Answer health checks before all others: balancers send no token, and an address as host."""
 
-    async def checking(scope: Scope, receive: Receive, send: Send) -> None:
+    def checking(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         is_check = scope["path"] == HEALTH_PATH and scope["method"] in {"GET", "HEAD"}
-        await (_health() if is_check else app)(scope, receive, send)
+        return (_health() if is_check else app)(scope, receive, send)
 
     return checking
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolmason_runtime.transports.request_framing import FramingError, RequestFraming
@@ -119,7 +120,11 @@ class Connection(H11Protocol):
     max_connections = 0
     """Maximum connections of the server; 0 for no limit."""
     stall_s = STALL_S
-    _timeout: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
+    """Closes the connection at `_deadline`. It is set again only when it is due, or too late: timers cost much."""
+    _deadline = inf
+    _is_request_due = True
+    """Whether `_deadline` is that of a request."""
     _progress_check: asyncio.TimerHandle | None = None
     _unsent = 0
     _idle_since = 0.0
@@ -129,17 +134,17 @@ class Connection(H11Protocol):
     """Bytes received but not yet parsed."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Start the timeout of the first request."""
+        """Limit the time of the first request."""
         self._framing = RequestFraming()
         self._joined = JoinedWrites(transport, self.loop, self._is_sending)
         super().connection_made(cast("asyncio.Transport", self._joined))
         self._idle_since = self.loop.time()
-        self._timeout = self.loop.call_later(self.request_timeout_s, transport.close)
+        self._close_at(self._idle_since + self.request_timeout_s)
         if self.max_connections and len(self.connections) > self.max_connections:
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Parse the bytes of the current request; stop its timeout when it is complete."""
+        """Parse the bytes of the current request."""
         if self._is_refused or self.transport.is_closing():
             return
         is_discarded = self._framing.is_in_body and self.cycle.response_complete
@@ -152,13 +157,17 @@ class Connection(H11Protocol):
                 self.transport.close()
 
     def on_response_complete(self) -> None:
-        """Parse the next request, and start its timeout if it has begun; until then uvicorn limits the idle time."""
+        """Parse the next request."""
         self._joined.flush()
-        self._idle_since = self.loop.time()
         self._discarded = 0
-        super().on_response_complete()
+        self.end_cycle()
         self._parse()
         self._watch()
+
+    def end_cycle(self) -> None:
+        """Prepare the parser for the next request."""
+        super().on_response_complete()
+        self._unset_keepalive_if_required()  # `_watch` limits the idle time
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timeouts."""
@@ -226,7 +235,6 @@ class Connection(H11Protocol):
     def _parse(self) -> None:
         """Parse the current request, then each next one once the previous response is complete."""
         while self._received and not (self._is_answering() or self._is_refused or self.transport.is_closing()):
-            self._unset_keepalive_if_required()
             data, self._received = self._received, b""
             is_started = self._framing.is_in_body and self.cycle.response_started
             try:
@@ -251,7 +259,6 @@ class Connection(H11Protocol):
         _log.warning("refused an invalid HTTP request: %s", error)
         self._is_refused = True
         self._stop_waiting()
-        self._unset_keepalive_if_required()
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -261,12 +268,35 @@ class Connection(H11Protocol):
             self.send_400_response("Invalid HTTP request received.")
 
     def _watch(self) -> None:
-        if self._framing.is_between:
+        """Limit the time of a request from its first byte to its last one, and the time between requests."""
+        if self._is_refused or self.transport.is_closing():
+            return
+        if not self._framing.is_between:
+            if not self._is_request_due:
+                self._is_request_due = True
+                self._close_at(self.loop.time() + self.request_timeout_s)
+            return
+        self._is_request_due = False
+        if self._is_answering():
+            self._deadline = inf
+        else:
+            self._idle_since = self.loop.time()
+            self._close_at(self._idle_since + self.timeout_keep_alive)
+
+    def _close_at(self, deadline: float) -> None:
+        self._deadline = deadline
+        if self._timer is None or self._timer.when() > deadline:
             self._stop_waiting()
-        elif self._timeout is None:
-            self._timeout = self.loop.call_later(self.request_timeout_s, self.transport.close)
+            self._timer = self.loop.call_at(deadline, self._check_deadline)
+
+    def _check_deadline(self) -> None:
+        self._timer = None
+        if self._deadline <= self.loop.time():
+            self.transport.close()
+        elif self._deadline < inf:
+            self._close_at(self._deadline)
 
     def _stop_waiting(self) -> None:
-        if self._timeout is not None:
-            self._timeout.cancel()
-            self._timeout = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -52,6 +52,7 @@ _ROUTING: Final = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEAD
 _PARAM_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower()
 TRACE: Final = "traceparent"
 """The header, and the member of `_meta`, of a request that belongs to a trace."""
+_JSON_TYPE: Final = (b"content-type", CONTENT_TYPE_JSON.encode())
 _STREAM_HEADERS: Final = [
     (b"content-type", CONTENT_TYPE_SSE.encode()),
     (b"cache-control", b"no-cache, no-transform"),
@@ -231,18 +232,16 @@ class Exchange:
 
     async def finish(self, status: int, line: bytes) -> None:
         """Send the response: `line` is JSON. An event has no status."""
-        async with self._lock:
-            self._is_finished = True
-            if self._is_started:
+        if self._is_started:
+            async with self._lock:
+                self._is_finished = True
                 await self._send({"type": "http.response.body", "body": _event(line)})
-                return
-            body = line.removesuffix(b"\n")
-            headers = [
-                (b"content-length", str(len(body)).encode()),
-                (b"content-type", CONTENT_TYPE_JSON.encode()),
-            ]
-            await self._send({"type": "http.response.start", "status": status, "headers": headers})
-            await self._send({"type": "http.response.body", "body": body})
+            return
+        self._is_finished = True  # so that nothing else is written
+        body = line.removesuffix(b"\n")
+        headers = [(b"content-length", b"%d" % len(body)), _JSON_TYPE]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
 
     def is_withdrawn(self) -> bool:
         """Return whether the task was cancelled only because the client disconnected; it then goes on."""

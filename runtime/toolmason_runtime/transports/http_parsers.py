@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from toolmason_runtime.transports.http_connection import Connection
 from toolmason_runtime.transports.request_framing import RequestFraming
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -16,20 +18,29 @@ class H11Connection(Connection, H11Protocol):
     """A connection with h11, which is written in Python."""
 
 
+_COMMON_METHODS: Final = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
 FastConnection: type[Connection] = H11Connection
 """The connection with the fastest installed parser."""
 
 if HttpToolsProtocol is not None:
 
     class HttpToolsConnection(Connection, HttpToolsProtocol):  # type: ignore[misc]  # both have the same attributes
-        """A connection with httptools. HTTP/1.0 goes to h11: uvicorn's httptools protocol would send it chunks."""
+        """A connection with httptools. HTTP/1.0 goes to h11: uvicorn's httptools protocol would send it chunks.
+
+        So do the methods that only h11 accepts, so that the application answers all of them.
+        """
 
         def parse(self, data: bytes) -> None:
             """Give bytes of one request to the parser, or the connection to h11."""
-            if self._framing.is_http_1_0:
+            if self._framing.is_http_1_0 or self._framing.method not in _COMMON_METHODS:
                 self._hand_over(data)
             else:
                 super().parse(data)
+
+        def end_cycle(self) -> None:
+            """Read on. The parser needs no preparation."""
+            if not self.transport.is_closing():
+                self.flow.resume_reading()
 
         def _hand_over(self, data: bytes) -> None:
             """Give the connection to h11, with all bytes of its current request."""

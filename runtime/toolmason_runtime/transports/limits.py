@@ -33,8 +33,10 @@ class _LateBodyError(Exception):
     """A body is not complete in time."""
 
 
-def limited(app: ASGIApp, max_requests: int, *, body_timeout_s: float = BODY_TIMEOUT_S) -> ASGIApp:
+def limited(app: ASGIApp, max_requests: int, *, body_timeout_s: float | None = BODY_TIMEOUT_S) -> ASGIApp:
     """Return `app` with both limits. The others are the SDK's limits of the body's size and of sessions.
+
+    `body_timeout_s` is None if the ASGI server limits the time itself.
 
     Only POST requests count: a client of 2025-11-25 or earlier has one GET request open all the time.
     """
@@ -49,7 +51,10 @@ def limited(app: ASGIApp, max_requests: int, *, body_timeout_s: float = BODY_TIM
         else:
             running += 1
             try:
-                await _in_time(app, body_timeout_s, scope, receive, send)
+                if body_timeout_s is None:
+                    await app(scope, receive, send)
+                else:
+                    await _in_time(app, body_timeout_s, scope, receive, send)
             finally:
                 running -= 1
 

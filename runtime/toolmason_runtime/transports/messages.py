@@ -43,6 +43,7 @@ class MalformedError(Exception):
         may_be_response: bool = False,
     ) -> None:
         super().__init__(reason)
+        self.code = code
         text = f"{'Parse error' if code == PARSE_ERROR else 'Invalid Request'}: {reason}"
         self.answer = _error(code, text, request) if is_answered else None
         self.response_error = _error(code, f"malformed response: {reason}", request) if may_be_response else None

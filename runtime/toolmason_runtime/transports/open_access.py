@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -86,11 +86,11 @@ def direct_only(app: ASGIApp) -> ASGIApp:
     This is a second line of defence: a proxy may send requests like those of a client.
     """
 
-    async def checking(scope: Scope, receive: Receive, send: Send) -> None:
+    def checking(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         is_forwarded = scope["type"] == "http" and (
             scope.get("http_version") == _OLD_VERSION or any(map(_PROXY_HEADERS.fullmatch, Headers(scope=scope)))
         )
-        await (_REFUSAL if is_forwarded else app)(scope, receive, send)
+        return (_REFUSAL if is_forwarded else app)(scope, receive, send)
 
     return checking
 

@@ -22,7 +22,9 @@ _MAX_LENGTH_DIGITS: Final = 18
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _FIELD: Final = re.compile(_TOKEN + rb":[^\x00-\x08\x0a-\x1f\x7f]*")
 """A header: no white space before the colon, no control character, no continuation of the header before it."""
-_REQUEST_LINE: Final = re.compile(_TOKEN + rb" (?:/[\x21\x22\x24-\x7e]*|\*) HTTP/1\.(?P<minor>[01])(?=\r|\Z)")
+_REQUEST_LINE: Final = re.compile(
+    rb"(?P<method>" + _TOKEN + rb") (?:/[\x21\x22\x24-\x7e]*|\*) HTTP/1\.(?P<minor>[01])(?=\r|\Z)"
+)
 """The target is a path or `*`: a host in the target could differ from the header `Host`."""
 _FIELDS: Final = re.compile(rb"(?:\r\n%b)*" % _FIELD.pattern)
 _KNOWN_FIELD: Final = re.compile(rb"\r\n(content-length|host|transfer-encoding|upgrade):([^\r]*)", re.IGNORECASE)
@@ -58,6 +60,8 @@ class RequestFraming:
         """Numbers in this request."""
         self.is_http_1_0 = False
         """Whether the version of this request is HTTP/1.0."""
+        self.method = b""
+        """The method of this request."""
 
     @property
     def is_between(self) -> bool:
@@ -138,6 +142,7 @@ class RequestFraming:
             raise FramingError("the request line is invalid")
         if not _FIELDS.fullmatch(head, request_line.end()):
             raise FramingError("a header is invalid")
+        self.method = request_line["method"]
         self.is_http_1_0 = request_line["minor"] == b"0"
         known: dict[bytes, list[bytes]] = {b"host": [], b"content-length": [], b"transfer-encoding": [], b"upgrade": []}
         for name, value in _KNOWN_FIELD.findall(head):

@@ -22,6 +22,7 @@ from toolmason_runtime.programs.execute import Command, base_environment, start
 from toolmason_runtime.programs.process_group import Process
 from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.shared.budget import LARGE_BYTES, MESSAGE
+from toolmason_runtime.shared.errors import PARSE_ERROR
 from toolmason_runtime.shared.specs.upstream import Upstream
 from toolmason_runtime.transports.framing import encode_message, error_message, receive
 from toolmason_runtime.transports.messages import LineBuffer, MalformedError, unread
@@ -54,7 +55,11 @@ def receive_limited(line: bytes) -> JSONRPCMessage:
     """
     if excess := find_excess(line):
         raise unread(line, excess)
-    return receive(line, max_bytes=MAX_MESSAGE_BYTES).message
+    try:
+        return receive(line, max_bytes=MAX_MESSAGE_BYTES).message
+    except MalformedError as error:
+        # The start or the end of a line that is not JSON may have the id of the call that waits for it.
+        raise (unread(line, str(error)) if error.code == PARSE_ERROR else error) from None
 
 
 class UpstreamProcess:

@@ -145,7 +145,7 @@ def test_call_that_takes_too_long_ends_with_an_error_for_the_model(version: str)
 
 LATE = """
 from toolmason_runtime.transports import http_app, limits
-http_app.limited = lambda app, number: limits.limited(app, number, body_timeout_s=1)
+http_app.limited = lambda app, number, **_: limits.limited(app, number, body_timeout_s=1)
 import uvicorn
 from sample_server.asgi import app
 uvicorn.run(app, port=0)

@@ -87,6 +87,16 @@ def test_only_the_names_and_the_port_of_the_server_are_served() -> None:
         assert {host: post(address, {"Host": host}) for host in other} == dict.fromkeys(other, 421)
 
 
+def test_other_methods_get_405_with_the_allowed_ones() -> None:
+    methods = ["PUT", "PATCH", "TRACE", "PROPFIND", "M-SEARCH", "BREW", "get", "Post", "OPTIONS"]
+    with serving() as (_, address):
+        refused = [answer(address, {}, method) for method in methods]
+
+    assert [(response.status, response.headers["Allow"]) for response in refused] == [(405, "GET, POST, DELETE")] * len(
+        methods
+    )
+
+
 def test_pages_of_other_origins_and_other_ports_are_refused() -> None:
     with serving() as (_, address):
         port = address.removesuffix("/mcp").rpartition(":")[2]

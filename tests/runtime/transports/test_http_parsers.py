@@ -60,8 +60,18 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def listening(parser: type[Connection], **limits: Any) -> AsyncIterator[tuple[int, ServerState]]:
-    config = uvicorn.Config(answer, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False)
+async def listening(
+    parser: type[Connection], keep_alive_s: Any = 75, **limits: Any
+) -> AsyncIterator[tuple[int, ServerState]]:
+    config = uvicorn.Config(
+        answer,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        timeout_keep_alive=keep_alive_s,
+    )
     config.load()
     state = ServerState()
     limited = type("_Limited", (parser,), limits)
@@ -133,6 +143,13 @@ ACCEPTED: dict[str, bytes] = {
     "path with marks": request(line=b'GET /a"<>\\^`{|}[];?"<>\\^`{|}[] HTTP/1.1'),
     "all of the server": request(line=b"OPTIONS * HTTP/1.1"),
     "upper case of Host": request(LENGTH, BODY, host=b"HOST:127.0.0.1\r\n"),
+    "method of WebDAV": request(LENGTH, BODY, line=b"PROPFIND /echo HTTP/1.1"),
+    "method of UPnP": request(line=b"M-SEARCH * HTTP/1.1"),
+    "method that nobody defines": request(LENGTH, BODY, line=b"BREW /echo HTTP/1.1"),
+    "method in lower case": request(line=b"get /echo HTTP/1.1"),
+    "method in mixed case": request(CHUNKED, CHUNKS + b"\r\n", line=b"Post /echo HTTP/1.1"),
+    "method of other characters": request(line=b"!#$%&'*+-.^_`|~09 /echo HTTP/1.1"),
+    "method with the answer before the body": request(LENGTH, BODY, line=b"BREW /early HTTP/1.1"),
     "answer without a length": request(LENGTH, BODY, line=b"POST /stream HTTP/1.1"),
     "answer before the body": request(LENGTH, BODY, line=b"POST /early HTTP/1.1"),
     "long head": request(b"A: " + b"b" * 60_000 + b"\r\n" + LENGTH, BODY),
@@ -271,6 +288,61 @@ async def test_half_of_the_next_request_does_not_end_a_running_one(parser: type[
         received = await exchange(port, [request(line=b"GET /stream HTTP/1.1") + b"POST /ec"], 1)
 
     assert echoes(received)[0]["path"] == "/stream"
+
+
+EARLY = request(LENGTH, line=b"POST /early HTTP/1.1")
+IDLE: dict[str, list[bytes]] = {
+    "after an answer": [NEXT],
+    "after two answers": [NEXT, NEXT],
+    "after answers sent at once": [NEXT + NEXT],
+    "after a body in parts": [request(LENGTH, BODY[:4]), BODY[4:]],
+    "after a body behind its answer": [EARLY, BODY],
+    "after a body in parts behind its answer": [EARLY, BODY[:4], BODY[4:]],
+    "after chunks behind their answer": [request(CHUNKED, line=b"POST /early HTTP/1.1"), CHUNKS + b"\r\n"],
+    "after line ends behind an answer": [EARLY, BODY, b"\r\n"],
+}
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("case", IDLE)
+async def test_idle_connection_ends(case: str, parser: type[Connection]) -> None:
+    async with listening(parser, keep_alive_s=0.3, request_timeout_s=0.5) as (port, state):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for piece in IDLE[case]:
+            writer.write(piece)
+            await asyncio.sleep(0.05)
+        async with asyncio.timeout(PATIENCE_S):
+            received = await reader.read()
+        writer.close()
+        assert not state.connections
+
+    assert set(statuses(received)) <= {200, 400}
+    assert statuses(received)[0] == 200
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+async def test_idle_time_begins_after_each_answer(parser: type[Connection]) -> None:
+    async with listening(parser, keep_alive_s=0.5) as (port, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        started = asyncio.get_running_loop().time()
+        for _ in range(6):
+            writer.write(NEXT)
+            await reader.readuntil(b"}\n")
+            await asyncio.sleep(0.2)
+        async with asyncio.timeout(PATIENCE_S):
+            rest = await reader.read()
+        writer.close()
+
+    assert rest == b""
+    assert asyncio.get_running_loop().time() - started > 1
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+async def test_running_request_is_not_idle(parser: type[Connection]) -> None:
+    async with listening(parser, keep_alive_s=0.005) as (port, _):
+        received = await exchange(port, [request(line=b"GET /stream HTTP/1.1") * 2], 2)
+
+    assert [echo["path"] for echo in echoes(received)] == ["/stream"] * 2
 
 
 @given(st.lists(st.sampled_from(sorted(ACCEPTED)), min_size=1, max_size=4), st.data())

@@ -1,7 +1,8 @@
 """An upstream that does what its caller tells it: `hostile_server.py [PORT]`, over stdio or HTTP, of 2025-11-25.
 
 The tool `act` takes `steps`. Each step is a message, `{"method": ..., "params": ...}`, with the keys of `run_step`. The
-result is JSON: the answers to the requests, and the capabilities that the client declared.
+result is JSON: the answers to the requests, and the capabilities that the client declared. A first step `{"raw": ...}`
+is the whole answer, with `ID` for its id.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 capabilities: dict[str, Any] = {}
 answers: queue.Queue[dict[str, Any]] = queue.Queue()
 ids = iter(range(1_000_000))
-Send = Callable[[dict[str, Any]], None]
+Send = Callable[[dict[str, Any] | bytes], None]
+"""Sends a message; bytes are sent unchanged, with one byte for each character of `raw`."""
 
 
 def run_step(step: dict[str, Any], send: Send) -> list[Any]:
@@ -65,6 +67,9 @@ def respond(message: dict[str, Any], send: Send) -> None:
         steps = json.loads(
             json.dumps(message["params"].get("arguments", {}).get("steps", [])).replace('"TOKEN"', f"{token}")
         )
+        if steps and "raw" in steps[0]:
+            send(steps[0]["raw"].replace("ID", json.dumps(message["id"])).encode("latin-1"))
+            return
         done = [answer for step in steps for answer in run_step(step, send)]
         text = json.dumps({"answers": done, "capabilities": capabilities})
         result = {"content": [{"type": "text", "text": text}]}
@@ -82,13 +87,17 @@ def receive(message: dict[str, Any], send: Send) -> None:
         respond(message, send)
 
 
+def encoded(message: dict[str, Any] | bytes) -> bytes:
+    return message if isinstance(message, bytes) else json.dumps(message).encode()
+
+
 def serve_stdio() -> None:
     lock = threading.Lock()
 
-    def send(message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any] | bytes) -> None:
         with lock:
-            sys.stdout.write(json.dumps(message) + "\n")
-            sys.stdout.flush()
+            sys.stdout.buffer.write(encoded(message) + b"\n")
+            sys.stdout.buffer.flush()
 
     for line in sys.stdin:
         threading.Thread(target=receive, args=(json.loads(line), send), daemon=True).start()
@@ -116,8 +125,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         self.send_error(405)
 
-    def write(self, message: dict[str, Any]) -> None:
-        self.wfile.write(f"event: message\ndata: {json.dumps(message)}\n\n".encode())
+    def write(self, message: dict[str, Any] | bytes) -> None:
+        self.wfile.write(b"event: message\ndata: %b\n\n" % encoded(message))
         self.wfile.flush()
 
     def log_message(self, *_: Any) -> None:

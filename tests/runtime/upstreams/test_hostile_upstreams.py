@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp.types import CallToolResult, CreateMessageResult, ElicitResult, ListRootsResult, Root, TextContent
@@ -387,3 +388,36 @@ async def test_questions_and_floods_over_http_have_the_same_limits(talking: Talk
     assert ["error" in answer for answer in answers] == [False, True, True, True]
     assert [question.message for question in witness.forms] == ['The MCP server "ev_http" asks:\n> Who?']
     assert told(asked)["capabilities"] == {"elicitation": {"form": {}}}
+
+
+BODY = '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"TEXT"}],"structuredContent":{"n":NUMBER}}}'
+INVALID: dict[str, tuple[str, str]] = {
+    "NaN": (BODY.replace("NUMBER", "NaN"), "numbers must be finite"),
+    "Infinity": (BODY.replace("NUMBER", "Infinity"), "numbers must be finite"),
+    "-Infinity": (BODY.replace("NUMBER", "-Infinity"), "numbers must be finite"),
+    "a number that is too large": (BODY.replace("NUMBER", "1e999"), "numbers must be finite"),
+    "NaN of C": (BODY.replace("NUMBER", "-nan(ind)"), "Expecting value"),
+    "undefined of JavaScript": (BODY.replace("NUMBER", "undefined"), "Expecting value"),
+    "True of Python": (BODY.replace("NUMBER", "True"), "Expecting value"),
+    "invalid UTF-8": (BODY.replace("TEXT", "\xff").replace("NUMBER", "1"), "not UTF-8"),
+    "an unterminated string": (BODY.partition("TEXT")[0], "Unterminated string"),
+    "a control character": (BODY.replace("TEXT", "a\x01").replace("NUMBER", "1"), "Invalid control character"),
+    "an unterminated object": (BODY.partition("NUMBER")[0] + "1", "Expecting ',' delimiter"),
+    "a comma at the end": (BODY.replace("NUMBER", "1,"), "Expecting property name"),
+    "two answers on one line": (BODY.replace("NUMBER", "1") * 2, "Extra data"),
+    "the id at the end": ('{"result":{"n":NaN},"jsonrpc":"2.0","id":ID}', "numbers must be finite"),
+    "the id at the end of no JSON": ('{"result":{"n":nan},"jsonrpc":"2.0","id":ID}', "Expecting value"),
+    "an error with NaN": ('{"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":"m","data":NaN}}', "must be finite"),
+}
+
+
+@pytest.mark.parametrize("case", INVALID)
+async def test_an_invalid_answer_fails_at_once_with_its_reason(case: str, talking: Talk) -> None:
+    raw, reason = INVALID[case]
+    async with talking() as client:
+        with anyio.fail_after(20):
+            result = await act(client, {"raw": raw})
+
+    assert result.is_error
+    assert "The MCP server 'ev' failed: malformed response: " in text_of(result)
+    assert reason in text_of(result)
