@@ -247,7 +247,7 @@ class Dispatcher:
         return tool is not None and tool.get("task") == "required"
 
     async def _answer(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        if method not in self.methods:
+        if method not in self._tool_methods and method not in self.methods:
             raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
         if (log := events.active()) is not None:
             from toolmason_runtime.audit.calls import METHODS, audited
@@ -258,7 +258,8 @@ class Dispatcher:
 
     async def _dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         try:
-            result = await self.methods[method](params, context)
+            run = self._tool_methods.get(method) or self.methods[method]
+            result = await run(params, context)
         except InputRequired as pending:
             return {"resultType": "input_required", "inputRequests": pending.requests}
         if method.endswith("/list"):
@@ -269,9 +270,14 @@ class Dispatcher:
         return checked
 
     @cached_property
+    def _tool_methods(self) -> Mapping[str, Method]:
+        """Those of `methods` that need no modules of prompts and resources."""
+        return {"tools/list": self._list_tools, "tools/call": self._call_tool}
+
+    @cached_property
     def methods(self) -> Mapping[str, Method]:
         """The methods that this server answers; those of prompts and resources only if it has any."""
-        methods: dict[str, Method] = {"tools/list": self._list_tools, "tools/call": self._call_tool}
+        methods = dict(self._tool_methods)
         if {"prompts", "resources", "skills", "apps"} & self._catalogue.keys():
             from toolmason_runtime.server.surfaces import surface_methods
 
