@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
-def imports(*modules: str) -> Callable[[Handler], Handler]:
+def imports(*modules: str, starts_programs: bool = False) -> Callable[[Handler], Handler]:
     """Mark a handler that imports `modules` at its first call. The server imports them earlier if it expects the call.
+
+    With `starts_programs`, it also starts the process that starts programs, in parallel to imports.
 
     Example:
         ```python
@@ -21,7 +23,9 @@ def imports(*modules: str) -> Callable[[Handler], Handler]:
     """
 
     def mark(handler: Handler) -> Handler:
-        handler.modules = modules  # type: ignore[attr-defined]  # `Binding.prepare` reads it
+        # `Binding` reads both.
+        handler.modules = modules  # type: ignore[attr-defined]
+        handler.starts_programs = starts_programs  # type: ignore[attr-defined]
         return handler
 
     return mark

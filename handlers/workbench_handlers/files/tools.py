@@ -113,7 +113,7 @@ async def get_file_info(params: GetFileInfoParams, call: ToolCall) -> FileInfo:
     return FileInfo.model_validate(asdict(result))
 
 
-@imports(f"{_MODULES}.grep")
+@imports(f"{_MODULES}.grep", starts_programs=True)
 async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
     """Find lines by a regular expression, with context and enclosing sections."""
     from workbench_handlers.files.grep import GrepRequest, grep

@@ -85,6 +85,11 @@ class Binding:
         """Whether the result has content of a program or of another machine."""
         return getattr(self.run, "is_foreign", False) is True
 
+    @property
+    def starts_programs(self) -> bool:
+        """Whether the handler starts a program or a child process in nearly every call."""
+        return getattr(self.run, "starts_programs", False) is True
+
     async def _run(self, params: Any, call: Any) -> Any:
         if _is_async(self.run):
             return await self.run(params, call)

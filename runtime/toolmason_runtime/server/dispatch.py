@@ -528,7 +528,11 @@ class Dispatcher:
         """Import a tool; one thread at a time."""
         with exclusive_import():
             if name not in self._tools:
+                if "cli" in entry:
+                    _expect_program()
                 binding = self._binding(name, entry)
+                if binding.starts_programs:
+                    _expect_program()
                 arguments = ArgumentValidator(entry, binding.params, partial(self._call_json, entry))
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
                 self._tools[name] = _Tool(binding, arguments, ResultWriter(schema, is_foreign=binding.is_foreign))
@@ -544,6 +548,13 @@ class Dispatcher:
     def _binding(self, name: str, entry: ToolEntry) -> Binding:
         bindings: Mapping[str, Binding] = importlib.import_module(bindings_module(self._catalogue, entry)).BINDINGS
         return bindings[name]
+
+
+def _expect_program() -> None:
+    """Start the launcher of programs: it takes as long as the imports of this process before the program starts."""
+    from toolmason_runtime.programs.launcher_process import start_ahead
+
+    start_ahead()
 
 
 def _without_repetition(result: WireResult) -> WireResult:

@@ -38,6 +38,7 @@ _OF_SURFACES: Final = {
 _OF_MODELS: Final = ("toolmason_runtime.calls.model", "pydantic.json_schema")
 _OF_PROGRAMS: Final = (
     "toolmason_runtime.kinds",
+    "toolmason_runtime.programs.handler",
     "toolmason_runtime.programs.process_group",
     "concurrent.futures.thread",
 )

@@ -20,7 +20,7 @@ from oracle import LEGACY
 from stdio_peer import Peer, talking
 from toolmason_runtime import ToolError
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.programs import launcher_client
+from toolmason_runtime.programs import launcher_process
 from toolmason_runtime.programs.execute import MAX_PROGRAMS, Outcome, run
 from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.launcher import Descriptors, Request
@@ -208,7 +208,7 @@ async def test_program_of_a_caller_that_was_cancelled_is_not_started(tmp_path: P
         with theirs, os.fdopen(writer, "wb") as stdout, os.fdopen(os.memfd_create("request"), "wb", 0) as file:
             file.write(marshal.dumps(tuple(request)))
             folder = os.open("/", os.O_PATH)
-            launcher_client._launcher.send(Descriptors(theirs.fileno(), file.fileno(), folder, *[stdout.fileno()] * 3))
+            launcher_process.send(Descriptors(theirs.fileno(), file.fileno(), folder, *[stdout.fileno()] * 3))
             os.close(folder)
         ended = await asyncio.to_thread(output.read)  # until the guardian has closed it
 
