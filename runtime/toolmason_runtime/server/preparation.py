@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -39,7 +40,9 @@ _OF_MODELS: Final = ("toolmason_runtime.calls.model", "pydantic.json_schema")
 _OF_PROGRAMS: Final = (
     "toolmason_runtime.kinds",
     "toolmason_runtime.programs.handler",
+    *(("toolmason_runtime.programs.launcher",) if sys.platform == "linux" else ()),
     "toolmason_runtime.programs.process_group",
+    "toolmason_runtime.wire.foreign",
     "concurrent.futures.thread",
 )
 
