@@ -15,7 +15,7 @@ from bench.clock import measure_children, measure_process
 from bench.rounds import Cost, Ratio, alternate, ratio, typical
 from bench.session import Program, Session, SessionError, Workspace, compact, session
 from bench.upstreams import PACKAGES
-from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
+from workbench_handlers.files.match import MAX_SEARCHED_BYTES
 
 FILESYSTEM: Final = "server-filesystem"
 RIPGREP: Final = "ripgrep"

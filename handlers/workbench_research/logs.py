@@ -1,5 +1,7 @@
 """The server's log: one JSON object a line on stderr, without secrets and prompts.
 
+The lifespan imports this module for every tool, so it imports the redaction at the first record.
+
 The server's options set the level. Records of other packages are redacted as well, since an exception's text may
 contain a secret.
 """
@@ -13,8 +15,6 @@ from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
 from toolmason_runtime import FIELDS, LogLines
-
-from workbench_research.redaction import REDACTED, is_secret_name, redact
 
 LOGGERS: Final = ("workbench_handlers", "workbench_research")
 """The parents of the loggers of Workbench."""
@@ -56,6 +56,8 @@ class RedactingFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Redact the record, and accept it."""
+        from workbench_research.redaction import redact
+
         record.msg, record.args = redact(_message(record), self._environ), None
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
@@ -78,6 +80,8 @@ def _message(record: logging.LogRecord) -> str:
 
 def _loggable(value: Any, environ: Mapping[str, str], name: str = "", depth: int = _MAX_DEPTH) -> Any:
     """Return a field's value as it may be logged."""
+    from workbench_research.redaction import REDACTED, is_secret_name, redact
+
     if name in _LENGTH_ONLY_FIELDS:
         return f"{len(value):,} characters" if isinstance(value, str) else REDACTED
     if isinstance(value, bool | int | float | None):

@@ -7,11 +7,12 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolmason_runtime import ToolCall
 
-from workbench_research.backends.question import Report
+if TYPE_CHECKING:
+    from workbench_research.backends.question import Report
 
 HEARTBEAT_INTERVAL_S: Final = 25.0
 """Seconds without progress after which a client receives a heartbeat; clients time out after 60."""

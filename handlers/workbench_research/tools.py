@@ -52,12 +52,6 @@ FLASH: Final = "flash"
 PRO: Final = "pro"
 
 
-@with_specified_codes
-async def validate_paths(params: research.ValidatePathsParams, call: ToolCall) -> research.ValidatePathsResult:
-    """Return where each path leads, whether it exists and whether it may be read."""
-    return research.ValidatePathsResult.model_validate(await paths.validate_paths(params, call))
-
-
 def _handler(
     name: str, result: type[ResultModel], prepare: Prepare[Params], *, kind: str
 ) -> Handler[Params, ResultModel]:

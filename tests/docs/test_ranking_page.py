@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 from pages import read
-from toolmason_runtime.shared.search.index import (
+from toolmason_runtime.shared.search.ranking import (
     MAX_LITERAL_HITS,
     MAX_NEAREST_WORDS,
     MAX_SPELLING_AFTER_MATCH,

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.search.index import MAX_MEANING_HITS, ToolIndex
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.ranking import MAX_MEANING_HITS
 from toolmason_runtime.shared.search.text import terms
 from toolmason_runtime.shared.selection import Selection
 

@@ -17,8 +17,8 @@ from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files import ripgrep
 from workbench_handlers.files.grep import GREP_SECONDS, GrepRequest, grep
+from workbench_handlers.files.match import MAX_SEARCHED_BYTES
 from workbench_handlers.files.ripgrep import (
-    MAX_SEARCHED_BYTES,
     expressions_of_text,
     is_ascii_pattern,
     list_candidates,

@@ -15,8 +15,8 @@ from toolmason_runtime.shared.answer_size import DEFAULT_SIZE, size_of, text_bud
 from toolmason_runtime.shared.tokens import estimate_tokens
 
 from workbench_handlers.files.blocks import BLOCK_SIZE
+from workbench_handlers.files.match import MAX_SEARCHED_BYTES
 from workbench_handlers.files.read import MAX_COUNTED_REST, FileSlice, LineRange, parse_line_range, read_slice
-from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
 from workbench_handlers.workspace.decode import SAMPLE_BYTES
 from workbench_handlers.workspace.roots import Located, Root, locate
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from workbench_handlers.editing.reviews.state_files import reviews_directory, state_problem
-from workbench_handlers.editing.reviews.store import TTL_S, ReviewStore
+from workbench_handlers.editing.reviews.state_files import TTL_S, reviews_directory, state_problem
 from workbench_server.options import Options
 
 if TYPE_CHECKING:
+    from workbench_handlers.editing.reviews.store import ReviewStore
     from workbench_handlers.editing.surfaces.open_surfaces import Surfaces
 
 MAX_TTL_S: Final = 30 * 86_400.0
@@ -25,11 +25,19 @@ _log = logging.getLogger(__name__)
 
 
 class EditingState:
-    """The store of reviews, their open surfaces, and the globs of files that need no review."""
+    """The store of reviews, their open surfaces, and the globs of files that need no review.
 
-    def __init__(self, store: ReviewStore, auto_approve: tuple[str, ...] = ()) -> None:
-        self.store = store
+    The lifespan creates it for every tool, so it imports the store at its first use.
+    """
+
+    def __init__(self, open_store: Callable[[], ReviewStore], auto_approve: tuple[str, ...] = ()) -> None:
+        self._open_store = open_store
         self.auto_approve = auto_approve
+
+    @cached_property
+    def store(self) -> ReviewStore:
+        """The reviews on disk."""
+        return self._open_store()
 
     def finish_interrupted(self, environ: Mapping[str, str], roots: Sequence[Path]) -> None:
         """Finish the writes of several files that killed processes began, if the state directory can be trusted."""
@@ -53,8 +61,14 @@ class EditingState:
 
 def editing_state(options: Options) -> EditingState:
     """Return the state for the options of the server."""
-    store = ReviewStore(reviews_directory(os.environ), ttl_s=ttl_seconds(options.review_ttl))
-    return EditingState(store, options.auto_approve)
+    directory, ttl_s = reviews_directory(os.environ), ttl_seconds(options.review_ttl)
+
+    def open_store() -> ReviewStore:
+        from workbench_handlers.editing.reviews.store import ReviewStore
+
+        return ReviewStore(directory, ttl_s=ttl_s)
+
+    return EditingState(open_store, options.auto_approve)
 
 
 def ttl_seconds(text: str) -> float:

@@ -12,7 +12,7 @@ from typing import Final
 from toolmason_runtime import ToolCall, ToolError, size_of, text_budget
 
 from workbench_handlers.files import ripgrep
-from workbench_handlers.files.match import MATCH_SECONDS, Match, Position, matcher
+from workbench_handlers.files.match import MATCH_SECONDS, MAX_SEARCHED_BYTES, Match, Position, matcher
 from workbench_handlers.files.sections import Boundary, find_boundaries, flat_boundaries, section_at
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, Encoding, configured_codec, sniff_encoding
 from workbench_handlers.workspace.ignore import IgnoreCheck
@@ -108,7 +108,7 @@ async def grep(top: Located, search: GrepRequest, program: str, call: ToolCall) 
         ToolError: a pattern is not a regular expression, or the file is too large.
     """
     _check_patterns(search)
-    await asyncio.to_thread(check_size, top, ripgrep.MAX_SEARCHED_BYTES, _TOO_LARGE)
+    await asyncio.to_thread(check_size, top, MAX_SEARCHED_BYTES, _TOO_LARGE)
     start = asyncio.get_running_loop().time()
     if program:
         try:
@@ -342,10 +342,10 @@ def _decode(located: Located) -> tuple[Encoding, str] | None:
             if encoding is None:
                 return None
             if len(data) == SAMPLE_BYTES:  # Linux refuses a large read of some files in `/proc`, which are short
-                data += stream.read(ripgrep.MAX_SEARCHED_BYTES + 1 - len(data))
+                data += stream.read(MAX_SEARCHED_BYTES + 1 - len(data))
     except (ToolError, OSError):
         return None
-    return (encoding, data.decode(encoding.codec, "replace")) if len(data) <= ripgrep.MAX_SEARCHED_BYTES else None
+    return (encoding, data.decode(encoding.codec, "replace")) if len(data) <= MAX_SEARCHED_BYTES else None
 
 
 def _legacy_codec(located: Located) -> str:

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
-from workbench_handlers.workspace.worker import start_child
-
+MAX_SEARCHED_BYTES: Final = 10_000_000
+"""Maximum bytes of a file that is searched."""
 MATCH_SECONDS: Final = 20.0
 """Time limit of the expressions of one call, in seconds."""
 
@@ -35,6 +35,8 @@ async def matcher(
     Raises:
         WorkerError: from that function: an invalid expression, or a timeout.
     """
+    from workbench_handlers.workspace.worker import start_child
+
     request = {"work": "match", "patterns": list(patterns), "ignore_case": ignore_case, "most": most}
     async with start_child({"work": "match"}, seconds=seconds) as ask:
 

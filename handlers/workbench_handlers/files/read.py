@@ -9,8 +9,7 @@ from typing import BinaryIO, Final
 
 from toolmason_runtime import ToolError, fitting_length, size_of, text_budget
 
-from workbench_handlers.files.match import MATCH_SECONDS, Match, matcher
-from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
+from workbench_handlers.files.match import MATCH_SECONDS, MAX_SEARCHED_BYTES, Match, matcher
 from workbench_handlers.workspace.decode import (
     SAMPLE_BYTES,
     Encoding,

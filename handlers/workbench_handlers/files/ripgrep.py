@@ -16,11 +16,9 @@ from typing import Final
 import anyio
 from toolmason_runtime.programs import Capture, Execution, Process
 
+from workbench_handlers.files.match import MAX_SEARCHED_BYTES
 from workbench_handlers.workspace.ignore import ALWAYS_IGNORED
 from workbench_handlers.workspace.worker import bare_environment
-
-MAX_SEARCHED_BYTES: Final = 10_000_000
-"""Maximum bytes of a file that is searched."""
 
 MAX_UNSORTED: Final = 2_000
 """Maximum matching lines that are sorted here. Without an order, ripgrep searches with all processors."""

@@ -1,17 +1,17 @@
-"""Handlers of the `files` tools, which only read: directories, file contents, names and lines."""
+"""Handlers of the `files` tools, which only read: directories, file contents, names and lines.
+
+Each imports the modules that only it needs at its first call.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
+from typing import Final
 
 from toolmason_runtime import Content, Reply, ToolCall, ToolError
 
-from workbench_handlers.files.blocks import FileBlocks
-from workbench_handlers.files.find import find
-from workbench_handlers.files.grep import GrepRequest, grep
-from workbench_handlers.files.list import file_info, list_entries, render_names, render_tree
-from workbench_handlers.files.media import read_media
+from workbench_handlers.first_call import imports
 from workbench_handlers.state import Workspace, roots_for
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import Located, Root
@@ -32,6 +32,8 @@ from workbench_server.files.models import (
     SearchFilesParams,
 )
 
+_MODULES: Final = "workbench_handlers.files"
+
 
 async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001  the tool takes no arguments
     """List the allowed directories and their source, which is the same for all."""
@@ -39,8 +41,11 @@ async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: T
     return AllowedDirectories(directories=[str(root.path) for root in roots], source=roots[0].source)
 
 
+@imports(f"{_MODULES}.blocks")
 async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
     """Read files, one block each. A block can contain an error; if all do, the call failed."""
+    from workbench_handlers.files.blocks import FileBlocks
+
     reading = FileBlocks(params.files, await roots_for(call), passthrough=bool(params.large_file_passthrough))
     while not reading.is_complete:
         await reading.read_more()
@@ -55,43 +60,64 @@ async def _locate(path: str, roots: tuple[Root, ...]) -> Located:
     return await asyncio.to_thread(existing, path, roots)
 
 
+@imports(f"{_MODULES}.media")
 async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Content:
     """Return an image, audio or other binary file as content."""
+    from workbench_handlers.files.media import read_media
+
     return await asyncio.to_thread(read_media, await _locate(params.path, await roots_for(call)))
 
 
+@imports(f"{_MODULES}.list")
 async def list_directory_with_sizes(params: ListDirectoryWithSizesParams, call: ToolCall) -> DirectoryListing:
     """List the entries of one directory with sizes."""
+    from workbench_handlers.files.list import list_entries
+
     result = await asyncio.to_thread(list_entries, await _top(params.path, await roots_for(call)))
     return DirectoryListing.model_validate(asdict(result))
 
 
+@imports(f"{_MODULES}.list")
 async def list_directory(params: ListDirectoryParams, call: ToolCall) -> str:
     """List the names in one directory."""
+    from workbench_handlers.files.list import list_entries, render_names
+
     return render_names(await asyncio.to_thread(list_entries, await _top(params.path, await roots_for(call))))
 
 
+@imports(f"{_MODULES}.list")
 async def directory_tree(params: DirectoryTreeParams, call: ToolCall) -> str:
     """Return the entries below a directory as an indented tree."""
+    from workbench_handlers.files.list import render_tree
+
     top = await _top(params.path, await roots_for(call))
     return await in_thread(lambda scan: render_tree(top, params.max_depth, params.exclude_dirs or [], scan), call)
 
 
+@imports(f"{_MODULES}.find")
 async def search_files(params: SearchFilesParams, call: ToolCall) -> FoundPaths:
     """Find files and directories by name."""
+    from workbench_handlers.files.find import find
+
     top = await _top(params.path, await roots_for(call))
     result = await in_thread(lambda scan: find(top, params.pattern, scan), call)
     return FoundPaths(paths=result.paths, note=result.note or None)
 
 
+@imports(f"{_MODULES}.list")
 async def get_file_info(params: GetFileInfoParams, call: ToolCall) -> FileInfo:
     """Return the metadata of one file or directory."""
+    from workbench_handlers.files.list import file_info
+
     result = await asyncio.to_thread(file_info, await _locate(params.path, await roots_for(call)))
     return FileInfo.model_validate(asdict(result))
 
 
+@imports(f"{_MODULES}.grep", starts_programs=True)
 async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
     """Find lines by a regular expression, with context and enclosing sections."""
+    from workbench_handlers.files.grep import GrepRequest, grep
+
     roots = await roots_for(call)
     search = GrepRequest(
         pattern=params.pattern,

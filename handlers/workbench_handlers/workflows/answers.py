@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from workbench_handlers.workflows.settings import ttl_minutes
-
 MAX_ANSWERS: Final = 100
 """Maximum number of stored answers; the oldest is removed."""
 
@@ -25,6 +23,8 @@ class RecentAnswers:
 
     def get(self, question: str) -> dict[str, Any] | None:
         """Return the answer to a question, None if there is none or it is too old."""
+        from workbench_handlers.workflows.settings import ttl_minutes
+
         stored_at, answer = self._answers.get(question, (0.0, None))
         return answer if answer is not None and self.clock() - stored_at < ttl_minutes() * 60 else None
 

@@ -78,6 +78,7 @@ async def start_child(
 
     try:
         await process.start(execution, stdin=None)
+        anyio.CancelScope()  # the first one of a server imports a part of anyio: here, while the child starts
         await ask(setup)
         yield ask
     finally:

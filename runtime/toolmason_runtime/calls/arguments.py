@@ -16,7 +16,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolmason_runtime.calls.binding import load_model
-from toolmason_runtime.calls.repair import Repair
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.shared.selection import is_over
@@ -24,9 +23,7 @@ from toolmason_runtime.shared.values.exact_form import Check, exact_form
 from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.shared.values.renaming import renamed
-from toolmason_runtime.shared.values.schema_keywords import Violation
 from toolmason_runtime.shared.values.schema_text import without_null
-from toolmason_runtime.shared.values.validation import Validator, nearest_alternative, validator
 from toolmason_runtime.shared.values.wording import (
     GEMINI_EXTRA_ARGUMENT,
     Path,
@@ -42,6 +39,9 @@ from toolmason_runtime.shared.values.wording import (
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from toolmason_runtime.calls.repair import Repair
+    from toolmason_runtime.shared.values.schema_keywords import Violation
+    from toolmason_runtime.shared.values.validation import Validator
 
 MAX_PROBLEMS = 20
 """Maximum number of problems in an error text; the others are counted."""
@@ -121,6 +121,8 @@ class ArgumentValidator:
 
     @cached_property
     def _validator(self) -> Validator:
+        from toolmason_runtime.shared.values.validation import validator
+
         return validator(self._schema)
 
     @cached_property
@@ -185,6 +187,8 @@ class ArgumentValidator:
 
     @cached_property
     def _repair(self) -> Repair:
+        from toolmason_runtime.calls.repair import Repair  # most arguments have the right form
+
         return Repair(self._schema, is_closed=self._model is not None, reserved=self._claims)
 
     def _replace_aliases(self, arguments: dict[str, Any]) -> Iterator[str]:
@@ -307,6 +311,8 @@ class ArgumentValidator:
                 yield Problem(missing, required(self._public_path(missing), _member_schema(schema, name)))
             return
         if error.branches:
+            from toolmason_runtime.shared.values.validation import nearest_alternative
+
             for inner in nearest_alternative(error):
                 yield from self._schema_problems(inner)
             return

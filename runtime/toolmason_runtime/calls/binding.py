@@ -71,8 +71,8 @@ class Binding:
             raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
 
     def prepare(self) -> None:
-        """Import `modules`."""
-        for module in self.modules:
+        """Import `modules`, and those in the attribute `modules` of the handler, which it imports at its first call."""
+        for module in (*self.modules, *getattr(self.run, "modules", ())):
             importlib.import_module(module)
 
     @property
@@ -84,6 +84,11 @@ class Binding:
     def is_foreign(self) -> bool:
         """Whether the result has content of a program or of another machine."""
         return getattr(self.run, "is_foreign", False) is True
+
+    @property
+    def starts_programs(self) -> bool:
+        """Whether the handler starts a program or a child process in nearly every call."""
+        return getattr(self.run, "starts_programs", False) is True
 
     async def _run(self, params: Any, call: Any) -> Any:
         if _is_async(self.run):

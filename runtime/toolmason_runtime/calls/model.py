@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+from toolmason_runtime.shared.entry_points import may_be_declared
 from toolmason_runtime.shared.values.patterns import is_found
+
+_PLUGIN_SEARCH: Final = "pydantic.plugin._loader"
+"""Pydantic's search for its plugins. Its imports take as long as those of a small server."""
+
+
+def _skip_plugin_search() -> None:
+    """Replace Pydantic's search for plugins if no distribution declares one: it imports `importlib.metadata`.
+
+    The name is private. If a version of Pydantic lacks it, the search takes place.
+    """
+    if not may_be_declared("pydantic"):
+        without_plugins = ModuleType(_PLUGIN_SEARCH)
+        without_plugins.get_plugins = tuple  # type: ignore[attr-defined]  # called without arguments: no plugins
+        sys.modules.setdefault(_PLUGIN_SEARCH, without_plugins)
+
+
+_skip_plugin_search()
 
 
 def _replace_patterns(node: Any) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from toolmason_runtime.discovery.meta_tools import Run, Style, StyleContext
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.shared.search.index import ToolIndex
-from toolmason_runtime.shared.search.rankers import RankerFactory
-from toolmason_runtime.shared.search.words import SearchData
 from toolmason_runtime.shared.selection import Selection, visible_tools
 from toolmason_runtime.shared.shown_names import ShownNames
 from toolmason_runtime.shared.styles import STYLES
+
+if TYPE_CHECKING:
+    from toolmason_runtime.shared.search.rankers import RankerFactory
+    from toolmason_runtime.shared.search.words import SearchData
 
 __all__ = ["Run", "Style", "style_for"]
 

@@ -30,7 +30,8 @@ from toolmason_runtime.discovery.results import fit_budget
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
-from toolmason_runtime.shared.search.index import WEAK_REASONS, Hit, ToolIndex
+from toolmason_runtime.shared.search.hits import WEAK_REASONS, Hit
+from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.styles import CODE, STYLES
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.wire.results import WireResult

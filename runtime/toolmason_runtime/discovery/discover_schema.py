@@ -26,7 +26,7 @@ from toolmason_runtime.discovery.request_parts import part_number, shown_parts
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
 from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason_runtime.shared.errors import ToolError
-from toolmason_runtime.shared.search.index import Hit
+from toolmason_runtime.shared.search.hits import Hit
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.wire.results import WireResult
 

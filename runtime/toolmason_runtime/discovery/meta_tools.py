@@ -17,7 +17,8 @@ from toolmason_runtime.discovery.results import error_result, fit_budget, with_n
 from toolmason_runtime.shared.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
 from toolmason_runtime.shared.errors import ToolError
 from toolmason_runtime.shared.placeholders import Placeholders, placeholders_of
-from toolmason_runtime.shared.search.index import Hit, ToolIndex
+from toolmason_runtime.shared.search.hits import Hit
+from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.selection import Selection, is_enabled, served_tools, why_disabled
 from toolmason_runtime.shared.shown_names import ShownNames, bare_name, meta_name
 from toolmason_runtime.shared.tokens import estimate_tokens

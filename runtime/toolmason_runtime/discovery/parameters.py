@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from toolmason_runtime.calls.repair import Repair
 from toolmason_runtime.shared.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.shared.values.wording import (
     GEMINI_EXTRA_ARGUMENT,
@@ -103,6 +102,8 @@ def parse_arguments(
     sent = dict(raw_arguments or {})
     if (plain := _plain_values(parameters, sent)) is not None:
         return ParsedArguments(plain, ())
+    from toolmason_runtime.calls.repair import Repair
+
     notes = list(_take_misnomers(parameters, sent))
     for name in (name for name, parameter in parameters.items() if parameter.is_lines):
         value = sent.get(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.audit import events
 from toolmason_runtime.discovery.annotations import READ_ONLY_ANNOTATIONS, combined_annotations, is_read_only
@@ -32,11 +32,14 @@ from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.per_tool import PerTool
 from toolmason_runtime.discovery.request_parts import part_number, shown_parts
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
-from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.shared.catalogue import ToolEntry
-from toolmason_runtime.shared.search.index import LAST_REASONS, WEAK_REASONS, Group, Hit, ToolIndex, command_line
+from toolmason_runtime.shared.search.hits import LAST_REASONS, WEAK_REASONS, Hit
+from toolmason_runtime.shared.search.index import Group, ToolIndex, command_line
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.wire.results import WireResult
+
+if TYPE_CHECKING:
+    from toolmason_runtime.discovery.signature import Signature
 
 ENVELOPE_TOKENS = 60
 """Tokens reserved for the members beside the results."""
@@ -139,11 +142,16 @@ class _Search:
         self._name = name
         self._shown_name = context.shown(name)
         self._call_tools = call_tools
-        self._signature = PerTool(signature)
 
     def meta(self) -> MetaTool:
         description = f"Search, or look up a name. {overview(self._index)}"
         return MetaTool(self._name, description, SEARCH_PARAMETERS, READ_ONLY_ANNOTATIONS, self._answer)
+
+    @cached_property
+    def _signature(self) -> PerTool[Signature]:
+        from toolmason_runtime.discovery.signature import signature
+
+        return PerTool(signature)
 
     @cached_property
     def _index(self) -> ToolIndex:

@@ -113,14 +113,15 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
     poll.register(reader, select.POLLIN)
     poll.register(events.fileno(), select.POLLIN)
     is_open, strays_until = True, 0.0
+    if not select.select([server], [], [], 0)[0]:  # started ahead of the first request
+        _prepare_sandbox()
     # At most one guardian is idle, and only an idle one reads from `server`: requests are never read twice.
     while is_open or guardians or strays_until:
         if is_open and not idle:
             pid = _fork_guardian(server, writer)
             guardians.add(pid)
             idle.add(pid)
-            with suppress(ImportError, OSError):  # the guardian that needs it reports the failure
-                _sandbox()
+            _prepare_sandbox()
         ready = {descriptor for descriptor, _ in poll.poll(_SCAN_S * 1000 if strays_until else None)}
         if reader in ready:
             pid = int.from_bytes(os.read(reader, _PID_BYTES), "little")
@@ -141,6 +142,11 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
             _send_to(strays, signal.SIGKILL)
             if not strays or time.monotonic() > strays_until:
                 strays_until = 0.0
+
+
+def _prepare_sandbox() -> None:
+    with suppress(ImportError, OSError):  # the guardian that needs it reports the failure
+        _sandbox()
 
 
 def _fork_guardian(server: socket.socket, launcher: int) -> int:

@@ -8,25 +8,23 @@ Invariants of the concurrent code:
 3. `close` removes the reader before it closes the descriptor, so a reused number never calls `_receive`.
 4. Only this process has our end of the control socket (close-on-exec). If this process ends, even by SIGKILL, the
    guardian reads the end of file and ends the program.
-5. `_Launcher.send` has no await: two tasks cannot start two launchers.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import errno
 import marshal
 import math
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from toolmason_runtime.programs.launcher_process import send
 
 if TYPE_CHECKING:
     from toolmason_runtime.programs.sandbox import Access
@@ -37,9 +35,6 @@ MAX_FILE_BYTES: Final = 4 * 1024**3
 CPU_MARGIN_S: Final = 10
 """Seconds of processor time added to the timeout times the number of processors."""
 
-_SCRIPT: Final = Path(__file__).with_name("launcher.py")
-_SOCKET: Final = 3
-"""Number of the socket's descriptor in the launcher."""
 _PROCESSES: Final = "/proc/self/stat"
 """A file that is readable where the launcher can find the descendants of a program."""
 
@@ -178,64 +173,6 @@ def _error(number: int, stage: str) -> OSError:
     return SandboxError(number, f"its {stage} could not be applied: {os.strerror(number)}")
 
 
-class _Launcher:
-    """The launcher of this server process, started at the first request."""
-
-    def __init__(self) -> None:
-        self._socket: socket.socket | None = None
-        self._pid = 0
-
-    def send(self, descriptors: Sequence[int]) -> None:
-        """Send the descriptors of a request; start the launcher first if none runs.
-
-        Raises:
-            OSError: it cannot be started.
-        """
-        for _ in range(2):
-            if self._socket is None:
-                self._socket = self._start()
-            with suppress(BrokenPipeError, ConnectionResetError):  # the launcher was killed: start a new one
-                socket.send_fds(self._socket, [b"r"], list(descriptors))
-                return
-            self._forget()
-        raise OSError(errno.EPIPE, "the launcher process ended")
-
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            self._pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, "-I", "-S", str(_SCRIPT), str(_SOCKET)],
-                {},
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), _SOCKET),
-                    *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)),
-                ],
-                setsigmask=[],
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        return ours
-
-    def _forget(self) -> None:
-        self.close()
-        with suppress(ChildProcessError):
-            os.waitpid(self._pid, 0)
-
-    def close(self) -> None:
-        """Close the socket: the launcher ends when no program is left."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-
-_launcher = _Launcher()
-atexit.register(_launcher.close)
-
-
 def launch(execution: Execution, streams: Sequence[int]) -> Child:
     """Start a program in a new session with the three descriptors `streams`, which the caller closes.
 
@@ -261,7 +198,7 @@ def launch(execution: Execution, streams: Sequence[int]) -> Child:
             file.write(marshal.dumps(tuple(request)))
             directory = os.open(execution.cwd or ".", os.O_PATH | os.O_DIRECTORY)
             try:
-                _launcher.send(Descriptors(theirs.fileno(), file.fileno(), directory, *streams))
+                send(Descriptors(theirs.fileno(), file.fileno(), directory, *streams))
             finally:
                 os.close(directory)
     except BaseException:

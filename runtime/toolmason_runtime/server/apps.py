@@ -10,18 +10,20 @@ import importlib
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.audit import events
 from toolmason_runtime.calls.call import Context
 from toolmason_runtime.calls.page import PAGE_DATA, current_page
 from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.server.failures import to_tool_error
-from toolmason_runtime.server.surface_handlers import NewCall
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, WireTool
 from toolmason_runtime.shared.selection import is_enabled
 from toolmason_runtime.shared.values.wording import disabled
 from toolmason_runtime.wire.results import WireResult
+
+if TYPE_CHECKING:
+    from toolmason_runtime.server.surface_handlers import NewCall
 
 EXTENSION: Final = "io.modelcontextprotocol/ui"
 MIME_TYPE: Final = "text/html;profile=mcp-app"

@@ -247,7 +247,7 @@ class Dispatcher:
         return tool is not None and tool.get("task") == "required"
 
     async def _answer(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        if method not in self.methods:
+        if method not in self._tool_methods and method not in self.methods:
             raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
         if (log := events.active()) is not None:
             from toolmason_runtime.audit.calls import METHODS, audited
@@ -258,7 +258,8 @@ class Dispatcher:
 
     async def _dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         try:
-            result = await self.methods[method](params, context)
+            run = self._tool_methods.get(method) or self.methods[method]
+            result = await run(params, context)
         except InputRequired as pending:
             return {"resultType": "input_required", "inputRequests": pending.requests}
         if method.endswith("/list"):
@@ -269,9 +270,14 @@ class Dispatcher:
         return checked
 
     @cached_property
+    def _tool_methods(self) -> Mapping[str, Method]:
+        """Those of `methods` that need no modules of prompts and resources."""
+        return {"tools/list": self._list_tools, "tools/call": self._call_tool}
+
+    @cached_property
     def methods(self) -> Mapping[str, Method]:
         """The methods that this server answers; those of prompts and resources only if it has any."""
-        methods: dict[str, Method] = {"tools/list": self._list_tools, "tools/call": self._call_tool}
+        methods = dict(self._tool_methods)
         if {"prompts", "resources", "skills", "apps"} & self._catalogue.keys():
             from toolmason_runtime.server.surfaces import surface_methods
 
@@ -522,7 +528,11 @@ class Dispatcher:
         """Import a tool; one thread at a time."""
         with exclusive_import():
             if name not in self._tools:
+                if "cli" in entry:
+                    _expect_program()
                 binding = self._binding(name, entry)
+                if binding.starts_programs:
+                    _expect_program()
                 arguments = ArgumentValidator(entry, binding.params, partial(self._call_json, entry))
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
                 self._tools[name] = _Tool(binding, arguments, ResultWriter(schema, is_foreign=binding.is_foreign))
@@ -538,6 +548,13 @@ class Dispatcher:
     def _binding(self, name: str, entry: ToolEntry) -> Binding:
         bindings: Mapping[str, Binding] = importlib.import_module(bindings_module(self._catalogue, entry)).BINDINGS
         return bindings[name]
+
+
+def _expect_program() -> None:
+    """Start the launcher of programs: it takes as long as the imports of this process before the program starts."""
+    from toolmason_runtime.programs.launcher_process import start_ahead
+
+    start_ahead()
 
 
 def _without_repetition(result: WireResult) -> WireResult:

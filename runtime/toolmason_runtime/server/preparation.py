@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,7 +21,10 @@ _OF_CALLS: Final = (
     "toolmason_runtime.server.command",
     "toolmason_runtime.server.dispatch",
     "toolmason_runtime.server.logging",
+    "toolmason_runtime.calls.repair",
     "toolmason_runtime.discovery.signature",
+    "toolmason_runtime.shared.search.ranking",
+    "toolmason_runtime.shared.values.validation",
     "toolmason_runtime.transports.stdio.lean",
     "toolmason_runtime.transports.stdio.async_phase",
     "toolmason_runtime.chunks.store",
@@ -35,7 +39,10 @@ _OF_SURFACES: Final = {
 _OF_MODELS: Final = ("toolmason_runtime.calls.model", "pydantic.json_schema")
 _OF_PROGRAMS: Final = (
     "toolmason_runtime.kinds",
+    "toolmason_runtime.programs.handler",
+    *(("toolmason_runtime.programs.launcher",) if sys.platform == "linux" else ()),
     "toolmason_runtime.programs.process_group",
+    "toolmason_runtime.wire.foreign",
     "concurrent.futures.thread",
 )
 

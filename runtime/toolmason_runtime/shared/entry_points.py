@@ -18,14 +18,14 @@ _METADATA: Final = (".dist-info", "egg-info")
 
 def installed(group: str) -> list[EntryPoint]:
     """Return the entry points of a group, sorted by name; none is loaded."""
-    if not _may_be_declared(group):
+    if not may_be_declared(group):
         return []
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=group), key=lambda entry_point: (entry_point.name, entry_point.value))
 
 
-def _may_be_declared(group: str) -> bool:
+def may_be_declared(group: str) -> bool:
     """Return False if no distribution declares the group: this check is faster than `importlib.metadata`.
 
     Return True if distributions may be outside directories of the import path, such as in a ZIP file.

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from difflib import get_close_matches
 from typing import Final
 
 MAX_CHARS: Final = 80
@@ -33,6 +32,8 @@ def closest_matches(word: str, choices: Iterable[str], *, limit: int = 3) -> lis
     Choices with the same words come first (`search_path` for `path`), then those with similar letters (`query` for
     `qurey`), then those that it abbreviates (`repository` for `repo`). Case, `-` and `_` make no difference.
     """
+    from difflib import get_close_matches
+
     left = _left.get()
     if len(word) > MAX_CHARS or (left and left[0] <= 0):
         return []

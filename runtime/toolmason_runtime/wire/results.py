@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.shared.values.flat_arguments import flat_check
 from toolmason_runtime.shared.values.patterns import PatternTimeoutError, time_limit
-from toolmason_runtime.shared.values.validation import Validator, validator
 from toolmason_runtime.wire.content import Noted, Reply, blocks
 from toolmason_runtime.wire.parts import PART_CHARS, is_large, joined_json
+
+if TYPE_CHECKING:
+    from toolmason_runtime.shared.values.validation import Validator
 
 WireResult = dict[str, Any]
 """A `CallToolResult` of the MCP schema."""
@@ -42,6 +44,8 @@ class ResultWriter:
 
     @cached_property
     def _validator(self) -> Validator:
+        from toolmason_runtime.shared.values.validation import validator
+
         return validator(self._schema or {})
 
     def to_wire(self, result: Any) -> WireResult:

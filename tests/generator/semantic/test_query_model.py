@@ -61,7 +61,7 @@ def names(index: ToolIndex, query: str) -> list[str]:
 
 def test_the_model_reads_the_whole_query(index: MakeIndex) -> None:
     assert names(index(), "remove memo")[:2] == ["erase_note", "jot_note"]
-    scores = index()._query_meaning
+    scores = index()._ranking._query_meaning
     assert scores is not None
     assert max(scores.scores("post letter"), key=scores.scores("post letter").__getitem__) == "send_mail"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.shared.catalogue import Catalogue
-from toolmason_runtime.shared.search import best, index
+from toolmason_runtime.shared.search import best, hits
 from toolmason_runtime.shared.search.best import COUNT, MAX_TERMS, BestFirst
 from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.search.words import WordRanker
@@ -105,7 +105,7 @@ def test_a_long_query_compares_all_tools() -> None:
     query = " ".join(WORDS[: MAX_TERMS + 1])
     found = ToolIndex(CATALOGUES[2], CATALOGUES[2]["tools"], lambda: INDEXES[2])
 
-    assert isinstance(found.search(query), index.Hits)
+    assert isinstance(found.search(query), hits.Hits)
     assert found.search(query)[0].reason == "words"
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from toolmason_runtime.discovery import search_call
+from toolmason_runtime.discovery import signature as signatures
 from toolmason_runtime.discovery.per_tool import MAX_KEPT, PerTool
-from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.shared.search.index import MAX_QUERY_LENGTH, ToolIndex
+from toolmason_runtime.shared.search.index import ToolIndex
+from toolmason_runtime.shared.search.ranking import MAX_QUERY_LENGTH
 from toolmason_runtime.shared.search.spelling import SimilarTerms
 from toolmason_runtime.shared.search.words import MAX_UNKNOWN_WORDS
 
@@ -20,12 +20,13 @@ UNKNOWN = [f"{first}{second}qzx" for first in "bcdfghjklm" for second in "npqrst
 
 def test_a_signature_is_made_once(catalogue: Catalogue, desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
+    make = signatures.signature
 
     def counting(entry: ToolEntry) -> Any:
         made.append(entry["tool"]["name"])
-        return signature(entry)
+        return make(entry)
 
-    monkeypatch.setattr(search_call, "signature", counting)
+    monkeypatch.setattr(signatures, "signature", counting)
     server = desk(catalogue, "search-call")
     answers = [server.ask("search", query=query) for query in ("commit", "branch", "commit")]
 

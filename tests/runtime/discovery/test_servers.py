@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.shared.search.index import Hit, ToolIndex
+from toolmason_runtime.shared.search.hits import Hit
+from toolmason_runtime.shared.search.index import ToolIndex
 from toolmason_runtime.shared.search.servers import MAX_SHARED_HITS, PAGE, SHARE
 from toolmason_runtime.shared.tokens import estimate_tokens
 

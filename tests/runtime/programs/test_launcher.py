@@ -20,7 +20,7 @@ from oracle import LEGACY
 from stdio_peer import Peer, talking
 from toolmason_runtime import ToolError
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.programs import launcher_client
+from toolmason_runtime.programs import launcher_process
 from toolmason_runtime.programs.execute import MAX_PROGRAMS, Outcome, run
 from toolmason_runtime.programs.invocation import Invocation
 from toolmason_runtime.programs.launcher import Descriptors, Request
@@ -199,6 +199,31 @@ async def test_program_that_stops_its_guardian_ends(
     assert await written("echo", "again") == "again\n"
 
 
+AHEAD = """
+import os, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from toolmason_runtime.programs.launcher_process import _launcher, start_ahead
+
+with ThreadPoolExecutor(8) as pool:
+    [future.result() for future in [pool.submit(start_ahead) for _ in range(32)]]
+pid = _launcher._pid
+children = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
+print("asyncio" in sys.modules, sum(children, []) == [str(pid)])
+
+import asyncio
+from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.invocation import Invocation
+outcome = asyncio.run(run(Invocation(argv=("echo", "a"))))
+print("".join(outcome.stdout.texts()).strip(), _launcher._pid == pid)
+"""
+
+
+def test_one_launcher_is_started_ahead_of_the_first_program_and_runs_it() -> None:
+    done = subprocess.run([sys.executable, "-c", AHEAD], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.splitlines() == ["False True", "a True"]
+
+
 async def test_program_of_a_caller_that_was_cancelled_is_not_started(tmp_path: Path) -> None:
     request = Request(("touch", f"{tmp_path}/begun"), shutil.which("touch") or "", {}, -1, (), None)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -208,7 +233,7 @@ async def test_program_of_a_caller_that_was_cancelled_is_not_started(tmp_path: P
         with theirs, os.fdopen(writer, "wb") as stdout, os.fdopen(os.memfd_create("request"), "wb", 0) as file:
             file.write(marshal.dumps(tuple(request)))
             folder = os.open("/", os.O_PATH)
-            launcher_client._launcher.send(Descriptors(theirs.fileno(), file.fileno(), folder, *[stdout.fileno()] * 3))
+            launcher_process.send(Descriptors(theirs.fileno(), file.fileno(), folder, *[stdout.fileno()] * 3))
             os.close(folder)
         ended = await asyncio.to_thread(output.read)  # until the guardian has closed it
 

@@ -632,7 +632,7 @@ def test_a_call_that_is_cancelled_while_its_change_is_written_delivers_nothing(p
 
     async def cancel_a_call() -> None:
         with store.lock(review.path):
-            call = asyncio.create_task(tools._deliver(EditingState(store), review))
+            call = asyncio.create_task(tools._deliver(EditingState(lambda: store), review))
             await asyncio.sleep(0)  # its thread waits for the lock
             call.cancel()
             await asyncio.wait([call])

@@ -14,7 +14,8 @@ from toolmason_runtime import ToolError
 from workbench_handlers.editing.reviews.propose import Proposer, find_or_create
 from workbench_handlers.editing.reviews.results import review_result
 from workbench_handlers.editing.reviews.settle import commit_edited, settle, undo
-from workbench_handlers.editing.reviews.store import TTL_S, Decision, Outcome, Review, ReviewStore
+from workbench_handlers.editing.reviews.state_files import TTL_S
+from workbench_handlers.editing.reviews.store import Decision, Outcome, Review, ReviewStore
 from workbench_handlers.editing.text.request import Edit, EditRequest
 from workbench_handlers.workspace import atomic
 from workbench_handlers.workspace.roots import Root

@@ -13,7 +13,8 @@ from quiet_context import QuietContext
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.reviews.store import TTL_S, Decision
+from workbench_handlers.editing.reviews.state_files import TTL_S
+from workbench_handlers.editing.reviews.store import Decision
 from workbench_handlers.editing.state import EditingState, ttl_seconds
 from workbench_handlers.editing.surfaces.open_surfaces import Surfaces
 from workbench_handlers.editing.tools import propose_and_review, review_status
@@ -52,7 +53,7 @@ class ShortCall(ToolCall):
 @asynccontextmanager
 async def reviewing(place: Place) -> AsyncIterator[tuple[EditingState, Workspace, ProgramSettings]]:
     """Yield the state of a server, and close it."""
-    state = EditingState(place.store)
+    state = EditingState(lambda: place.store)
     try:
         yield state, workspace([str(place.project)]), ProgramSettings()
     finally:
@@ -156,5 +157,5 @@ def test_a_duration_is_read_and_an_invalid_one_is_replaced(text: str, seconds: f
 
 
 def test_a_server_that_proposes_nothing_creates_no_state(place: Place) -> None:
-    EditingState(place.store)
+    EditingState(lambda: place.store)
     assert not place.state.exists()

@@ -16,6 +16,10 @@ from workbench_handlers.workspace.atomic import NO_SPACE, lock
 
 STATE_VARIABLE: Final = "WORKBENCH_STATE"
 """Environment variable with the state directory."""
+TTL_S: Final = 86_400.0
+"""Default seconds until a review without a decision expires."""
+UNFINISHED: Final = "unfinished"
+"""Directory with the ids of reviews whose files are being written."""
 _NAME: Final = "toolmason-workbench"
 
 
@@ -27,6 +31,13 @@ def reviews_directory(environ: Mapping[str, str]) -> Path:
     if chosen := environ.get(STATE_VARIABLE, "").strip():
         return Path(os.path.abspath(os.path.expanduser(chosen)), "reviews")  # noqa: PTH100, PTH111  as in `Root.of`
     return Path(_platform_directory(environ), _NAME, "reviews")
+
+
+def has_unfinished(environ: Mapping[str, str]) -> bool:
+    """Return whether a file exists for a review whose files are being written, or were when a process was killed."""
+    with suppress(OSError):
+        return any((reviews_directory(environ) / UNFINISHED).iterdir())
+    return False
 
 
 def state_problem(environ: Mapping[str, str], roots: Sequence[Path] = ()) -> str:

@@ -24,6 +24,8 @@ from toolmason_runtime.audit import log_path
 
 from workbench_handlers.editing.reviews.audit_trail import record_decision, record_proposal, record_settlement
 from workbench_handlers.editing.reviews.state_files import (
+    TTL_S,
+    UNFINISHED,
     create_once,
     locked,
     make_private,
@@ -40,15 +42,11 @@ Action = Literal["approve", "edit", "reject", "comment", "supersede"]
 """The last one ends a review without a person: its file changed, and the same change was proposed again."""
 Status = Literal["PENDING", "COMMITTED", "AUTO_APPROVED", "REVIEW", "REJECTED", "CONFLICT", "EXPIRED"]
 
-TTL_S: Final = 86_400.0
-"""Default seconds until a review without a decision expires."""
 KEEP_S: Final = 7 * 86_400.0
 """Seconds after its expiry during which a review stays on the disk: as a notice, and for undo."""
 AUTO_APPROVE: Final = "auto-approve"
 """Surface of decisions that `--auto-approve` makes."""
 
-UNFINISHED: Final = "unfinished"
-"""Directory with the ids of reviews whose files are being written."""
 _ID: Final = re.compile(r"rv_[0-9a-f]{20}")
 _ACTIONS: Final = get_args(Action)
 _STATUSES: Final = get_args(Status)

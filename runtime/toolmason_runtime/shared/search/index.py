@@ -1,160 +1,21 @@
-"""Search, browse and look up the tools of a server. Every discovery style uses this index.
-
-Hits are ranked by kind of match: a tool with that name, a few tools whose text contains the query literally, tools with
-words of the query (BM25F), then, if these are few, tools with similarly spelled words. A better kind ranks first and
-never hides the others. A query about something else has no hits, but the nearest words.
-"""
+"""Search, browse and look up the tools of a server. Every discovery style uses this index."""
 
 from __future__ import annotations
 
-import logging
-import os
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import compress, islice
-from pathlib import Path
-from typing import Final, Literal, NamedTuple, overload
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from toolmason_runtime.shared.built_in import BUILT_IN
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
-from toolmason_runtime.shared.opening import POSTINGS
-from toolmason_runtime.shared.search.best import BestFirst
-from toolmason_runtime.shared.search.clauses import lines_of, parts_of
-from toolmason_runtime.shared.search.literal import ToolTexts
-from toolmason_runtime.shared.search.postings import SemanticPostings, damage_text, open_postings
-from toolmason_runtime.shared.search.query_model import (
-    MIN_KNOWN,
-    MODEL_VARIABLE,
-    QueryMeaning,
-    QueryModelError,
-    known_share,
-    load_query_meaning,
-)
-from toolmason_runtime.shared.search.rankers import Ranker, RankerFactory
-from toolmason_runtime.shared.search.servers import SameTool, Servers
-from toolmason_runtime.shared.search.text import bigrams, fold, normalize_name, stem, terms, words
-from toolmason_runtime.shared.search.words import SearchData, WordRanker
 
-SMALL_CATALOGUE = 12
-"""Number of tools up to which every search with a match and without a filter returns all of them, ranked."""
-MAX_SPELLING_FILL = 10
-"""Maximum tools for a query whose words all have typing errors. With fewer matching tools, some are added."""
-MAX_SPELLING_AFTER_MATCH = 2
-"""Maximum number of such tools after tools that match: few of them are meant, and each costs the model tokens."""
-MAX_MEANING_HITS = 3
-"""Maximum tools for a query without a word of any tool: similar meaning alone is more often wrong than right."""
-MAX_NEAREST_WORDS = 5
-"""Maximum words that are offered instead of those of a query without a match."""
-MAX_LITERAL_HITS = 5
-"""Maximum number of literal hits. A phrase that more tools contain gives none."""
-MAX_NAME_LENGTH = 200
-"""Characters of a name that are compared with the names of all tools; the rest is ignored."""
-MAX_PART_HITS = 10
-"""Maximum tools for each part of a request for several tools."""
-MIN_LITERAL_LENGTH = 3
-"""Minimum characters of a query that is searched literally."""
-MAX_QUERY_LENGTH = 2000
-"""Characters of a query that are searched, about 300 words; the rest is ignored: a search blocks other calls."""
-
-Reason = Literal["name", "literal", "words", "spelling", "meaning", "rest", "browse"]
-WEAK_REASONS: Final = frozenset({"spelling", "meaning"})
-"""Kinds of hits that may be other tools than those that are meant."""
-LAST_REASONS: Final = WEAK_REASONS | {"rest"}
-"""Kinds of hits that follow those that match words of the query."""
-_log: Final = logging.getLogger(__name__)
-_BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
-
-
-class Hit(NamedTuple):
-    """A tool in a search result, its kind of match, and the same tool of other servers, if there are any."""
-
-    name: str
-    entry: ToolEntry
-    reason: Reason
-    same: SameTool | None = None
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The tools that the hit stands for, in the order of the manifest."""
-        return tuple(self.same.tools.values()) if self.same else (self.name,)
-
-    @property
-    def identity(self) -> str:
-        """A name that is equal for hits of the same tool of different servers."""
-        return self.tools[0]
-
-
-class Hits(Sequence[Hit]):
-    """The tools of a search result, best first. A `Hit` is created on access: most hits are only counted.
-
-    Args:
-        tools: the tools by name.
-        names: the names of the hits.
-        reasons: the kinds of match by name; a missing one is `words`.
-        same: the tools that several servers have, by name.
-    """
-
-    def __init__(
-        self,
-        tools: Mapping[str, ToolEntry],
-        names: Sequence[str],
-        reasons: Mapping[str, Reason],
-        same: Mapping[str, SameTool] | None = None,
-    ) -> None:
-        self._tools = tools
-        self._names = names
-        self._reasons = reasons
-        self._same = same or {}
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Hit]: ...
-    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
-        names = self._names[index]
-        return self._hit(names) if isinstance(names, str) else [self._hit(name) for name in names]
-
-    def _hit(self, name: str) -> Hit:
-        return Hit(name, self._tools[name], self._reason(name), self._same.get(name))
-
-    def arranged(self, servers: Servers, query: str) -> Hits:
-        """Return the hits in an order that is fair to `servers`, with one hit for a tool that several have."""
-        # The hits with these reasons are the last ones.
-        end = len(self) - sum(reason in LAST_REASONS for reason in self._reasons.values())
-        names, same = servers.arrange(self._names[:end], query, self._tools, self._is_exact)
-        if end == len(self):
-            return Hits(self._tools, names, self._reasons, same)
-        merged = {tool for group in same.values() for tool in group.tools.values()}
-        weak = [name for name in self._names[end:] if name not in merged]
-        weak_names, weak_same = servers.arrange(weak, query, self._tools, self._is_exact)
-        return Hits(self._tools, [*names, *weak_names], self._reasons, same | weak_same)
-
-    def merged(self, servers: Servers) -> Hits:
-        """Return the hits in their order, with one for a tool that several of `servers` have."""
-        names, same = servers.merge(self._names, self._tools)
-        return Hits(self._tools, names, self._reasons, same)
-
-    def _is_exact(self, name: str) -> bool:
-        return self._reason(name) == "name"
-
-    def _reason(self, name: str) -> Reason:
-        return self._reasons.get(name, "words")
-
-
-class PartHits(NamedTuple):
-    """The hits for a request, its parts, and the number of the part that each tool serves best, from 1.
-
-    `parts` is empty for a request for one tool.
-    """
-
-    hits: Sequence[Hit]
-    parts: tuple[str, ...]
-    places: Mapping[str, int]
+if TYPE_CHECKING:
+    from toolmason_runtime.shared.search.hits import Hit, PartHits
+    from toolmason_runtime.shared.search.postings import SemanticPostings
+    from toolmason_runtime.shared.search.rankers import RankerFactory
+    from toolmason_runtime.shared.search.ranking import Ranking
+    from toolmason_runtime.shared.search.words import SearchData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,62 +72,44 @@ class ToolIndex:
 
         Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
         """
-        candidates = self._candidates(category, cli)
-        query = query[:MAX_QUERY_LENGTH]
-        if not query.strip():
-            return self.browse(candidates)
-        hits = self._rank(query, candidates)
-        if self._servers and isinstance(hits, Hits):
-            hits = hits.arranged(self._servers, query)
-        if candidates is not self._tools:
-            return hits
-        wanted, end = set(words(query)), normalize_name(query)
-        named = [name for name, parts in _BUILT_IN_WORDS.items() if wanted >= parts]
-        if not named:
-            return hits
-        first = [Hit(name, BUILT_IN[name], "name") for name in named if end.endswith(normalize_name(name))]
-        last = [Hit(name, BUILT_IN[name], "name") for name in named if not end.endswith(normalize_name(name))]
-        return [*first, *hits, *last]
+        return self._ranking.search(query, category=category, cli=cli)
 
     def browse(self, names: Iterable[str]) -> Sequence[Hit]:
         """Return visible tools in the order of `names`, with one hit for a tool that several servers have."""
-        tools = {name: self._tools[name] for name in names}
-        hits = Hits(tools, list(tools), dict.fromkeys(tools, "browse"))
-        return hits.merged(self._servers) if self._servers else hits
+        return self._ranking.browse(names)
 
     def search_parts(self, request: str, *, category: str = "", cli: str = "") -> PartHits:
         """Return the tools for each part of a request for several tools, in turn.
 
         Where the parts are sentences, the ranking of the whole request takes part: a sentence may only explain another.
         """
-        request = request[:MAX_QUERY_LENGTH]
-        parts = parts_of(request)
-        if len(parts) < 2:
-            return PartHits(self.search(request, category=category, cli=cli), (), {})
-        found = [self.search(part, category=category, cli=cli) for part in parts]
-        has_lines = len(lines_of(request)) > 1
-        whole = () if has_lines else self.search(request, category=category, cli=cli)[:MAX_PART_HITS]
-        hits: dict[str, Hit] = {}
-        places: dict[str, int] = {}
-        rest = iter(whole)
-        for rank in range(MAX_PART_HITS):
-            for place, ranking in enumerate(found, 1):
-                # The whole request has every other place.
-                for hit in islice(rest, 1):
-                    hits.setdefault(hit.identity, hit)
-                if rank < len(ranking):
-                    shown = hits.setdefault(ranking[rank].identity, ranking[rank])
-                    places.setdefault(shown.name, place)
-        return PartHits([*hits.values()], tuple(parts), places)
+        return self._ranking.search_parts(request, category=category, cli=cli)
 
-    def _candidates(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
-        if not (category.strip() or cli.strip()):
-            return self._tools
-        return {
-            name: entry
-            for name, entry in self._tools.items()
-            if _matches(category, entry["category"]) and _matches(cli, command_line(entry))
-        }
+    def nearest(self, name: str, count: int = 3) -> list[str]:
+        """Return the `count` tools with the most similar names, the most similar first."""
+        return self._ranking.nearest(name, count)
+
+    def nearest_words(self, query: str) -> list[str]:
+        """Return words of the visible tools that are spelled most like those of a query without a match."""
+        return self._ranking.nearest_words(query)
+
+    def others(self, query: str, *, category: str = "", cli: str = "") -> dict[str, int]:
+        """Return the matches of `query` that `category` and `cli` leave out: their number in each category."""
+        return self._ranking.others(query, category=category, cli=cli)
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        """The ranking, which is imported at the first search: a call does not need it."""
+        from toolmason_runtime.shared.search.ranking import Ranking
+
+        return Ranking(
+            self._catalogue,
+            self._tools,
+            self._aliases,
+            self._load,
+            load_postings=self._load_postings,
+            ranker=self._make_ranker,
+        )
 
     def summary(self) -> list[Group]:
         """Return the command-line programs and categories, in the order in which they first occur."""
@@ -282,227 +125,9 @@ class ToolIndex:
         """Return the visible or built-in tool with this name or alias; None if there is none."""
         return BUILT_IN.get(name) or self._tools.get(self._aliases.get(name, name))
 
-    def nearest(self, name: str, count: int = 3) -> list[str]:
-        """Return the `count` tools with the most similar names, the most similar first."""
-        name = name[:MAX_NAME_LENGTH]
-        own_bigrams, own_terms = bigrams(normalize_name(name)), set(terms(name))
-
-        def similarity(tool: str) -> float:
-            others = bigrams(normalize_name(tool))
-            dice = 2 * len(own_bigrams & others) / (len(own_bigrams) + len(others))
-            return dice + len(own_terms & set(terms(tool))) / 10
-
-        return sorted(self._tools, key=similarity, reverse=True)[:count]
-
-    def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> Sequence[Hit]:
-        """Return the matching candidates, best first, each with its kind of match."""
-        if not normalize_name(query):
-            return []
-        by_words, first, score = self._by_words(query, candidates)
-        if by_words and (combined := self._with_query_meaning(query)) is not None:
-            by_words = BestFirst(self._sort(combined, candidates))
-        reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
-        if literal := self._literal_hits(query):
-            for name in (*self._ranked(literal, query, by_words), *literal):
-                reasons.setdefault(name, "literal")
-        reasons = {name: reason for name, reason in reasons.items() if name in candidates}
-        names = by_words.after([*reasons], self._ranked(reasons, query, by_words)) if reasons else by_words
-        by_meaning: Sequence[str] = ()
-        if names and not reasons and self._ranker is None:
-            if not self._words.fits(query, first, score):
-                names = BestFirst()
-            elif not self._words.has_term(query):
-                names, by_meaning = BestFirst(), names[:MAX_MEANING_HITS]
-        has_match = bool(names)
-        if len(names[:MAX_SPELLING_FILL]) == MAX_SPELLING_FILL and len(self._tools) > SMALL_CATALOGUE:
-            return Hits(candidates, names, reasons)
-        shown = [*names]
-        if not has_match:
-            meant = self._sort(self._words.scores_by_typing_errors(query), candidates)
-            _append(shown, reasons, meant[:MAX_SPELLING_FILL], "spelling")
-            if not meant:
-                _append(shown, reasons, by_meaning, "meaning")
-        elif len(shown) < MAX_SPELLING_FILL:
-            similar = self._sort(self._words.scores_by_spelling(query), candidates)
-            _append(shown, reasons, similar[:MAX_SPELLING_AFTER_MATCH], "spelling")
-        # A filter wins: who names a category wants tools that also match the query.
-        if has_match and candidates is self._tools and len(self._tools) <= SMALL_CATALOGUE:
-            _append(shown, reasons, candidates, "rest")
-        return Hits(candidates, shown, reasons)
-
-    def nearest_words(self, query: str) -> list[str]:
-        """Return words of the visible tools that are spelled most like those of a query without a match."""
-        query = query[:MAX_QUERY_LENGTH]
-        own_words = self._words_by_stem
-        terms = (term for term in self._words.nearest_terms(query) if term in own_words)
-        return [own_words[term] for term in islice(terms, MAX_NEAREST_WORDS)]
-
-    @cached_property
-    def _words_by_stem(self) -> dict[str, str]:
-        """The shortest word of names, summaries, keywords and use cases for each term."""
-        found: dict[str, str] = {}
-        for entry in self._tools.values():
-            texts = (entry["tool"]["name"], entry["summary"], *entry["keywords"], *entry["use_cases"])
-            for word in words(" ".join(texts)):
-                term = stem(word)
-                found[term] = min(word, found.get(term, word), key=len)
-        return found
-
-    def others(self, query: str, *, category: str = "", cli: str = "") -> dict[str, int]:
-        """Return the matches of `query` that `category` and `cli` leave out: their number in each category."""
-        query, candidates = query[:MAX_QUERY_LENGTH], self._candidates(category, cli)
-        if candidates is self._tools or not query.strip():
-            return {}
-        left_out = (hit for hit in self._rank(query, self._tools) if hit.name not in candidates)
-        return dict(Counter(hit.entry["category"] for hit in left_out if hit.reason in {"name", "literal", "words"}))
-
-    def _by_words(self, query: str, candidates: Mapping[str, ToolEntry]) -> tuple[BestFirst, int, float]:
-        """Return the matching candidates, best first, and the position and the score of the first one, 0 for none."""
-        if self._ranker is None and candidates is self._tools and (best := self._words.best(query, self._order)):
-            score, first = best[0]
-            head = [self._words.tools[position] for _, position in best]
-            count = partial(self._words.count_matches, query, self._order)
-            return BestFirst(head, count, lambda: self._sort(self._words.scores(query), candidates)), first, score
-        scores = self._scores(query)
-        names = self._sort(scores, candidates)
-        first = self._position_of[names[0]] if names else 0
-        return BestFirst(names), first, scores[first] if names else 0.0
-
-    def _scores(self, query: str) -> Sequence[float]:
-        """Return the scores of all tools of the index, in its order."""
-        if self._ranker is None:
-            return self._words.scores(query)
-        scores = self._ranker.rank(query)
-        return [max(0.0, scores.get(name, 0.0)) for name in self._words.tools]
-
-    def _with_query_meaning(self, query: str) -> Sequence[float] | None:
-        """Return the scores by words and by the meaning of the whole query; None without a model for queries."""
-        if self._ranker is not None or self._query_meaning is None:
-            return None
-        if known_share([query], self._words.is_embedded) < MIN_KNOWN:
-            return None
-        by_meaning = self._query_meaning.scores(query)
-        if not by_meaning:
-            return None
-        combined = self._words.scores_by_words(query)
-        for name, score in by_meaning.items():
-            if (position := self._position_of.get(name)) is not None:
-                combined[position] += score
-        return combined
-
-    def _sort(self, scores: Sequence[float], candidates: Mapping[str, ToolEntry]) -> list[str]:
-        """Return the matching candidates, best first; equal ones in the order of the manifest, deprecated ones last."""
-        matching = compress(self._positions, map(scores.__getitem__, self._positions))
-        names = self._words.tools
-        ranked = [names[position] for position in sorted(matching, key=scores.__getitem__, reverse=True)]
-        return ranked if candidates is self._tools else [name for name in ranked if name in candidates]
-
-    @cached_property
-    def _position_of(self) -> dict[str, int]:
-        return {name: position for position, name in enumerate(self._words.tools)}
-
-    @cached_property
-    def _order(self) -> dict[int, int]:
-        """The place of each visible tool among equal ones, by its position in the index."""
-        return {position: place for place, position in enumerate(self._positions)}
-
-    @cached_property
-    def _positions(self) -> list[int]:
-        """The positions of the visible tools in the index, deprecated ones last."""
-        visible = [position for position, name in enumerate(self._words.tools) if name in self._tools]
-        return sorted(visible, key=lambda position: "deprecated" in self._tools[self._words.tools[position]])
-
-    @cached_property
-    def _words(self) -> WordRanker:
-        return WordRanker(self._data, self._postings)
-
-    @cached_property
-    def _data(self) -> SearchData:
-        return self._load()
-
-    @cached_property
-    def _servers(self) -> Servers | None:
-        return Servers.of(self._tools, lambda: self._data)
-
-    @cached_property
-    def _postings(self) -> SemanticPostings | None:
-        """The postings; None without any, or if they are damaged, which is logged: words still find tools."""
-        if self._load_postings is None:
-            return None
-        try:
-            return open_postings(self._load_postings, self._catalogue["tools"])
-        except (OSError, ValueError) as error:
-            _log.error("%s", damage_text(POSTINGS, error))
-            return None
-
-    @cached_property
-    def _query_meaning(self) -> QueryMeaning | None:
-        """The model for queries; None without one, or if it is unusable, which is logged: postings still find tools."""
-        directory = os.environ.get(MODEL_VARIABLE, "")
-        if not directory or self._postings is None:
-            return None
-        if known_share((entry["summary"] for entry in self._tools.values()), self._words.is_embedded) < MIN_KNOWN:
-            _log.warning("%s is ignored: the tools are not in the language of the model", MODEL_VARIABLE)
-            return None
-        try:
-            return load_query_meaning(Path(directory), self._postings)
-        except QueryModelError as error:
-            _log.error("%s is unusable, so tools are found without it: %s", MODEL_VARIABLE, error)
-            return None
-
-    @cached_property
-    def _ranker(self) -> Ranker | None:
-        return self._make_ranker(self._words, self._tools) if self._make_ranker else None
-
     @cached_property
     def _aliases(self) -> dict[str, str]:
         return {alias: name for name, entry in self._tools.items() for alias in entry.get("aliases", ())}
-
-    def _with_name(self, query: str) -> list[str]:
-        """Return the tools whose name or alias is `query`, in any spelling, with or without a `server__` prefix."""
-        exact = self._aliases.get(query.strip(), query.strip())
-        if exact in self._tools:
-            return [exact]
-        names = self._normalized_names
-        return names.get(normalize_name(query)) or names.get(normalize_name(query.rpartition("__")[2]), [])
-
-    @cached_property
-    def _normalized_names(self) -> dict[str, list[str]]:
-        """Tools by the normal form of their names and aliases."""
-        names: dict[str, list[str]] = {}
-        for spelling, name in (*((name, name) for name in self._tools), *self._aliases.items()):
-            names.setdefault(normalize_name(spelling), []).append(name)
-        return names
-
-    def _literal_hits(self, query: str) -> list[str]:
-        """Return the tools whose text contains `query` literally, in the order of the manifest.
-
-        Empty if they are more than `MAX_LITERAL_HITS` (for a single word: more than one), or if the name of another
-        tool contains all words of the query. Tools of several servers are left out: one could contain many phrases.
-        """
-        phrase = fold(query)
-        limit = MAX_LITERAL_HITS if " " in phrase else 1
-        hits = self._texts.containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
-        if self._servers:
-            hits = [name for name in hits if name not in self._servers.servers]
-        if not hits or len(hits) > limit:
-            return []
-        has_named = any(name in self._tools for name in self._words.names_containing(query).difference(hits))
-        return [] if has_named else hits
-
-    def _ranked(self, names: Collection[str], query: str, by_words: BestFirst) -> list[str]:
-        """Return those of `names` that are also in `by_words`, in its order."""
-        if by_words.is_whole:
-            return [name for name in by_words if name in names]
-        positions = [self._position_of[name] for name in names]
-        scores = dict(zip(positions, self._words.scores_of(query, positions), strict=True))
-        matching = filter(scores.__getitem__, positions)
-        ranked = sorted(matching, key=lambda position: (-scores[position], self._order[position]))
-        return [self._words.tools[position] for position in ranked]
-
-    @cached_property
-    def _texts(self) -> ToolTexts:
-        return ToolTexts(self._tools)
 
     def tags(self, entry: ToolEntry) -> tuple[str, ...]:
         """Return the tags of the tool's program, API or upstream, or else of its category, and its own."""
@@ -527,14 +152,3 @@ class ToolIndex:
 def command_line(entry: ToolEntry) -> str:
     """Return the program, the API or the upstream of a tool, or its category if it has none."""
     return entry.get("cli") or entry.get("api") or entry.get("upstream") or entry["category"]
-
-
-def _matches(filter_text: str, name: str) -> bool:
-    return not filter_text.strip() or fold(filter_text) == fold(name)
-
-
-def _append(names: list[str], reasons: dict[str, Reason], more: Iterable[str], reason: Reason) -> None:
-    """Append the names of `more` that are not yet in `names`, with their reason."""
-    new = [name for name in more if name not in names]
-    names += new
-    reasons |= dict.fromkeys(new, reason)

@@ -7,7 +7,6 @@ part that is not TOML, which is enough to find both positions of a duplicate key
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -264,6 +263,8 @@ def unquoted(raw: str) -> str:
         return raw
     if raw[0] == "'" or "\\" not in raw:
         return raw[1:-1]
+    import tomllib  # servers without a policy file never need it
+
     try:
         return str(tomllib.loads(f"key = {raw}")["key"])
     except tomllib.TOMLDecodeError as error:

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from toolmason_runtime.shared.values.rust_pattern import translate
-
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -157,6 +155,7 @@ class _Matcher:
 
     def _linear(self, *, is_ascii: bool) -> _Linear | None:
         from pydantic_core import SchemaError
+        from toolmason_runtime.shared.values.rust_pattern import translate
 
         try:
             rust = translate(self._pattern, is_ascii=is_ascii)

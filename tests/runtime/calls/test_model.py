@@ -1,0 +1,43 @@
+"""The import of models: plugins of Pydantic are searched and used only if a distribution declares one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+MODEL = "from toolmason_runtime.calls.model import Model; import sys; Model(); "
+PLUGIN = """
+names = []
+
+class Plugin:
+    def new_schema_validator(self, schema, schema_type, schema_type_path, schema_kind, config, plugin_settings):
+        names.append(schema_type_path.name)
+        return None, None, None
+
+plugin = Plugin()
+"""
+
+
+def run(code: str, directory: Path, **variables: str) -> str:
+    """Run a program in a directory and return its output."""
+    env = {"PYTHONPATH": ":".join(path for path in sys.path if path), "HOME": str(directory), **variables}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", cwd=directory, env=env, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_without_plugins_of_pydantic_no_distribution_is_read(tmp_path: Path) -> None:
+    assert run(f"{MODEL}print('importlib.metadata' in sys.modules)", tmp_path) == "False\n"
+
+
+def test_a_plugin_of_pydantic_is_used(tmp_path: Path) -> None:
+    metadata = tmp_path / "a_plugin-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.0\n", encoding="utf-8")
+    (metadata / "entry_points.txt").write_text("[pydantic]\nany = a_plugin:plugin\n", encoding="utf-8")
+    (tmp_path / "a_plugin.py").write_text(PLUGIN, encoding="utf-8")
+
+    assert "Model" in run(f"{MODEL}import a_plugin; print(a_plugin.names)", tmp_path)
