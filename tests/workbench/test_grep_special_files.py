@@ -14,7 +14,7 @@ import pytest
 from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files.grep import GrepRequest, grep
-from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
+from workbench_handlers.files.match import MAX_SEARCHED_BYTES
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import Root
 
