@@ -338,9 +338,10 @@ async def test_idle_time_begins_after_each_answer(parser: type[Connection]) -> N
 
 
 @pytest.mark.parametrize("parser", PARSERS)
-async def test_running_request_is_not_idle(parser: type[Connection]) -> None:
+@pytest.mark.parametrize("method", [b"GET", b"BREW"])
+async def test_running_request_is_not_idle(method: bytes, parser: type[Connection]) -> None:
     async with listening(parser, keep_alive_s=0.005) as (port, _):
-        received = await exchange(port, [request(line=b"GET /stream HTTP/1.1") * 2], 2)
+        received = await exchange(port, [request(line=method + b" /stream HTTP/1.1") * 2], 2)
 
     assert [echo["path"] for echo in echoes(received)] == ["/stream"] * 2
 
