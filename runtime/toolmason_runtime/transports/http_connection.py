@@ -269,7 +269,8 @@ class Connection(H11Protocol):
 
     def _watch(self) -> None:
         """Limit the time of a request from its first byte to its last one, and the time between requests."""
-        if self._is_refused or self.transport.is_closing():
+        is_over = self not in self.connections  # lost, or handed over to another protocol
+        if is_over or self._is_refused or self.transport.is_closing():
             return
         if not self._framing.is_between:
             if not self._is_request_due:

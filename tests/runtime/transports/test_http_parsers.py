@@ -271,10 +271,15 @@ async def test_answer_to_http_1_0_ends_with_its_connection(
 
 @pytest.mark.parametrize("parser", PARSERS)
 @pytest.mark.parametrize("started", [b"", NEXT])
-async def test_connection_ends_if_its_head_is_not_complete_in_time(started: bytes, parser: type[Connection]) -> None:
+@pytest.mark.parametrize(
+    "part", [b"P", b"POST /echo HTTP/1.1\r\nHost", request(LENGTH, BODY[:4]), request(CHUNKED, CHUNKS)]
+)
+async def test_connection_ends_if_its_request_is_not_complete_in_time(
+    part: bytes, started: bytes, parser: type[Connection]
+) -> None:
     async with listening(parser, request_timeout_s=0.2) as (port, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(started + b"POST /echo HTTP/1.1\r\nHost")
+        writer.write(started + part)
         async with asyncio.timeout(PATIENCE_S):
             received = await reader.read()
         writer.close()
@@ -338,9 +343,10 @@ async def test_idle_time_begins_after_each_answer(parser: type[Connection]) -> N
 
 
 @pytest.mark.parametrize("parser", PARSERS)
-async def test_running_request_is_not_idle(parser: type[Connection]) -> None:
+@pytest.mark.parametrize("method", [b"GET", b"BREW"])
+async def test_running_request_is_not_idle(method: bytes, parser: type[Connection]) -> None:
     async with listening(parser, keep_alive_s=0.005) as (port, _):
-        received = await exchange(port, [request(line=b"GET /stream HTTP/1.1") * 2], 2)
+        received = await exchange(port, [request(line=method + b" /stream HTTP/1.1") * 2], 2)
 
     assert [echo["path"] for echo in echoes(received)] == ["/stream"] * 2
 
