@@ -39,4 +39,5 @@ def handler_of(module: str, name: str) -> Callable[[Any, Any], Coroutine[Any, An
         return await getattr(import_module(module), name)(params, call)
 
     run.__name__ = run.__qualname__ = name  # in logs
+    run.__module__ = module
     return run

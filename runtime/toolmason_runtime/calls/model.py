@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
+import pydantic.main
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 from toolmason_runtime.shared.entry_points import may_be_declared
@@ -75,6 +76,8 @@ class Model(BaseModel):
         allow_inf_nan=False,
         populate_by_name=True,
         protected_namespaces=(),
+        # A category may have many models, and a call needs few of them. Threads may use one at the same time.
+        defer_build=hasattr(pydantic.main, "_rebuild_lock"),
     )
 
     @classmethod

@@ -1,10 +1,16 @@
-"""The import of models: plugins of Pydantic are searched and used only if a distribution declares one."""
+"""Models: they are built at their first use; plugins of Pydantic are searched only if a distribution has one."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+
+import pydantic.main
+import pytest
+from toolmason_runtime.calls.model import Model
 
 MODEL = "from toolmason_runtime.calls.model import Model; import sys; Model(); "
 PLUGIN = """
@@ -41,3 +47,27 @@ def test_a_plugin_of_pydantic_is_used(tmp_path: Path) -> None:
     (tmp_path / "a_plugin.py").write_text(PLUGIN, encoding="utf-8")
 
     assert "Model" in run(f"{MODEL}import a_plugin; print(a_plugin.names)", tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(pydantic.main, "_rebuild_lock"), reason="this version builds models at once")
+def test_threads_can_use_a_model_for_the_first_time_at_the_same_time() -> None:
+    threads = 8
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(10):
+
+            class Inner(Model):
+                number: int
+
+            class Outer(Model):
+                inner: Inner
+                items: tuple[Inner, ...] = ()
+
+            barrier = Barrier(threads)
+
+            def use(place: int, outer: type[Outer] = Outer, inner: type[Inner] = Inner, wait: Barrier = barrier) -> str:
+                wait.wait()
+                made = inner(number=place) if place % 2 else outer.model_validate({"inner": {"number": "7"}}).inner
+                return f"{type(made).__name__} {made.model_dump_json()}"
+
+            expected = [f'Inner {{"number":{place if place % 2 else 7}}}' for place in range(threads)]
+            assert list(pool.map(use, range(threads))) == expected
