@@ -32,9 +32,9 @@ from toolmason_runtime.discovery.parameters import Parameter
 from toolmason_runtime.discovery.per_tool import PerTool
 from toolmason_runtime.discovery.request_parts import part_number, shown_parts
 from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
-from toolmason_runtime.shared.catalogue import ToolEntry
+from toolmason_runtime.shared.catalogue import ToolEntry, command_line
 from toolmason_runtime.shared.search.hits import LAST_REASONS, WEAK_REASONS, Hit
-from toolmason_runtime.shared.search.index import Group, ToolIndex, command_line
+from toolmason_runtime.shared.search.index import Group, ToolIndex
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.wire.results import WireResult
 

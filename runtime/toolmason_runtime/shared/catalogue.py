@@ -323,6 +323,11 @@ def tool_group(catalogue: Catalogue, entry: ToolEntry) -> CliEntry | ProviderEnt
     return program or api or group or catalogue.get("upstreams", {}).get(entry.get("upstream", ""))
 
 
+def command_line(entry: ToolEntry) -> str:
+    """Return the program, the API or the upstream of a tool, or its category if it has none."""
+    return entry.get("cli") or entry.get("api") or entry.get("upstream") or entry["category"]
+
+
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:
     """Return `tool` with `key` in `_meta`; the manifest's value for that key has precedence."""
     return {**tool, "_meta": {key: value, **tool.get("_meta", {})}}

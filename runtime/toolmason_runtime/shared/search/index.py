@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolmason_runtime.shared.built_in import BUILT_IN
-from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, tool_group
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, command_line, tool_group
 
 if TYPE_CHECKING:
     from toolmason_runtime.shared.search.hits import Hit, PartHits
@@ -147,8 +147,3 @@ class ToolIndex:
             category=entries[0]["category"],
             tags=self._group_tags(entries[0]),
         )
-
-
-def command_line(entry: ToolEntry) -> str:
-    """Return the program, the API or the upstream of a tool, or its category if it has none."""
-    return entry.get("cli") or entry.get("api") or entry.get("upstream") or entry["category"]

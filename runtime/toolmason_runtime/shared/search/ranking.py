@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Final
 
 from toolmason_runtime.shared.built_in import BUILT_IN
-from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry, command_line
 from toolmason_runtime.shared.opening import POSTINGS
 from toolmason_runtime.shared.search.best import BestFirst
 from toolmason_runtime.shared.search.clauses import lines_of, parts_of
 from toolmason_runtime.shared.search.hits import Hit, Hits, PartHits, Reason
-from toolmason_runtime.shared.search.index import command_line
 from toolmason_runtime.shared.search.literal import ToolTexts
 from toolmason_runtime.shared.search.postings import SemanticPostings, damage_text, open_postings
 from toolmason_runtime.shared.search.query_model import (
