@@ -7,8 +7,6 @@ the memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -39,7 +37,7 @@ def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> b
         OSError: it cannot be read.
         ValueError: `path` contains a null byte.
     """
-    with _open_input(path, root, max_bytes) as file:
+    with open_input(path, root, max_bytes) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise _too_large(path, max_bytes)
@@ -50,7 +48,7 @@ def hash_input(path: Path, root: Path) -> tuple[int, str]:
     """Return the size and SHA-256 of a file without loading it into memory. Raises the same errors as `read_input`."""
     digest = sha256()
     size = 0
-    with _open_input(path, root, MAX_INPUT_BYTES) as file:
+    with open_input(path, root, MAX_INPUT_BYTES) as file:
         while chunk := file.read(_CHUNK_BYTES):
             size += len(chunk)
             if size > MAX_INPUT_BYTES:
@@ -64,18 +62,25 @@ def is_inside(path: Path, root: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
-@contextmanager
-def _open_input(path: Path, root: Path, max_bytes: int) -> Iterator[BinaryIO]:
+def open_input(path: Path, root: Path, max_bytes: int) -> BinaryIO:
+    """Return the open file at `path`. Raises the same errors as `read_input`."""
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(root)):
         raise UnsafeInputError(path, "it is outside the project")
-    with open(real, "rb", opener=_open_nonblocking) as file:
-        status = os.fstat(file.fileno())
-        if not S_ISREG(status.st_mode):
-            raise UnsafeInputError(path, "it is not a regular file")
-        if status.st_size > max_bytes:
-            raise _too_large(path, max_bytes)
-        yield file
+    file = open(real, "rb", opener=_open_nonblocking)  # noqa: SIM115 - the caller closes it
+    try:
+        _check_status(os.fstat(file.fileno()), path, max_bytes)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _check_status(status: os.stat_result, path: Path, max_bytes: int) -> None:
+    if not S_ISREG(status.st_mode):
+        raise UnsafeInputError(path, "it is not a regular file")
+    if status.st_size > max_bytes:
+        raise _too_large(path, max_bytes)
 
 
 def _open_nonblocking(name: str, _flags: int) -> int:
