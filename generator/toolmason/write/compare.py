@@ -54,7 +54,7 @@ def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: PathFilter 
             changes[name] = change
     pruned = {name for name, change in changes.items() if change.kind is ChangeKind.PRUNED}
     for name, text in rendered.items():
-        if change := _classify_rendered(name, text.encode("utf-8"), snapshot, listed, pruned):
+        if change := _classify_rendered(name, text, snapshot, listed, pruned):
             changes[name] = change
         else:
             # Release it: the contents of a large project need much memory.
@@ -99,7 +99,7 @@ def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Checksums
 
 
 def _classify_rendered(
-    name: str, rendered: bytes, snapshot: Snapshot, listed: Checksums, pruned: set[str]
+    name: str, rendered: str, snapshot: Snapshot, listed: Checksums, pruned: set[str]
 ) -> Change | None:
     """Return the change for the path of a rendered file, None if its content is right."""
     path = PurePosixPath(name)
@@ -110,7 +110,10 @@ def _classify_rendered(
         is_list_missing = CHECKSUM_FILE.as_posix() not in snapshot.kinds and not is_signable(path)
         note = CHECKSUMS_MISSING if is_list_missing else _NOTES[Kind.FILE]
         # A rendered file may exceed the limit for other files. With CRLF line ends, it has up to twice its size.
-        on_disk = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(rendered)))
+        content = rendered.encode()
+        on_disk = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(content)))
+        if on_disk is not None and (on_disk == content or on_disk.replace(b"\r\n", b"\n") == content):
+            return None
         return _classify_file(path, rendered, on_disk, listed, note)
     if kind is Kind.DIRECTORY:
         below = [entry for entry in snapshot.kinds if entry.startswith(f"{name}/")]
@@ -122,13 +125,11 @@ def _classify_rendered(
 
 
 def _classify_file(
-    path: PurePosixPath, rendered: bytes, on_disk: bytes | None, listed: Checksums, unsigned_note: str
-) -> Change | None:
+    path: PurePosixPath, rendered: str, on_disk: bytes | None, listed: Checksums, unsigned_note: str
+) -> Change:
     if on_disk is None:
         note = "a file that cannot be read"
         return Change(path=path, kind=ChangeKind.BLOCKED, rendered=rendered, note=note, is_permanent=True)
-    if on_disk == rendered or on_disk.replace(b"\r\n", b"\n") == rendered:
-        return None
     state = verify(path, on_disk, listed)
     if state is State.UNSIGNED:
         return Change(path=path, kind=ChangeKind.BLOCKED, on_disk=on_disk, rendered=rendered, note=unsigned_note)
