@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 
+from toolmason.catalogue.blocks import Blocks, one_block
 from toolmason.catalogue.effects import effects_of
 from toolmason.catalogue.pictures import cost_chart, effect_chart
 from toolmason.catalogue.search_index import build_index
@@ -32,6 +33,11 @@ class Entries(Protocol):
 
     def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
         """Store the entries of all tools."""
+
+    def blocks(
+        self, kind: str, tools: Sequence[str], make: Callable[[Sequence[str]], Any], /
+    ) -> Iterable[tuple[Sequence[str], Any]]:
+        """Return values of tools as `catalogue.blocks.Blocks`."""
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
         """Return the stored text of an unchanged category, else that of `make`. It must depend only on the category."""
@@ -62,6 +68,10 @@ class Facts:
         self._entries.keep_entries(table["tools"])
         return table
 
+    @property
+    def _blocks(self) -> Blocks:
+        return self._entries.blocks if self._entries else one_block
+
     @cached_property
     def served_catalogue(self) -> Catalogue:
         """The catalogue of running servers, which fill the placeholders in its texts."""
@@ -76,7 +86,7 @@ class Facts:
     @cached_property
     def search_index(self) -> Any:
         """The search index of the tools."""
-        return build_index(self.catalogue)
+        return build_index(self.catalogue, self._blocks)
 
     @cached_property
     def commands(self) -> Mapping[str, CategoryCommands]:
@@ -104,7 +114,7 @@ class Facts:
     @cached_property
     def stats(self) -> Stats:
         """The cost of each tool and style."""
-        return stats(self.catalogue, self._store)
+        return stats(self.catalogue, self._store, self._blocks)
 
     @cached_property
     def cost_chart(self) -> BarChart:

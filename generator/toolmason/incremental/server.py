@@ -10,7 +10,7 @@ findings are always those of a full run.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +28,9 @@ from toolmason.write.content_cache import ContentCache
 
 MAX_EDITED: Final = 20
 """Maximum number of edited tools that are resolved alone."""
+
+BLOCK: Final = 50
+"""Tools whose values are stored together. An edit computes those of one block."""
 
 Resolve = Callable[[Document], Server | None]
 """Returns the server of a manifest; None if there is any finding."""
@@ -106,6 +109,21 @@ class KeptServer:
                 text = json.dumps(entry)
                 if json.loads(text) == entry:  # JSON would turn tuples into lists.
                     self.store[key] = text
+
+    def blocks(
+        self, kind: str, tools: Sequence[str], make: Callable[[Sequence[str]], Any], /
+    ) -> Iterator[tuple[Sequence[str], Any]]:
+        """Yield the tools and the value of each block: the stored one unless one of its tools has changed."""
+        for start in range(0, len(tools), BLOCK):
+            names = tools[start : start + BLOCK]
+            key = f"{kind} {_hash([self.key, names, [self.tables[name] for name in names]])}"
+            stored = self.store.get(key)
+            if stored is None:
+                value = make(names)
+                self.store[key] = json.dumps(value)
+            else:
+                value = json.loads(stored)
+            yield names, value
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
         """Return the stored text of a category; if there is none, store and return that of `make`."""
