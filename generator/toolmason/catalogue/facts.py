@@ -17,6 +17,7 @@ from toolmason.catalogue.table import catalogue
 from toolmason.catalogue.tool_commands import CategoryCommands, completion_of, reserved, server_commands
 from toolmason.clients import Client, command_hosts, configuration, install_facts, plugin_entry
 from toolmason.manifest.editor_schema import manifest_schema
+from toolmason.model.json_text import to_json
 from toolmason.model.server import Category, Server
 from toolmason.model.tool import Tool
 from toolmason.pictures.bars import BarChart
@@ -31,8 +32,12 @@ class Entries(Protocol):
     def known(self) -> Mapping[str, ToolEntry]:
         """Return the entries of tools that have not changed since."""
 
-    def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
-        """Store the entries of all tools."""
+    def keep_entries(self, entries: Mapping[str, ToolEntry], to_json: Callable[[ToolEntry], str]) -> None:
+        """Store the entries of all tools, and their texts on one line."""
+
+    @property
+    def entry_texts(self) -> Mapping[str, str]:
+        """The texts of entries that were stored or read, by the name of the tool."""
 
     def blocks(
         self, kind: str, tools: Sequence[str], make: Callable[[Sequence[str]], Any], /
@@ -65,8 +70,14 @@ class Facts:
         if self._entries is None:
             return catalogue(self._server)
         table = catalogue(self._server, self._entries.known())
-        self._entries.keep_entries(table["tools"])
+        self._entries.keep_entries(table["tools"], to_json)
         return table
+
+    def entry_text(self, name: str, entry: ToolEntry) -> str:
+        """Return an entry of the catalogue as JSON on one line."""
+        is_own = self.catalogue["tools"].get(name) is entry
+        text = self._entries.entry_texts.get(name) if self._entries and is_own else None
+        return to_json(entry) if text is None else text
 
     @property
     def _blocks(self) -> Blocks:

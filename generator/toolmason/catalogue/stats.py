@@ -69,9 +69,11 @@ def stats(table: Catalogue, store: Store | None = None, blocks: Blocks = one_blo
             meter.add(entries[name]["tool"], size, tokens)
     tools = {name: meter.cost_of(entry["tool"]) for name, entry in entries.items() if entry.get("enabled", True)}
     styles = []
+    index = None
     for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
         # `dict` replaces the search index, which listing does not use.
-        listed = style_for(table, Selection(style), dict).listed()
+        found = style_for(table, Selection(style), dict, index=index)
+        index, listed = found.index, found.listed()
         costs = [meter.cost_of(tool) for tool in listed]
         # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
         size = sum(cost.size for cost in costs) + len(costs) + 1
@@ -89,6 +91,7 @@ class CostMeter:
         self._store = store
         self._tokens_of: dict[str, int] = {}
         self._heads: dict[_Identity, tuple[int, int]] = {}
+        self._tails: dict[str, tuple[int, int]] = {}
 
     def add(self, tool: WireTool, size: int, tokens: int) -> None:
         """Add the known cost of the head of a tool, which must exist as long as this object."""
@@ -99,9 +102,9 @@ class CostMeter:
         head, tail = _split(tool)
         size, tokens = self._heads.get(_identity(head)) or self._cost_of_head(head, tail)
         if tail:
-            text = _to_wire(tail)[2:]
-            size += _size(text)
-            tokens += self._tokens(text)
+            tail_size, tail_tokens = self._cost_of_tail(tail)
+            size += tail_size
+            tokens += tail_tokens
         # Clients do not show `_meta` to models. The joined object has one comma more than its two parts, and one pair
         # of braces less.
         size += _size(_to_wire({"_meta": tool["_meta"]})) - 1 if "_meta" in tool else 0
@@ -115,6 +118,13 @@ class CostMeter:
         # It changes no sum: no token of the estimate contains both a quote and the following word.
         text = f'{_to_wire(head)[:-1]},"' if tail else _to_wire(head)
         return _size(text), self._tokens(text)
+
+    def _cost_of_tail(self, tail: Mapping[str, Any]) -> tuple[int, int]:
+        key = repr(tail)  # Most tools have one of a few combinations of annotations.
+        if key not in self._tails:
+            text = _to_wire(tail)[2:]
+            self._tails[key] = _size(text), self._tokens(text)
+        return self._tails[key]
 
     def _tokens(self, text: str) -> int:
         """Return the tokens of a text, counted once."""

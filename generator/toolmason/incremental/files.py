@@ -35,7 +35,8 @@ SERVER_TEMPLATES: Final = frozenset(
 def kept_files(server: Server, kept: KeptServer, generated: Path) -> dict[PurePosixPath, RenderedFile]:
     """Return the files that the edits do not change and that `generated` has as an earlier run wrote them."""
     found = {}
-    for path, key in _keys(server, kept):
+    kept.file_keys = tuple(_keys(server, kept))
+    for path, key in kept.file_keys:
         if (digest := kept.store.get(key)) is None:
             continue
         with suppress(OSError, ValueError):
@@ -48,7 +49,7 @@ def kept_files(server: Server, kept: KeptServer, generated: Path) -> dict[PurePo
 def keep_files(server: Server, kept: KeptServer, files: Iterable[RenderedFile]) -> None:
     """Store the hashes of the files that `kept_files` may return."""
     texts: Mapping[PurePosixPath, str] = {file.path: file.text for file in files}
-    for path, key in _keys(server, kept):
+    for path, key in kept.file_keys or _keys(server, kept):
         if path in texts and not kept.store.use(key):
             kept.store[key] = sha256(texts[path].encode()).hexdigest()
 
