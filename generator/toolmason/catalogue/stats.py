@@ -172,7 +172,7 @@ def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
 
 def listed_tools(table: Catalogue) -> Sequence[WireTool]:
     """Return the tools in `tools/list` of a server in its style."""
-    return style_for(table, Selection(table["discovery"]["style"]), dict).listed()
+    return list(style_for(table, Selection(table["discovery"]["style"]), dict).listed())
 
 
 def client_costs(listed: Sequence[WireTool], *, server: str, instructions: str) -> dict[str, int]:
