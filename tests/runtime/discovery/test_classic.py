@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from toolmason_runtime.discovery import classic as classic_style
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.shared.catalogue import Catalogue, WireTool
