@@ -8,12 +8,14 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolmason_runtime.shared.checksum import with_lf
+
 from toolmason.incremental.server import KeptServer
 from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Category, Server
 from toolmason.render.plan import plan
-from toolmason.write.snapshot import MAX_FILE_BYTES
+from toolmason.write.snapshot import MAX_FILE_BYTES, file_state
 
 CATEGORY_TEMPLATES: Final = frozenset(
     {
@@ -40,9 +42,10 @@ def kept_files(server: Server, kept: KeptServer, generated: Path) -> dict[PurePo
         if (digest := kept.store.get(key)) is None:
             continue
         with suppress(OSError, ValueError):
-            data = read_input(generated / path, generated, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
+            state = file_state(generated / path)
+            data = with_lf(read_input(generated / path, generated, max_bytes=MAX_FILE_BYTES))
             if sha256(data).hexdigest() == digest:
-                found[path] = RenderedFile(path, data.decode())
+                found[path] = RenderedFile(path, data.decode(), state)
     return found
 
 

@@ -27,6 +27,7 @@ from toolmason.write.snapshot import (
     MisplacedDirectoryError,
     ReadError,
     check_directory,
+    has_state,
     locate,
     take_snapshot,
 )
@@ -140,9 +141,12 @@ def _has_other_sizes(files: Iterable[RenderedFile], directory: Path, part: PathF
     for file in files:
         if not part(file.path):
             continue
+        path = locate(directory, file.path.as_posix())
+        if has_state(path, file.state):
+            continue
         data = file.text.encode()
         try:
-            size = locate(directory, file.path.as_posix()).lstat().st_size
+            size = path.lstat().st_size
         except OSError:
             return True
         # A checkout with CRLF line ends counts as equal.
