@@ -76,7 +76,7 @@ def build_index(catalogue: Catalogue, blocks: Blocks = one_block) -> SearchData:
             score = round(factor * idf[term] * weight / (K1 + weight))
             numbers, scores = postings[term]
             numbers.append(number)
-            scores.append(score if score > MIN_SCORE else MIN_SCORE)
+            scores.append(max(MIN_SCORE, score))
     data: SearchData = {
         "format": FORMAT,
         "tools": list(catalogue["tools"]),
