@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 from toolmason_runtime.shared.catalogue import Catalogue, ToolEntry
 
+from toolmason.catalogue.blocks import Blocks, one_block
 from toolmason.catalogue.effects import effects_of
 from toolmason.catalogue.pictures import cost_chart, effect_chart
 from toolmason.catalogue.search_index import build_index
@@ -16,6 +17,7 @@ from toolmason.catalogue.table import catalogue
 from toolmason.catalogue.tool_commands import CategoryCommands, completion_of, reserved, server_commands
 from toolmason.clients import Client, command_hosts, configuration, install_facts, plugin_entry
 from toolmason.manifest.editor_schema import manifest_schema
+from toolmason.model.json_text import to_json
 from toolmason.model.server import Category, Server
 from toolmason.model.tool import Tool
 from toolmason.pictures.bars import BarChart
@@ -30,8 +32,17 @@ class Entries(Protocol):
     def known(self) -> Mapping[str, ToolEntry]:
         """Return the entries of tools that have not changed since."""
 
-    def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
-        """Store the entries of all tools."""
+    def keep_entries(self, entries: Mapping[str, ToolEntry], to_json: Callable[[ToolEntry], str]) -> None:
+        """Store the entries of all tools, and their texts on one line."""
+
+    @property
+    def entry_texts(self) -> Mapping[str, str]:
+        """The texts of entries that were stored or read, by the name of the tool."""
+
+    def blocks(
+        self, kind: str, tools: Sequence[str], make: Callable[[Sequence[str]], Any], /
+    ) -> Iterable[tuple[Sequence[str], Any]]:
+        """Return values of tools as `catalogue.blocks.Blocks`."""
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
         """Return the stored text of an unchanged category, else that of `make`. It must depend only on the category."""
@@ -59,8 +70,18 @@ class Facts:
         if self._entries is None:
             return catalogue(self._server)
         table = catalogue(self._server, self._entries.known())
-        self._entries.keep_entries(table["tools"])
+        self._entries.keep_entries(table["tools"], to_json)
         return table
+
+    def entry_text(self, name: str, entry: ToolEntry) -> str:
+        """Return an entry of the catalogue as JSON on one line."""
+        is_own = self.catalogue["tools"].get(name) is entry
+        text = self._entries.entry_texts.get(name) if self._entries and is_own else None
+        return to_json(entry) if text is None else text
+
+    @property
+    def _blocks(self) -> Blocks:
+        return self._entries.blocks if self._entries else one_block
 
     @cached_property
     def served_catalogue(self) -> Catalogue:
@@ -76,7 +97,7 @@ class Facts:
     @cached_property
     def search_index(self) -> Any:
         """The search index of the tools."""
-        return build_index(self.catalogue)
+        return build_index(self.catalogue, self._blocks)
 
     @cached_property
     def commands(self) -> Mapping[str, CategoryCommands]:
@@ -104,7 +125,7 @@ class Facts:
     @cached_property
     def stats(self) -> Stats:
         """The cost of each tool and style."""
-        return stats(self.catalogue, self._store)
+        return stats(self.catalogue, self._store, self._blocks)
 
     @cached_property
     def cost_chart(self) -> BarChart:

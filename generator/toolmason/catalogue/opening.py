@@ -29,15 +29,18 @@ _SERVER: Final = {"name", "version", *MEMBERS, "command_prefix_env", "expose_all
 """The members of the server that the answers need."""
 
 
-def opening(catalogue_text: str, postings: str = "", options: Sequence[Option] = ()) -> str:
+def opening(
+    catalogue_text: str, postings: str = "", options: Sequence[Option] = (), *, catalogue: Catalogue | None = None
+) -> str:
     """Return the text of `opening.json` for those of `catalogue.json` and `semantic.postings`, one member a line.
 
-    `options` are those of the server.
+    `options` are those of the server. `catalogue` is the content of `catalogue_text`; None to parse it.
 
     It is an empty object if a template of the project has changed the form of the catalogue.
     """
     try:
-        catalogue = json.loads(catalogue_text)
+        if catalogue is None:
+            catalogue = json.loads(catalogue_text)
         flags = prepared_flags(catalogue, [_option_spec(option) for option in options])
         members = {FLAGS_MEMBER: flags, **_members(catalogue)}
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):

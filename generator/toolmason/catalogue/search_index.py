@@ -18,6 +18,7 @@ from toolmason_runtime.shared.placeholders import placeholders_of
 from toolmason_runtime.shared.search.text import terms
 from toolmason_runtime.shared.search.words import FORMAT, SearchData
 
+from toolmason.catalogue.blocks import Blocks, one_block
 from toolmason.catalogue.same_tools import same_tools
 
 K1 = 1.2
@@ -53,43 +54,80 @@ FIELDS: Mapping[str, Field] = {
 }
 
 
-def build_index(catalogue: Catalogue) -> SearchData:
+_Terms = tuple[Mapping[str, int], int]
+"""The terms of a text with their counts, and the sum of the counts."""
+_Tool = tuple[_Terms, ...]
+"""The terms of a tool in the order of `FIELDS`."""
+
+
+def build_index(catalogue: Catalogue, blocks: Blocks = one_block) -> SearchData:
     """Return the index of all tools of `catalogue`, also of hidden ones: the server selects the visible ones.
 
-    The result is JSON without floats and depends only on `catalogue`.
+    `blocks` may have the terms of tools from earlier runs. The result is JSON without floats and depends only on
+    `catalogue`.
     """
-    fill = placeholders_of(catalogue).fill_entry
-    tools = {name: fill(entry) for name, entry in catalogue["tools"].items()}
-    term_counts = [field_terms(entry, catalogue) for entry in tools.values()]
-    idf = _inverse_document_frequencies(term_counts)
-    lengths = [{field: counts.total() for field, counts in tool.items()} for tool in term_counts]
-    average = {field: _mean([length[field] for length in lengths]) for field in FIELDS}
+    tools = _terms_of_tools(catalogue, blocks)
+    idf = _inverse_document_frequencies(tools)
+    averages = [_mean([length for _, length in column]) for column in zip(*tools, strict=True)]
     postings: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in sorted(idf)}
-    for number, (tool, length, entry) in enumerate(zip(term_counts, lengths, tools.values(), strict=True)):
-        boost = DEPRECATED_BOOST if "deprecated" in entry else 1.0
-        for term, weight in _weights(tool, length, average).items():
-            score = round(SCORE_SCALE * boost * idf[term] * weight / (K1 + weight))
-            postings[term][0].append(number)
-            postings[term][1].append(max(MIN_SCORE, score))
+    for number, (tool, entry) in enumerate(zip(tools, catalogue["tools"].values(), strict=True)):
+        factor = SCORE_SCALE * (DEPRECATED_BOOST if "deprecated" in entry else 1.0)
+        for term, weight in _weights(tool, averages).items():
+            score = round(factor * idf[term] * weight / (K1 + weight))
+            numbers, scores = postings[term]
+            numbers.append(number)
+            scores.append(max(MIN_SCORE, score))
     data: SearchData = {
         "format": FORMAT,
-        "tools": list(tools),
+        "tools": list(catalogue["tools"]),
         "terms": {term: _highest_first(*columns) for term, columns in postings.items()},
-        "names": _name_shares(term_counts, idf),
+        "names": _name_shares(tools, idf),
     }
     if same := same_tools(catalogue):
         data["same"] = same
     return data
 
 
+def _terms_of_tools(catalogue: Catalogue, blocks: Blocks) -> list[_Tool]:
+    entries = catalogue["tools"]
+    fill = placeholders_of(catalogue).fill_entry
+
+    def block(names: Sequence[str]) -> Any:
+        """Return the terms of each text of some tools, and for each tool the positions of its fields among them."""
+        positions: dict[tuple[bool, str], int] = {}
+        counts: list[Mapping[str, int]] = []
+        rows = []
+        for name in names:
+            row = []
+            for field, text in _texts(fill(entries[name]), catalogue).items():
+                position = positions.setdefault((field == "name", text), len(counts))
+                if position == len(counts):
+                    counts.append(_count_terms(field, text))
+                row.append(position)
+            rows.append(row)
+        return counts, rows
+
+    tools = {}
+    for names, (counts, rows) in blocks("terms", tuple(entries), block):
+        terms = [(each, sum(each.values())) for each in counts]
+        for name, row in zip(names, rows, strict=True):
+            tools[name] = tuple([terms[position] for position in row])
+    return [tools[name] for name in entries]
+
+
 def _highest_first(tools: list[int], scores: list[int]) -> list[list[int]]:
     """Return the columns sorted by score; equal ones stay in the order of the tools."""
-    pairs = sorted(zip(tools, scores, strict=True), key=lambda pair: -pair[1])
-    return [[tool for tool, _ in pairs], [score for _, score in pairs]]
+    order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+    return [[tools[place] for place in order], [scores[place] for place in order]]
 
 
 def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str]]:
     """Return the search terms of each field of a tool with their counts."""
+    return {field: _count_terms(field, text) for field, text in _texts(entry, catalogue).items()}
+
+
+def _texts(entry: ToolEntry, catalogue: Catalogue) -> dict[str, str]:
+    """Return the text of each field of a tool, in the order of `FIELDS`."""
     tool = entry["tool"]
     summary, description = entry["summary"], str(tool.get("description", ""))
     parameters = list(_parameters(tool["inputSchema"]))
@@ -98,7 +136,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
     groups = [group for group in (category, program) if group]
     tags = [tag for owner in (*groups, entry) for tag in owner.get("tags", ())]
     group_texts = [text for group in groups for text in (group["summary"], str(group.get("description", "")))]
-    texts = {
+    return {
         "name": " ".join((str(tool["name"]), str(tool.get("title", "")), *entry.get("aliases", ()))),
         "summary": "" if summary in description else summary,
         "description": description,
@@ -113,10 +151,10 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
         "parameter_texts": " ".join([str(part.get("description", "")) for _, part in parameters]),
         "values": " ".join([str(value) for _, part in parameters for value in part.get("enum", ())]),
     }
-    return {
-        field: Counter(dict.fromkeys(terms(text), 1)) if field == "name" else _term_counts(text)
-        for field, text in texts.items()
-    }
+
+
+def _count_terms(field: str, text: str) -> Counter[str]:
+    return Counter(dict.fromkeys(terms(text), 1)) if field == "name" else _term_counts(text)
 
 
 @lru_cache(maxsize=1024)
@@ -136,9 +174,9 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
                 yield from _parameters(items)
 
 
-def _inverse_document_frequencies(term_counts: list[dict[str, Counter[str]]]) -> dict[str, float]:
-    tools_with = Counter(term for tool in term_counts for term in set().union(*tool.values()))
-    return {term: log(1 + (len(term_counts) - count + 0.5) / (count + 0.5)) for term, count in tools_with.items()}
+def _inverse_document_frequencies(tools: Sequence[_Tool]) -> dict[str, float]:
+    tools_with = Counter(term for tool in tools for term in set().union(*[counts for counts, _ in tool]))
+    return {term: log(1 + (len(tools) - count + 0.5) / (count + 0.5)) for term, count in tools_with.items()}
 
 
 def _mean(lengths: Sequence[int]) -> float:
@@ -146,25 +184,24 @@ def _mean(lengths: Sequence[int]) -> float:
     return sum(filled) / len(filled) if filled else 1.0
 
 
-def _weights(
-    tool: Mapping[str, Counter[str]], lengths: Mapping[str, int], average: Mapping[str, float]
-) -> dict[str, float]:
+def _weights(tool: _Tool, averages: Sequence[float]) -> dict[str, float]:
     weights: dict[str, float] = {}
-    for name, field in FIELDS.items():
-        if not lengths[name]:
+    for (counts, length), field, average in zip(tool, FIELDS.values(), averages, strict=True):
+        if not length:
             continue
-        norm = 1 - field.length_normalization + field.length_normalization * lengths[name] / average[name]
-        for term, count in tool[name].items():
-            weights[term] = weights.get(term, 0.0) + field.weight * count / norm
+        norm = 1 - field.length_normalization + field.length_normalization * length / average
+        weight = field.weight
+        for term, count in counts.items():
+            weights[term] = weights.get(term, 0.0) + weight * count / norm
     return weights
 
 
-def _name_shares(term_counts: list[dict[str, Counter[str]]], idf: Mapping[str, float]) -> dict[str, list[list[int]]]:
+def _name_shares(tools: Sequence[_Tool], idf: Mapping[str, float]) -> dict[str, list[list[int]]]:
     """Return for each term the tools with it in their names, and its percentage of the IDF sum of each name."""
     shares: dict[str, list[list[int]]] = {}
-    for number, tool in enumerate(term_counts):
-        total = sum(idf[term] for term in tool["name"]) or 1.0
-        for term in tool["name"]:
+    for number, ((names, _), *_) in enumerate(tools):
+        total = sum(idf[term] for term in names) or 1.0
+        for term in names:
             columns = shares.setdefault(term, [[], []])
             columns[0].append(number)
             columns[1].append(round(100 * idf[term] / total))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 from toolmason_runtime.shared.catalogue import Catalogue, WireTool
 from toolmason_runtime.shared.search.postings import SemanticPostings
@@ -16,13 +16,14 @@ from toolmason_runtime.shared.styles import CLASSIC, STYLES
 from toolmason_runtime.shared.tokens import estimate_tokens
 from toolmason_runtime.toolkit import style_for
 
+from toolmason.catalogue.blocks import Blocks, one_block
 from toolmason.catalogue.table import catalogue
 from toolmason.catalogue.tools_field import tools_field_of
 from toolmason.clients import clients
 from toolmason.model.server import Server
 from toolmason.store import Store
 
-_ANNOTATIONS: Final = '"annotations":'
+_Identity = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,45 +53,112 @@ class Stats:
     styles: tuple[StyleCost, ...]
 
 
-def stats(table: Catalogue, store: Store | None = None) -> Stats:
+def stats(table: Catalogue, store: Store | None = None, blocks: Blocks = one_block) -> Stats:
     """Return the costs of a server. Those of styles are for tools of tier `core`, as served without `--all`.
 
-    `store` has the tokens of tools in earlier runs.
+    `store` has the tokens of texts in earlier runs, and `blocks` those of tools.
     """
-    # A style lists most tools as they are, or with another `_meta`.
-    counted: dict[str, int] = {}
-    tools = {
-        name: cost_of(entry["tool"], store, counted)
-        for name, entry in table["tools"].items()
-        if entry.get("enabled", True)
-    }
+    meter = CostMeter(store)
+    entries = table["tools"]
+
+    def costs_of_heads(names: Sequence[str]) -> list[tuple[int, int]]:
+        return [meter.cost_of_head(entries[name]["tool"]) for name in names]
+
+    for names, costs in blocks("costs", tuple(entries), costs_of_heads):
+        for name, (size, tokens) in zip(names, costs, strict=True):
+            meter.add(entries[name]["tool"], size, tokens)
+    tools = {name: meter.cost_of(entry["tool"]) for name, entry in entries.items() if entry.get("enabled", True)}
     styles = []
+    index = None
     for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
         # `dict` replaces the search index, which listing does not use.
-        listed = style_for(table, Selection(style), dict).listed()
-        costs = [cost_of(tool, store, counted) for tool in listed]
+        found = style_for(table, Selection(style), dict, index=index)
+        index, listed = found.index, found.listed()
+        costs = [meter.cost_of(tool) for tool in listed]
         # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
         size = sum(cost.size for cost in costs) + len(costs) + 1
         styles.append(StyleCost(style, len(listed), size, sum(cost.tokens for cost in costs)))
     return Stats(tuple(tools.values()), tuple(styles))
 
 
-def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+class CostMeter:
+    """Computes the costs of tools. A style lists most tools as they are, or with other annotations or another `_meta`.
+
+    The head of a tool has its members before the annotations; all styles share its cost.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store
+        self._tokens_of: dict[str, int] = {}
+        self._heads: dict[_Identity, tuple[int, int]] = {}
+        self._tails: dict[str, tuple[int, int]] = {}
+
+    def add(self, tool: WireTool, size: int, tokens: int) -> None:
+        """Add the known cost of the head of a tool, which must exist as long as this object."""
+        self._heads[_identity(_split(tool)[0])] = size, tokens
+
+    def cost_of(self, tool: WireTool) -> Cost:
+        """Return the cost of a tool."""
+        head, tail = _split(tool)
+        size, tokens = self._heads.get(_identity(head)) or self._cost_of_head(head, tail)
+        if tail:
+            tail_size, tail_tokens = self._cost_of_tail(tail)
+            size += tail_size
+            tokens += tail_tokens
+        # Clients do not show `_meta` to models. The joined object has one comma more than its two parts, and one pair
+        # of braces less.
+        size += _size(_to_wire({"_meta": tool["_meta"]})) - 1 if "_meta" in tool else 0
+        return Cost(tool["name"], size, tokens)
+
+    def cost_of_head(self, tool: WireTool) -> tuple[int, int]:
+        """Return the size and the tokens of the head of a tool."""
+        return self._cost_of_head(*_split(tool))
+
+    def _cost_of_head(self, head: Mapping[str, Any], tail: Mapping[str, Any]) -> tuple[int, int]:
+        # It changes no sum: no token of the estimate contains both a quote and the following word.
+        text = f'{_to_wire(head)[:-1]},"' if tail else _to_wire(head)
+        return _size(text), self._tokens(text)
+
+    def _cost_of_tail(self, tail: Mapping[str, Any]) -> tuple[int, int]:
+        key = repr(tail)  # Most tools have one of a few combinations of annotations.
+        if key not in self._tails:
+            text = _to_wire(tail)[2:]
+            self._tails[key] = _size(text), self._tokens(text)
+        return self._tails[key]
+
+    def _tokens(self, text: str) -> int:
+        """Return the tokens of a text, counted once."""
+        tokens = self._tokens_of.get(text)
+        if tokens is None:
+            store = self._store
+            key = "" if store is None else f"tokens {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+            stored = None if store is None else store.get(key)
+            tokens = self._tokens_of[text] = estimate_tokens(text) if stored is None else int(stored)
+            if store is not None and stored is None:
+                store[key] = str(tokens)
+        return tokens
 
 
-def cost_of(tool: WireTool, store: Store | None = None, counted: dict[str, int] | None = None) -> Cost:
-    """Return the cost of a tool. `store` has the tokens of texts in earlier runs, `counted` those in this one."""
-    # Clients do not show `_meta` to models.
-    shown = _to_wire({key: value for key, value in tool.items() if key != "_meta"})
-    # The joined object has one comma more than its two parts, and one pair of braces less.
-    size = _size(shown) + (_size(_to_wire({"_meta": tool["_meta"]})) - 1 if "_meta" in tool else 0)
-    # Styles list the same tool with different annotations. Splitting there lets them share the count of the rest.
-    # It changes no sum: no token of the estimate contains both a quote and the following word.
-    head, _, tail = shown.rpartition(_ANNOTATIONS)
-    counted = {} if counted is None else counted
-    texts = [f"{head}{_ANNOTATIONS[:1]}", f"{_ANNOTATIONS[1:]}{tail}"] if head else [tail]
-    return Cost(tool["name"], size, sum(_tokens(text, store, counted) for text in texts))
+def cost_of(tool: WireTool) -> Cost:
+    """Return the cost of a tool."""
+    return CostMeter().cost_of(tool)
+
+
+def _split(tool: WireTool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the members of a tool before its annotations, and the rest without `_meta`. One may be empty."""
+    head: dict[str, Any] = {}
+    tail: dict[str, Any] = {}
+    part = head
+    for key, value in tool.items():
+        if key == "annotations" and head:
+            part = tail
+        if key != "_meta":
+            part[key] = value
+    return head, tail
+
+
+def _identity(members: Mapping[str, Any]) -> _Identity:
+    return tuple((key, id(value)) for key, value in members.items())
 
 
 def _size(text: str) -> int:
@@ -98,21 +166,13 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _tokens(text: str, store: Store | None, counted: dict[str, int]) -> int:
-    """Return the tokens of a text, counted once."""
-    tokens = counted.get(text)
-    if tokens is None:
-        key = "" if store is None else f"tokens {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-        stored = None if store is None else store.get(key)
-        tokens = counted[text] = estimate_tokens(text) if stored is None else int(stored)
-        if store is not None and stored is None:
-            store[key] = str(tokens)
-    return tokens
+def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def listed_tools(table: Catalogue) -> Sequence[WireTool]:
     """Return the tools in `tools/list` of a server in its style."""
-    return style_for(table, Selection(table["discovery"]["style"]), dict).listed()
+    return list(style_for(table, Selection(table["discovery"]["style"]), dict).listed())
 
 
 def client_costs(listed: Sequence[WireTool], *, server: str, instructions: str) -> dict[str, int]:

@@ -35,6 +35,8 @@ MAX_SHAPE_LISTS: Final = 3
 MAX_SHAPE_CHOICES: Final = 8
 _MAX_CHOICES: Final = 40
 """Values of an option in its help; a longer list is one text."""
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+"""Most names: `read_files`. The rules for others take longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,8 @@ def _without_category(tool: str, category: str) -> str:
 
 def dashed(name: str) -> str:
     """Return a name as a word of a command line: `maxCount` and `max_count` are `max-count`."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name.replace("_", "-")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
     return re.sub(r"[\W_]+", "-", words).strip("-").lower()
 

@@ -8,12 +8,14 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolmason_runtime.shared.checksum import with_lf
+
 from toolmason.incremental.server import KeptServer
 from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Category, Server
 from toolmason.render.plan import plan
-from toolmason.write.snapshot import MAX_FILE_BYTES
+from toolmason.write.snapshot import MAX_FILE_BYTES, file_state
 
 CATEGORY_TEMPLATES: Final = frozenset(
     {
@@ -35,20 +37,22 @@ SERVER_TEMPLATES: Final = frozenset(
 def kept_files(server: Server, kept: KeptServer, generated: Path) -> dict[PurePosixPath, RenderedFile]:
     """Return the files that the edits do not change and that `generated` has as an earlier run wrote them."""
     found = {}
-    for path, key in _keys(server, kept):
+    kept.file_keys = tuple(_keys(server, kept))
+    for path, key in kept.file_keys:
         if (digest := kept.store.get(key)) is None:
             continue
         with suppress(OSError, ValueError):
-            data = read_input(generated / path, generated, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
+            state = file_state(generated / path)
+            data = with_lf(read_input(generated / path, generated, max_bytes=MAX_FILE_BYTES))
             if sha256(data).hexdigest() == digest:
-                found[path] = RenderedFile(path, data.decode())
+                found[path] = RenderedFile(path, data.decode(), state)
     return found
 
 
 def keep_files(server: Server, kept: KeptServer, files: Iterable[RenderedFile]) -> None:
     """Store the hashes of the files that `kept_files` may return."""
     texts: Mapping[PurePosixPath, str] = {file.path: file.text for file in files}
-    for path, key in _keys(server, kept):
+    for path, key in kept.file_keys or _keys(server, kept):
         if path in texts and not kept.store.use(key):
             kept.store[key] = sha256(texts[path].encode()).hexdigest()
 

@@ -10,11 +10,12 @@ findings are always those of a full run.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolmason_runtime.shared.catalogue import ToolEntry
@@ -28,6 +29,9 @@ from toolmason.write.content_cache import ContentCache
 
 MAX_EDITED: Final = 20
 """Maximum number of edited tools that are resolved alone."""
+
+BLOCK: Final = 50
+"""Tools whose values are stored together. An edit computes those of one block."""
 
 Resolve = Callable[[Document], Server | None]
 """Returns the server of a manifest; None if there is any finding."""
@@ -44,6 +48,10 @@ class KeptServer:
     """The hash of the table of each tool, by its name."""
     edited: tuple[str, ...] = field(default=(), init=False)
     """The tools that were resolved in this run: all tools, unless the stored server was used."""
+    entry_texts: dict[str, str] = field(default_factory=dict, init=False)
+    """The entries in the catalogue as JSON on one line, by the name of the tool. Some may be missing."""
+    file_keys: Sequence[tuple[PurePosixPath, str]] = field(default=(), init=False)
+    """The key of each file that may be stored, by its path; empty before `files.kept_files`."""
 
     def server(self, document: Document, resolve: Resolve) -> Server | None:
         """Return the stored server with the edited tools of the manifest.
@@ -94,18 +102,45 @@ class KeptServer:
         return known_fields(tool) == (own, keys) and (pair.get(0) is not tool) == differs
 
     def known(self) -> dict[str, ToolEntry]:
-        """Return the entries in the catalogue of the tools that have not changed."""
-        stored = {name: self.store.get(self._entry_key(name)) for name in self.tables}
-        return {name: json.loads(text) for name, text in stored.items() if text is not None}
+        """Return the entries in the catalogue of the tools that have not changed, and of no others of their blocks."""
+        known: dict[str, ToolEntry] = {}
+        for names, key in self._blocks("entries", tuple(self.tables)):
+            text = self.store.get(key)
+            if text is not None:
+                lines = text.split("\n")
+                self.entry_texts.update(zip(names, lines, strict=True))
+                known.update(zip(names, json.loads(f"[{','.join(lines)}]"), strict=True))
+        return known
 
-    def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
-        """Store the entries in the catalogue of all tools."""
-        for name, entry in entries.items():
-            key = self._entry_key(name)
-            if not self.store.use(key):
-                text = json.dumps(entry)
-                if json.loads(text) == entry:  # JSON would turn tuples into lists.
-                    self.store[key] = text
+    def keep_entries(self, entries: Mapping[str, ToolEntry], to_json: Callable[[ToolEntry], str]) -> None:
+        """Store the entries in the catalogue of all tools, and their texts on one line."""
+        for names, key in self._blocks("entries", tuple(self.tables)):
+            if self.store.use(key):
+                continue
+            found = [entries[name] for name in names]
+            lines = [to_json(entry) for entry in found]
+            if json.loads(f"[{','.join(lines)}]") == found:  # JSON would turn tuples into lists.
+                self.entry_texts.update(zip(names, lines, strict=True))
+                self.store[key] = "\n".join(lines)
+
+    def blocks(
+        self, kind: str, tools: Sequence[str], make: Callable[[Sequence[str]], Any], /
+    ) -> Iterator[tuple[Sequence[str], Any]]:
+        """Yield the tools and the value of each block: the stored one unless one of its tools has changed."""
+        for names, key in self._blocks(kind, tools):
+            stored = self.store.get(key)
+            if stored is None:
+                value = make(names)
+                self.store[key] = json.dumps(value)
+            else:
+                value = json.loads(stored)
+            yield names, value
+
+    def _blocks(self, kind: str, tools: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
+        """Yield the tools and the key of each block."""
+        for start in range(0, len(tools), BLOCK):
+            names = tools[start : start + BLOCK]
+            yield names, f"{kind} {_hash([self.key, names, [self.tables[name] for name in names]])}"
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
         """Return the stored text of a category; if there is none, store and return that of `make`."""
@@ -123,9 +158,6 @@ class KeptServer:
 
     def _tool_key(self, name: str) -> str:
         return f"tool {self.key[:16]} {name} {self.tables[name]}"
-
-    def _entry_key(self, name: str) -> str:
-        return f"entry {self.key[:16]} {name} {self.tables[name]}"
 
     def _store_tool(self, filled: Tool, tool: Tool) -> None:
         self.store[self._tool_key(tool.name)] = encode((filled, tool))

@@ -7,8 +7,6 @@ the memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -16,7 +14,7 @@ from typing import BinaryIO, Final
 
 MAX_INPUT_BYTES: Final = 16 * 1024 * 1024
 """Maximum size of a manifest, schema, handler module or template."""
-_CHUNK_BYTES: Final = 1024 * 1024
+_CHUNK_BYTES: Final = 64 * 1024
 # Without O_NONBLOCK, opening a pipe waits for a writer; without O_NOFOLLOW, a link created meanwhile is followed.
 _OPEN_FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -39,8 +37,12 @@ def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> b
         OSError: it cannot be read.
         ValueError: `path` contains a null byte.
     """
-    with _open_input(path, root, max_bytes) as file:
-        data = file.read(max_bytes + 1)
+    with open_input(path, root, max_bytes) as file:
+        # A larger bound would reserve that much memory for each file.
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(size + 1)
+        if len(data) > size:  # It grows.
+            data += file.read(max_bytes)
     if len(data) > max_bytes:
         raise _too_large(path, max_bytes)
     return data
@@ -50,7 +52,7 @@ def hash_input(path: Path, root: Path) -> tuple[int, str]:
     """Return the size and SHA-256 of a file without loading it into memory. Raises the same errors as `read_input`."""
     digest = sha256()
     size = 0
-    with _open_input(path, root, MAX_INPUT_BYTES) as file:
+    with open_input(path, root, MAX_INPUT_BYTES) as file:
         while chunk := file.read(_CHUNK_BYTES):
             size += len(chunk)
             if size > MAX_INPUT_BYTES:
@@ -61,29 +63,35 @@ def hash_input(path: Path, root: Path) -> tuple[int, str]:
 
 def is_inside(path: Path, root: Path) -> bool:
     """Return whether `path` is in `root` after links are resolved."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+    return _is_below(os.path.realpath(path), os.path.realpath(root))
 
 
-@contextmanager
-def _open_input(path: Path, root: Path, max_bytes: int) -> Iterator[BinaryIO]:
-    real = Path(os.path.realpath(path))
-    if not real.is_relative_to(os.path.realpath(root)):
+def _is_below(real: str, root: str) -> bool:
+    # The first test is quick. Only `pathlib` knows the rules of Windows.
+    return real.startswith(os.path.join(root, "")) or Path(real).is_relative_to(root)  # noqa: PTH118
+
+
+def open_input(path: Path, root: Path, max_bytes: int) -> BinaryIO:
+    """Return the open file at `path`. Raises the same errors as `read_input`."""
+    real = os.path.realpath(path)
+    if not _is_below(real, os.path.realpath(root)):
         raise UnsafeInputError(path, "it is outside the project")
-    with open(real, "rb", opener=_open_nonblocking) as file:
-        status = os.fstat(file.fileno())
-        if not S_ISREG(status.st_mode):
-            raise UnsafeInputError(path, "it is not a regular file")
-        if status.st_size > max_bytes:
-            raise _too_large(path, max_bytes)
-        yield file
-
-
-def _open_nonblocking(name: str, _flags: int) -> int:
-    descriptor = os.open(name, _OPEN_FLAGS)
-    if S_ISDIR(os.fstat(descriptor).st_mode):
+    descriptor = os.open(real, _OPEN_FLAGS)
+    try:
+        _check_status(os.fstat(descriptor), path, max_bytes)
+        return open(descriptor, "rb")  # noqa: PTH123 - opens a descriptor
+    except BaseException:
         os.close(descriptor)
-        raise UnsafeInputError(Path(name), "it is a directory")
-    return descriptor
+        raise
+
+
+def _check_status(status: os.stat_result, path: Path, max_bytes: int) -> None:
+    if S_ISDIR(status.st_mode):
+        raise UnsafeInputError(path, "it is a directory")
+    if not S_ISREG(status.st_mode):
+        raise UnsafeInputError(path, "it is not a regular file")
+    if status.st_size > max_bytes:
+        raise _too_large(path, max_bytes)
 
 
 def _too_large(path: Path, max_bytes: int) -> UnsafeInputError:

@@ -15,6 +15,7 @@ from toolmason_runtime.shared.checksum import (
     front_matter_end,
     is_markdown,
     is_signable,
+    with_lf,
 )
 
 from toolmason.model.rendered_file import RenderedFile
@@ -59,7 +60,7 @@ def checksum_file(files: Iterable[RenderedFile], *, kept: Checksums = MappingPro
 def parse_checksums(data: bytes) -> Checksums:
     """Parse `SHA256SUMS`, including files with merge conflicts."""
     hashes: dict[str, set[str]] = {}
-    for digest, name in _ENTRY.findall(data.replace(b"\r\n", b"\n")):
+    for digest, name in _ENTRY.findall(with_lf(data)):
         hashes.setdefault(name.decode("utf-8", "backslashreplace"), set()).add(digest.decode("ascii"))
     return {name: frozenset(digests) for name, digests in hashes.items()}
 

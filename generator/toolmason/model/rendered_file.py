@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 
@@ -12,3 +12,5 @@ class RenderedFile:
 
     path: PurePosixPath
     text: str
+    state: tuple[int, ...] = field(default=(), compare=False)
+    """The state of the file on disk before this text was read from it; empty for any other text."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import tomli_w
 
+from toolmason.model.json_text import to_json
 from toolmason.model.python_text import docstring, escape_unprintable
 from toolmason.pictures.labels import xml
 
@@ -100,12 +101,6 @@ def yaml(text: str) -> str:
 def toml(table: Mapping[str, Any]) -> str:
     """Return a table as a TOML document with multi-line strings."""
     return tomli_w.dumps(table, multiline_strings=True)
-
-
-def to_json(value: Any) -> str:
-    """Return a JSON value on one line. Line separators of JavaScript are escaped."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def prompt(text: str, arguments: str) -> str:

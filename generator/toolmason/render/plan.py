@@ -85,20 +85,20 @@ class PathError(ValueError):
 
 def plan(server: Server) -> tuple[PlannedFile, ...]:
     """List the files of one server, in path order."""
-    planned = (*_selected(server), *(file for row in server.files for file in _expand(row, server)))
+    planned = (*_selected(server, _own_files(server)), *(file for row in server.files for file in _expand(row, server)))
     written = (file for file in planned if not _is_listed(file.path, server.outputs.omit))
     return tuple(sorted(written, key=lambda file: file.path.as_posix()))
 
 
-def _selected(server: Server) -> Iterator[PlannedFile]:
-    """List the package, and the files of every server that `[outputs]` selects."""
+def _selected(server: Server, own: Iterable[PlannedFile]) -> Iterator[PlannedFile]:
+    """List the package, and those of the `own` files, of every server, that `[outputs]` selects."""
     outputs = server.outputs
     if outputs.include is None and outputs.omit:
-        yield from _own_files(server)
+        yield from own
         return
     skills = tuple(f"skills/{workflow.name}" for workflow in server.workflows)
     entries = (*DEFAULT_FILES, *skills, *(outputs.include or ()))
-    for file in _own_files(server):
+    for file in own:
         is_own = file.path.parts[0] in {server.package, DIRECTORY}
         if is_own or _is_listed(file.path, entries):
             yield file
@@ -108,8 +108,9 @@ def unselected_files(server: Server) -> tuple[PlannedFile, ...]:
     """List the files of every server that are not written because the manifest has neither `include` nor `omit`."""
     if server.outputs.include is not None or server.outputs.omit:
         return ()
-    selected = {file.path for file in _selected(server)}
-    return tuple(file for file in _own_files(server) if file.path not in selected)
+    own = tuple(_own_files(server))
+    selected = {file.path for file in _selected(server, own)}
+    return tuple(file for file in own if file.path not in selected)
 
 
 def check_kept_files(

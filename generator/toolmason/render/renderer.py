@@ -48,12 +48,15 @@ class TemplateFacts(Facts):
         projections: Projections | None = None,
         store: Store | None = None,
         entries: Entries | None = None,
+        *,
+        has_own_templates: bool = False,
     ) -> None:
         super().__init__(server, projections, store, entries)
         self._models = models
         self.catalogue_text = ""
         """The text of `catalogue.json`, which is rendered before the files made of it."""
         self._digests: dict[str, str] = {}
+        self._has_own_templates = has_own_templates
 
     @cached_property
     def typed_client(self) -> dict[str, Any]:
@@ -65,7 +68,9 @@ class TemplateFacts(Facts):
     @cached_property
     def opening(self) -> str:
         """The text of `opening.json`."""
-        return opening(self.catalogue_text, self._server.postings, self._server.options)
+        # A template of the project may have changed the text.
+        own = None if self._has_own_templates else self.served_catalogue
+        return opening(self.catalogue_text, self._server.postings, self._server.options, catalogue=own)
 
     def fragment(self, macro: Macro, tool: Tool) -> str:
         """Return the output of `macro` for `tool`, from the store if the tool has not changed since an earlier run.
@@ -176,7 +181,7 @@ def drafts(
     are those of `render`.
     """
     environment = make_environment(templates, compiled)
-    facts = TemplateFacts(server, models or {}, projections, store, entries)
+    facts = TemplateFacts(server, models or {}, projections, store, entries, has_own_templates=templates is not None)
     texts = {}
     total = 0
     files = [planned for planned in plan(server) if part in (None, planned.part) and planned.path not in known]
@@ -187,7 +192,7 @@ def drafts(
         text = texts[planned.path] = _render_template(environment, planned, server, facts)
         if planned.template == _CATALOGUE:
             facts.catalogue_text = text
-        total += len(text.encode())
+        total += 0 if max_bytes is None else len(text.encode())
         if max_bytes is not None and total > max_bytes:
             reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"
             raise TemplateRefusedError("TM609", PurePosixPath("templates", planned.template), reason)

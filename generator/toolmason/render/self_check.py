@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from toolmason_runtime.shared.checksum import with_lf
+
 from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.render.plain_schemas import is_plain_schema
@@ -39,7 +41,7 @@ def unchanged(files: Iterable[RenderedFile], directory: Path) -> dict[PurePosixP
         with suppress(OSError):
             # With CRLF line ends, the file has up to twice the size.
             data = read_input(directory / file.path, directory, max_bytes=2 * len(rendered))
-            if data.replace(b"\r\n", b"\n") == rendered:
+            if with_lf(data) == rendered:
                 texts[file.path] = file.text
     return texts
 

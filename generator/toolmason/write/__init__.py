@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from toolmason.write.snapshot import (
     MisplacedDirectoryError,
     ReadError,
     check_directory,
+    has_state,
     locate,
     take_snapshot,
 )
@@ -115,8 +116,8 @@ def write(
         changes = Changes(compare(rendered, take_snapshot(directory), part), was_interrupted)
         if any(change.is_permanent or not discard_edits for change in changes.blocking):
             raise EditedFilesError(changes)
-        if operations := _operations(changes):
-            apply_changes(operations, directory, disk)
+        if any(change.kind is not ChangeKind.FOREIGN for change in changes.all):
+            apply_changes(_operations(changes), directory, disk)
         return changes
 
 
@@ -140,9 +141,12 @@ def _has_other_sizes(files: Iterable[RenderedFile], directory: Path, part: PathF
     for file in files:
         if not part(file.path):
             continue
+        path = locate(directory, file.path.as_posix())
+        if has_state(path, file.state):
+            continue
         data = file.text.encode()
         try:
-            size = locate(directory, file.path.as_posix()).lstat().st_size
+            size = path.lstat().st_size
         except OSError:
             return True
         # A checkout with CRLF line ends counts as equal.
@@ -151,17 +155,15 @@ def _has_other_sizes(files: Iterable[RenderedFile], directory: Path, part: PathF
     return False
 
 
-def _operations(changes: Changes) -> Sequence[Operation]:
-    return [
-        Operation(change.path.as_posix(), change.on_disk, _signed_content(change))
-        for change in changes.all
-        if change.kind is not ChangeKind.FOREIGN
-    ]
+def _operations(changes: Changes) -> Iterator[Operation]:
+    for change in changes.all:
+        if change.kind is not ChangeKind.FOREIGN:
+            yield Operation(change.path.as_posix(), change.on_disk, _signed_content(change))
 
 
 def _signed_content(change: Change) -> bytes | None:
     """Return the content to write. Without a signature, the next run would take the file for a foreign one."""
-    content = change.rendered
+    content = None if change.rendered is None else change.rendered.encode()
     if content is not None and is_signable(change.path) and verify(change.path, content) is not State.VALID:
         raise ValueError(f"{change.path} was rendered without a signature")
     return content

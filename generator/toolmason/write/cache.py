@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import toolmason_runtime
-from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, verify
+from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, verify, with_lf
 from toolmason_runtime.shared.entry_points import metadata_directories
 
 import toolmason
@@ -254,7 +254,7 @@ def _read_recorded_file(directory: Path, name: str, digest: str, hashes: Checksu
     # The record is not trusted: its files must be in the directory and have a valid signature.
     if path.is_absolute() or ".." in path.parts:
         return None
-    data = read_input(directory / path, directory, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
+    data = with_lf(read_input(directory / path, directory, max_bytes=MAX_FILE_BYTES))
     if _digest(data) != digest or verify(path, data, hashes) is not State.VALID:
         return None
     return RenderedFile(path, data.decode())

@@ -37,7 +37,7 @@ class Change:
 
     Args:
         on_disk: The content on disk, None for no file.
-        rendered: The rendered content, None if the file is not rendered.
+        rendered: The rendered text, None if the file is not rendered.
         note: The kind of entry at the path, if it is blocked.
         is_permanent: Whether it stays even if edits are discarded.
     """
@@ -45,7 +45,7 @@ class Change:
     path: PurePosixPath
     kind: ChangeKind
     on_disk: bytes | None = None
-    rendered: bytes | None = None
+    rendered: str | None = None
     note: str = ""
     is_permanent: bool = False
 
@@ -57,7 +57,7 @@ class Change:
         if self.kind is ChangeKind.FOREIGN:
             return ""
         on_disk = (f"{self.path} (on disk)", self.on_disk)
-        rendered = (f"{self.path} (generated)", self.rendered)
+        rendered = (f"{self.path} (generated)", None if self.rendered is None else self.rendered.encode())
         return unified(rendered, on_disk) if self.kind in BLOCKING_KINDS else unified(on_disk, rendered)
 
 

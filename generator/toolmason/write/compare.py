@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, is_signable, verify
+from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, is_signable, verify, with_lf
 
 from toolmason.model.checksum import checksum_file, parse_checksums
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind
-from toolmason.write.snapshot import MAX_FILE_BYTES, Kind, Snapshot, is_hidden
+from toolmason.write.snapshot import MAX_FILE_BYTES, Kind, Snapshot, has_state, is_hidden, locate
 
 PathFilter = Callable[[PurePosixPath], bool]
 """Selects the paths of a run. Other files are not written, pruned or reported."""
@@ -53,8 +53,8 @@ def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: PathFilter 
         if change := _classify_extra(name, kind, snapshot, listed, is_needed=name in directories):
             changes[name] = change
     pruned = {name for name, change in changes.items() if change.kind is ChangeKind.PRUNED}
-    for name, text in rendered.items():
-        if change := _classify_rendered(name, text.encode("utf-8"), snapshot, listed, pruned):
+    for name, file in rendered.items():
+        if change := _classify_rendered(name, file, snapshot, listed, pruned):
             changes[name] = change
         else:
             # Release it: the contents of a large project need much memory.
@@ -69,14 +69,14 @@ def _listing_on_disk(snapshot: Snapshot) -> Checksums:
     return parse_checksums(data or b"")
 
 
-def _contents(files: Iterable[RenderedFile], listed: Checksums, part: PathFilter) -> dict[str, str]:
-    """Return the text of each file in `part`, the list of hashes included."""
+def _contents(files: Iterable[RenderedFile], listed: Checksums, part: PathFilter) -> dict[str, RenderedFile]:
+    """Return the files in `part`, the list of hashes included."""
     selected = [file for file in files if file.path != CHECKSUM_FILE and part(file.path)]
     other_hashes = {name: hashes for name, hashes in listed.items() if not part(PurePosixPath(name))}
     hashes_file = checksum_file(selected, kept=other_hashes)
     if hashes_file is not None:
         selected.append(hashes_file)
-    return {file.path.as_posix(): file.text for file in selected}
+    return {file.path.as_posix(): file for file in selected}
 
 
 def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Checksums, *, is_needed: bool) -> Change | None:
@@ -99,18 +99,24 @@ def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Checksums
 
 
 def _classify_rendered(
-    name: str, rendered: bytes, snapshot: Snapshot, listed: Checksums, pruned: set[str]
+    name: str, file: RenderedFile, snapshot: Snapshot, listed: Checksums, pruned: set[str]
 ) -> Change | None:
     """Return the change for the path of a rendered file, None if its content is right."""
     path = PurePosixPath(name)
+    rendered = file.text
     kind = snapshot.kinds.get(name)
     if kind is None:
         return Change(path=path, kind=ChangeKind.CREATED, rendered=rendered)
     if kind is Kind.FILE:
+        if name not in snapshot.contents and has_state(locate(snapshot.directory, name), file.state):
+            return None
         is_list_missing = CHECKSUM_FILE.as_posix() not in snapshot.kinds and not is_signable(path)
         note = CHECKSUMS_MISSING if is_list_missing else _NOTES[Kind.FILE]
         # A rendered file may exceed the limit for other files. With CRLF line ends, it has up to twice its size.
-        on_disk = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(rendered)))
+        content = rendered.encode()
+        on_disk = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(content)))
+        if on_disk is not None and (on_disk == content or with_lf(on_disk) == content):
+            return None
         return _classify_file(path, rendered, on_disk, listed, note)
     if kind is Kind.DIRECTORY:
         below = [entry for entry in snapshot.kinds if entry.startswith(f"{name}/")]
@@ -122,13 +128,11 @@ def _classify_rendered(
 
 
 def _classify_file(
-    path: PurePosixPath, rendered: bytes, on_disk: bytes | None, listed: Checksums, unsigned_note: str
-) -> Change | None:
+    path: PurePosixPath, rendered: str, on_disk: bytes | None, listed: Checksums, unsigned_note: str
+) -> Change:
     if on_disk is None:
         note = "a file that cannot be read"
         return Change(path=path, kind=ChangeKind.BLOCKED, rendered=rendered, note=note, is_permanent=True)
-    if on_disk == rendered or on_disk.replace(b"\r\n", b"\n") == rendered:
-        return None
     state = verify(path, on_disk, listed)
     if state is State.UNSIGNED:
         return Change(path=path, kind=ChangeKind.BLOCKED, on_disk=on_disk, rendered=rendered, note=unsigned_note)

@@ -1,8 +1,9 @@
 """Results of earlier runs by the hash of their input, such as parsed tables, converted schemas and formatted Python.
 
-An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory. Its first line
-has a hash of the toolkit and a hash of the entries; if either differs, the file is ignored. Each further line is an
-entry.
+An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory: a line with a
+hash of the toolkit and the size of the index, the index with the key and the size of each entry, the texts of the
+entries, and a checksum. If the hash or the checksum differs, the file is ignored. The texts stay on disk until they are
+used: those of 10,000 tools have 90 MB.
 
 In CI, the file may come from any earlier job, also of a stranger's change, and decides whether `check` passes. It is
 used there only if `TOOLMASON_CI_CACHE` is `1`.
@@ -10,44 +11,68 @@ used there only if `TOOLMASON_CI_CACHE` is `1`.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+import weakref
+from binascii import crc32
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import sha256
-from itertools import chain
+from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from tempfile import SpooledTemporaryFile
+from typing import IO, Final, NamedTuple
 
 from toolmason.project import Project
 from toolmason.user_directory import is_ci
 from toolmason.write.cache import project_path, toolkit_fingerprint
-from toolmason.write.user_cache import read_cached, remove_old, write_cached
+from toolmason.write.user_cache import open_cached, remove_old, write_cached
 
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
 """Environment variable that permits the cache in CI."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of the file; about 9 MB are used for 1,000 tools."""
+MAX_NEW_BYTES: Final = 16 * 1024 * 1024
+"""Maximum size of new entries in memory. Larger ones are in a temporary file until they are saved."""
+_CHUNK_BYTES: Final = 1024 * 1024
+_CHECKSUM_BYTES: Final = 8
+"""A CRC-32 in hexadecimal. It detects damage: only this user can write the file."""
+
+
+class _Entry(NamedTuple):
+    """The place of a text in a file."""
+
+    start: int
+    size: int
 
 
 class ContentCache:
-    """The entries of one project: those of earlier runs and those that this run adds."""
+    """The entries of one project: those of earlier runs and those that this run adds. `save` closes it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stored = _load(path)
-        """The lines of the file, by their key."""
+        self._stored: Mapping[str, _Entry] = {}
+        """The entries of earlier runs by their key."""
+        self._file: IO[bytes] | None = None
+        """The file with their texts."""
+        with suppress(OSError, ValueError):
+            self._file, self._stored = _open(path)
         self._used: set[str] = set()
-        """Keys of those lines that this run has used."""
-        self._new: dict[str, bytes] = {}
-        """The lines that this run adds, encoded as in the file, the only copy in memory."""
+        """Keys of those entries that this run has used."""
+        self._new: dict[str, _Entry] = {}
+        """The entries that this run adds."""
+        self._new_file: IO[bytes] = SpooledTemporaryFile(MAX_NEW_BYTES)  # noqa: SIM115 - closed below
+        self._new_bytes = 0
+        self._is_disk_full = False
+        self._close = weakref.finalize(self, _close_all, self._file, self._new_file)
 
     def get(self, key: str, /) -> str | None:
         """Return the text of `key`; None if it is not stored."""
-        if (line := self._new.get(key)) is None:
-            if (line := self._stored.get(key)) is None:
-                return None
-            self._used.add(key)
-        return line.partition(b"\t")[2].decode("utf-8", "surrogatepass")
+        if (entry := self._new.get(key)) is not None:
+            return self._read_new(entry).decode("utf-8", "surrogatepass")
+        if self._file is None or (entry := self._stored.get(key)) is None:
+            return None
+        self._used.add(key)
+        return _read(self._file, entry).decode("utf-8", "surrogatepass")
 
     def use(self, key: str) -> bool:
         """Return whether `key` is stored, and keep it: `get` may be called later, or never."""
@@ -57,8 +82,16 @@ class ContentCache:
         return key in self._new
 
     def __setitem__(self, key: str, text: str, /) -> None:
-        """Store a text without line breaks. The key must determine it, together with the toolkit."""
-        self._new[key] = _line(key, text)
+        """Store a text. The key must determine it, together with the toolkit."""
+        data = text.encode("utf-8", "surrogatepass")
+        with suppress(OSError):
+            if self._is_disk_full:
+                return
+            self._is_disk_full = True  # unless it is written
+            self._new_file.write(data)
+            self._is_disk_full = False
+            self._new[key] = _Entry(self._new_bytes, len(data))
+            self._new_bytes += len(data)
 
     def save(self) -> None:
         """Write the entries if there are new ones. Call this only if `is_toolkit_unchanged()` is true.
@@ -67,24 +100,51 @@ class ContentCache:
 
         Entries that this run has not used, such as those of another branch, are kept up to the size of the used ones.
         """
-        if all(line == self._stored.get(key) for key, line in self._new.items()):
-            return
-        lines = [line for key, line in self._stored.items() if key in self._used and key not in self._new]
-        lines += self._new.values()
-        total = sum(map(len, lines)) + len(lines)
-        remaining = min(total, MAX_BYTES - total - 1)
-        for key, line in self._stored.items():
-            if key in self._used or key in self._new:
+        with suppress(OSError):
+            if not self._is_disk_full and any(self._is_new(key, entry) for key, entry in self._new.items()):
+                self._write(self._kept())
+        self._close()
+
+    def _is_new(self, key: str, entry: _Entry) -> bool:
+        stored = self._stored.get(key)
+        return stored is None or self._file is None or _read(self._file, stored) != self._read_new(entry)
+
+    def _read_new(self, entry: _Entry) -> bytes:
+        data = _read(self._new_file, entry)
+        self._new_file.seek(self._new_bytes)
+        return data
+
+    def _kept(self) -> dict[str, _Entry]:
+        """Return the entries of earlier runs that are kept."""
+        others = {key: entry for key, entry in self._stored.items() if key not in self._new}
+        kept = {key: entry for key, entry in others.items() if key in self._used}
+        total = _total(kept) + _total(self._new)
+        remaining = min(total, MAX_BYTES - total)
+        for key, entry in others.items():
+            if key in kept:
                 continue
-            remaining -= len(line) + 1
+            remaining -= entry.size
             if remaining < 0:
                 break
-            lines.append(line)
-            total += len(line) + 1
-        with suppress(OSError):
-            if total < MAX_BYTES:
-                write_cached(self._path, _header(lines), *chain.from_iterable((b"\n", line) for line in lines))
-                remove_old(self._path.parent, "content-", "run-")
+            kept[key] = entry
+        return kept
+
+    def _write(self, kept: Mapping[str, _Entry]) -> None:
+        sizes = {key: entry.size for entries in (kept, self._new) for key, entry in entries.items()}
+        index = json.dumps([[*sizes], [*sizes.values()]]).encode()
+        head = f"{toolkit_fingerprint()} {len(index)}\n".encode()
+        if len(head) + len(index) + sum(sizes.values()) + _CHECKSUM_BYTES > MAX_BYTES:
+            return
+
+        def parts() -> Iterator[bytes]:
+            yield from (head, index)
+            for file, entries in ((self._file, kept), (self._new_file, self._new)):
+                if file:
+                    yield from _copied(file, entries.values())
+            self._close()  # Windows does not replace an open file.
+
+        write_cached(self._path, _with_checksum(parts()))
+        remove_old(self._path.parent, "content-", "run-")
 
 
 def content_cache(project: Project) -> ContentCache | None:
@@ -99,27 +159,80 @@ def content_cache_path(project: Project) -> Path | None:
     return project_path(project, "content") if is_permitted else None
 
 
-def _load(path: Path) -> dict[str, bytes]:
-    """Return the lines of a file by their key; none if it is damaged or of another version of the toolkit.
+def _open(path: Path) -> tuple[IO[bytes], dict[str, _Entry]]:
+    """Return the open file of earlier runs, and its entries by their key.
 
-    The lines are decoded when they are used, because the file of 10,000 tools has 90 MB.
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is damaged or of another version of the toolkit.
     """
-    with suppress(OSError, ValueError):
-        # JSON escapes line feeds.
-        header, *lines = read_cached(path, max_bytes=MAX_BYTES).split(b"\n")
-        if header == _header(lines):
-            return {line.partition(b"\t")[0].decode("utf-8", "surrogatepass"): line for line in lines}
-    return {}
+    file = open_cached(path, max_bytes=MAX_BYTES)
+    try:
+        return file, _load(file)
+    except BaseException:
+        file.close()
+        raise
 
 
-def _line(key: str, text: str) -> bytes:
-    return f"{key}\t{text}".encode("utf-8", "surrogatepass")
+def _load(file: IO[bytes]) -> dict[str, _Entry]:
+    head = file.readline()
+    fingerprint, _, index_bytes = head.decode().partition(" ")
+    if fingerprint != toolkit_fingerprint():
+        raise ValueError(fingerprint)
+    index = file.read(int(index_bytes))
+    start = file.tell()
+    end = file.seek(0, os.SEEK_END) - _CHECKSUM_BYTES
+    checksum = crc32(index, crc32(head))
+    for chunk in _chunks(file, start, end):
+        checksum = crc32(chunk, checksum)
+    if file.read() != _format(checksum):
+        raise ValueError(checksum)
+    keys, sizes = json.loads(index)
+    places = accumulate(sizes, initial=start)
+    return {key: _Entry(place, size) for key, place, size in zip(keys, places, sizes, strict=False)}
 
 
-def _header(lines: Iterable[bytes]) -> bytes:
-    """Return the first line of a file with `lines`."""
-    whole = sha256()
-    for line in lines:
-        whole.update(line)
-        whole.update(b"\n")
-    return f"{toolkit_fingerprint()} {whole.hexdigest()}".encode()
+def _format(checksum: int) -> bytes:
+    return f"{checksum:0{_CHECKSUM_BYTES}x}".encode()
+
+
+def _with_checksum(parts: Iterable[bytes]) -> Iterator[bytes]:
+    checksum = 0
+    for part in parts:
+        checksum = crc32(part, checksum)
+        yield part
+    yield _format(checksum)
+
+
+def _read(file: IO[bytes], entry: _Entry) -> bytes:
+    file.seek(entry.start)
+    return file.read(entry.size)
+
+
+def _chunks(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
+    """Yield the content of a file between two places."""
+    file.seek(start)
+    while start < end and (chunk := file.read(min(_CHUNK_BYTES, end - start))):
+        start += len(chunk)
+        yield chunk
+
+
+def _copied(file: IO[bytes], entries: Iterable[_Entry]) -> Iterator[bytes]:
+    """Yield the texts of entries. Those that follow each other in their file are read at once."""
+    start = end = 0
+    for entry in entries:
+        if entry.start != end:
+            yield from _chunks(file, start, end)
+            start = entry.start
+        end = entry.start + entry.size
+    yield from _chunks(file, start, end)
+
+
+def _total(entries: Mapping[str, _Entry]) -> int:
+    return sum(entry.size for entry in entries.values())
+
+
+def _close_all(*files: IO[bytes] | None) -> None:
+    for file in files:
+        if file:
+            file.close()

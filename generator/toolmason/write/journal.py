@@ -111,7 +111,7 @@ class _Step:
     number: int
 
 
-def apply_changes(operations: Sequence[Operation], directory: Path, disk: Disk, *, project: Path | None = None) -> None:
+def apply_changes(operations: Iterable[Operation], directory: Path, disk: Disk, *, project: Path | None = None) -> None:
     """Apply `operations` below `directory`, all or none. `project` contains the directory: by default its parent.
 
     Raises:
@@ -198,7 +198,7 @@ def _preview_step(snapshot: Snapshot, step: _Step, goal: str, source: Path) -> N
             snapshot.put(step.name, source.read_bytes())
 
 
-def _stage(operations: Sequence[Operation], directory: Path, disk: Disk) -> list[_Step]:
+def _stage(operations: Iterable[Operation], directory: Path, disk: Disk) -> list[_Step]:
     """Write new contents and back up old ones. Nothing outside the staging directory changes."""
     staging = directory / STAGING
     disk.make_directory(staging / "new")

@@ -125,6 +125,23 @@ def locate(directory: Path, name: str) -> Path:
     return directory / os.fsdecode(name.encode("utf-8", "surrogateescape"))
 
 
+def file_state(path: Path) -> tuple[int, ...]:
+    """Return the values that change if a file is changed or replaced.
+
+    Raises:
+        OSError: there is no file.
+    """
+    status = path.lstat()
+    return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def has_state(path: Path, state: tuple[int, ...]) -> bool:
+    """Return whether a file has not changed since `state`, which may be empty."""
+    with suppress(OSError):
+        return bool(state) and state == file_state(path)
+    return False
+
+
 def is_hidden(name: str) -> bool:
     """Return whether `name` or one of its parents begins with a dot."""
     return name.startswith(".") or "/." in name

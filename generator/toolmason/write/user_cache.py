@@ -9,12 +9,13 @@ import os
 import secrets
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from toolmason import user_directory
-from toolmason.manifest.input_files import MAX_INPUT_BYTES, read_input
+from toolmason.manifest.input_files import MAX_INPUT_BYTES, open_input, read_input
 
 _KEY_BYTES: Final = 32
 _DRAFT: Final = "draft-"
@@ -39,7 +40,13 @@ def read_cached(path: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
     return read_input(path, path.parent, max_bytes=max_bytes)
 
 
-def write_cached(path: Path, *parts: bytes) -> None:
+def open_cached(path: Path, *, max_bytes: int) -> BinaryIO:
+    """Return the open file of the cache directory. Raises the same errors as `read_cached`."""
+    _require_private(path.parent)
+    return open_input(path, path.parent, max_bytes)
+
+
+def write_cached(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write a file of the cache directory atomically; create the directory, private to this user, if necessary.
 
     Raises:
@@ -51,7 +58,7 @@ def write_cached(path: Path, *parts: bytes) -> None:
     descriptor, draft = tempfile.mkstemp(prefix=_DRAFT, dir=path.parent)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - opens a descriptor
-            file.writelines(parts)
+            file.writelines((data,) if isinstance(data, bytes) else data)
         os.replace(draft, path)  # noqa: PTH105 - both are names
     except BaseException:
         with suppress(OSError):

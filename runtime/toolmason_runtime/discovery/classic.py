@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
 from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.meta_tools import Run, StyleContext, unknown_tool_text
@@ -31,16 +31,16 @@ class Classic:
         """The visible tools."""
         return self._context.index
 
-    def listed(self) -> list[WireTool]:
+    def listed(self) -> Sequence[WireTool]:
         """Return every visible tool, in the order of the manifest, with its keywords as a search hint."""
         discovery = self._context.catalogue["discovery"]
         pinned = {name: entry for name, entry in BUILT_IN.items() if name in discovery["pinned"]}
-        entries = map(self._context.with_names, self.index.tools.values())
         built_in = {**requested(discovery), **pinned}.values()
-        return [
-            _with_search_hint(entry) | {"name": self._context.shown(entry["tool"]["name"])}
-            for entry in (*entries, *built_in)
-        ]
+        return _Listing((*self.index.tools.values(), *built_in), self._listed_tool)
+
+    def _listed_tool(self, entry: ToolEntry) -> WireTool:
+        tool = _with_search_hint(self._context.with_names(entry))
+        return tool | {"name": self._context.shown(tool["name"])}
 
     @property
     def placeholders(self) -> Placeholders:
@@ -66,6 +66,33 @@ class Classic:
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:  # noqa: ARG002  as above
         """Return the error for an unknown tool."""
         return error_result(unknown_tool_text(self.index, name))
+
+
+class _Listing(Sequence[WireTool]):
+    """Tools that are listed when they are used: a page of a long list has a few of them.
+
+    Args:
+        entries: the tools.
+        make: returns the listed form of a tool.
+    """
+
+    def __init__(self, entries: tuple[ToolEntry, ...], make: Callable[[ToolEntry], WireTool]) -> None:
+        self._entries = entries
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> WireTool: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[WireTool]: ...
+    def __getitem__(self, index: int | slice) -> WireTool | list[WireTool]:
+        found = self._entries[index]
+        return [self._make(entry) for entry in found] if isinstance(found, tuple) else self._make(found)
+
+    def __iter__(self) -> Iterator[WireTool]:
+        return map(self._make, self._entries)
 
 
 def _with_search_hint(entry: ToolEntry) -> WireTool:

@@ -44,7 +44,7 @@ class Style(Protocol):
         """The visible tools."""
         ...
 
-    def listed(self) -> list[WireTool]:
+    def listed(self) -> Sequence[WireTool]:
         """Return the tools of `tools/list`. Constant."""
         ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.audit import events
@@ -69,7 +69,7 @@ class Apps:
         """Return whether the client shows a page beside the results of a tool that it calls by its own name."""
         return tool in self._entries and shows_pages(context) and self._served(tool) is not None
 
-    def with_pages(self, listed: list[WireTool], find: Callable[[str], WireTool | None]) -> list[WireTool]:
+    def with_pages(self, listed: Sequence[WireTool], find: Callable[[str], WireTool | None]) -> Sequence[WireTool]:
         """Return the tools for a client that shows pages. `find` returns a served tool, as the client sees it."""
         tools = list(listed)
         for name, entry in self._entries.items():

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmason.clients import clients
+from toolmason.model.json_text import to_json
 from toolmason.model.python_text import docstring, escape_unprintable
 from toolmason.pictures.labels import xml
 from toolmason.render import filters
@@ -106,7 +107,7 @@ def test_toml_reads_back_as_the_table(table: dict[str, str]) -> None:
 
 @given(json_values)
 def test_json_reads_back_as_the_value_on_one_line(value: object) -> None:
-    text = filters.to_json(value)
+    text = to_json(value)
     assert json.loads(text) == value
     assert len(text.splitlines()) == 1 or any(each in text for each in "\x85\x1c\x1d\x1e\x0b\x0c")
     assert "\n" not in text

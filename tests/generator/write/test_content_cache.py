@@ -348,24 +348,47 @@ def test_a_directory_that_cannot_be_used_costs_only_time(
     assert sys.platform == "win32" or not entries(project)
 
 
+@pytest.mark.parametrize("max_new_bytes", [0, 1_000, 1_000_000])
+def test_entries_are_on_disk_until_they_are_saved(
+    max_new_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolmason.write.content_cache.MAX_NEW_BYTES", max_new_bytes)
+    path = tmp_path / "cache" / "content"
+    expected = {f"key {number}": f"{number}\u00e9" * number for number in range(100)}
+    for _ in range(2):
+        cache = ContentCache(path)
+        for number, (key, text) in enumerate(expected.items()):
+            if number % 3 or key not in cache._stored:
+                cache[key] = text
+            assert cache.get(key) == text
+        cache["key 7"] = expected["key 7"] = "another text"
+        assert {key: cache.get(key) for key in expected} == expected
+        cache.save()
+        again = ContentCache(path)
+        assert {key: again.get(key) for key in again._stored} == expected
+
+
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from toolmason.write.content_cache import ContentCache
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 cache = ContentCache(Path(sys.argv[1]))
-cache["other"] = "x" * 5000
+cache["other"] = "x" * int(sys.argv[2])
+assert cache.get("other") in (None, "x" * 5000)
+cache["another"] = "y"
 cache.save()
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
-def test_a_full_disk_keeps_the_entries_of_earlier_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [5_000, 50_000_000], ids=["in memory", "in a temporary file"])
+def test_a_full_disk_keeps_the_entries_of_earlier_runs(size: int, tmp_path: Path) -> None:
     path = tmp_path / "cache" / "content"
     cache = ContentCache(path)
     cache["key"] = "text"
     cache.save()
-    subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], check=True)
+    subprocess.run([sys.executable, "-c", FULL_DISK, str(path), str(size)], check=True)
     assert ContentCache(path).get("key") == "text"
     assert list(path.parent.iterdir()) == [path]
 
@@ -408,6 +431,7 @@ def test_old_files_of_other_projects_and_killed_runs_are_removed(tmp_path: Path)
         directory.joinpath(name).touch()
         os.utime(directory / name, (0, 0))
     directory.joinpath("draft-new").touch()
+    cache = ContentCache(directory / "content-new")
     cache["other"] = "text"
     cache.save()
     assert {path.name for path in directory.iterdir()} == {"content-new", "draft-new", "key", "words-old.int8"}

@@ -3,8 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from toolmason_runtime.discovery import classic as classic_style
 from toolmason_runtime.discovery.listing import listed_tool
-from toolmason_runtime.shared.catalogue import Catalogue
+from toolmason_runtime.shared.catalogue import Catalogue, WireTool
 
 MakeDesk = Callable[..., Any]
 
@@ -29,6 +31,24 @@ def test_us4_2_fr_012_classic_has_no_meta_tools(catalogue: Catalogue, desk: Make
     assert not {"search", "call", "call_read"} & set(classic.listed())
     assert not classic.style.is_meta_tool("search")
     assert classic.refusal("search", query="x").startswith("Unknown tool `search`.")
+
+
+def test_a_page_of_the_list_has_the_tools_of_the_whole_list_and_makes_no_others(
+    catalogue: Catalogue, desk: MakeDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = desk(catalogue, "classic").style.listed()
+    whole = [*listed]
+    made = []
+
+    def count(tool: WireTool) -> WireTool:
+        made.append(tool["name"])
+        return listed_tool(tool)
+
+    monkeypatch.setattr(classic_style, "listed_tool", count)
+    assert len(listed) == len(whole)
+    assert listed[2:4] == whole[2:4]
+    assert listed[-1] == whole[-1]
+    assert made == [tool["name"] for tool in (*whole[2:4], whole[-1])]
 
 
 def test_us4_3_fr_014_classic_still_has_the_index(catalogue: Catalogue, desk: MakeDesk) -> None:

@@ -383,6 +383,6 @@ def test_three_meta_tools_and_the_pinned_are_listed(catalogue: Catalogue, desk: 
 
 
 def test_total_reduction_is_over_40_percent(catalogue: Catalogue, desk: MakeDesk) -> None:
-    full = cost(desk(catalogue, "classic").style.listed())
+    full = cost([*desk(catalogue, "classic").style.listed()])
 
     assert cost(desk(catalogue, "list-describe").style.listed()) < 0.6 * full
