@@ -10,7 +10,7 @@ from toolmason.model.checksum import add_checksum
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.snapshot import ReadError
+from toolmason.write.snapshot import ReadError, file_state
 
 TEXTS = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "docs/b.md": "---\nname: b\n---\nB\n", "a.json": "{}\n"}
 
@@ -44,6 +44,21 @@ def test_a_tree_that_was_just_written_is_clean(folder: Path) -> None:
 
     assert changes.is_clean
     assert changes.all == ()
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_changed_after_it_was_read_is_an_edit(is_replaced: bool, folder: Path) -> None:
+    path = folder / "a.py"
+    text = path.read_text(encoding="utf-8")
+    read = RenderedFile(PurePosixPath("a.py"), text, file_state(path))
+    others = rendered({name: text for name, text in TEXTS.items() if name != "a.py"})
+    assert check([read, *others], folder).is_clean
+
+    edited = path.with_name("edited") if is_replaced else path
+    edited.write_text(text.replace("A = 1", "A = 2"), encoding="utf-8")
+    edited.replace(path)
+
+    assert names(check([read, *others], folder), ChangeKind.EDITED) == ["a.py"]
 
 
 def test_a_folder_that_does_not_exist_misses_everything(tmp_path: Path) -> None:
