@@ -63,18 +63,19 @@ def hash_input(path: Path, root: Path) -> tuple[int, str]:
 
 def is_inside(path: Path, root: Path) -> bool:
     """Return whether `path` is in `root` after links are resolved."""
-    return _is_below(os.path.realpath(path), os.path.realpath(root))
+    return _is_below(os.path.realpath(path), root)
 
 
-def _is_below(real: str, root: str) -> bool:
-    # The first test is quick. Only `pathlib` knows the rules of Windows.
-    return real.startswith(os.path.join(root, "")) or Path(real).is_relative_to(root)  # noqa: PTH118
+def _is_below(real: str, root: Path) -> bool:
+    # A real path has no links, and so has `root` if the path starts with it: then it needs not be resolved. Only
+    # `pathlib` knows the rules of Windows.
+    return real.startswith(f"{root}{os.sep}") or Path(real).is_relative_to(os.path.realpath(root))
 
 
 def open_input(path: Path, root: Path, max_bytes: int) -> BinaryIO:
     """Return the open file at `path`. Raises the same errors as `read_input`."""
     real = os.path.realpath(path)
-    if not _is_below(real, os.path.realpath(root)):
+    if not _is_below(real, root):
         raise UnsafeInputError(path, "it is outside the project")
     descriptor = os.open(real, _OPEN_FLAGS)
     try:
