@@ -2,16 +2,15 @@
 
 Most of the time of `python -m toolmason` is spent on imports. `install` replaces the function behind
 `subprocess.Popen`, and so behind `subprocess.run`, asyncio and anyio: a command that is this interpreter with
-`-m toolmason` or `-m NAME_server`, or an installed script of the project, is sent to `loaded_interpreter.py`, which
-forks. Any other command starts as usual, and so does one whose start a fork cannot imitate, for example with options
-of the interpreter, or with a module in its directory that hides an imported one. The new process is a child of the
-process of the tests either way.
+`-m toolmason`, `-m NAME_server` or `-m uvicorn`, or an installed script of the project, is sent to
+`loaded_interpreter.py`, which forks. Any other command starts as usual, and so does one whose start a fork cannot
+imitate, for example with options of the interpreter, or with a module in its directory that hides an imported one. The
+new process is a child of the process of the tests either way.
 """
 
 from __future__ import annotations
 
 import atexit
-import ctypes
 import os
 import pickle
 import re
@@ -28,7 +27,7 @@ from typing import Any, Final, NamedTuple
 ZYGOTE: Final = str(Path(__file__).with_name("loaded_interpreter.py"))
 PROGRAMS: Final = Path(sys.executable).parent
 SCRIPTS: Final = frozenset(str(PROGRAMS / name) for name in ("toolmason", "toolmason-workbench"))
-MODULE: Final = re.compile(r"toolmason(\.\w+)*|\w+_server(\.\w+)*")
+MODULE: Final = re.compile(r"toolmason(\.\w+)*|\w+_server(\.\w+)*|uvicorn")
 AT_START: Final = re.compile(r"PYTHON[A-Z]|LC_|LANG$|LANGUAGE$|COV_|COVERAGE_|LD_|MALLOC_|OPENSSL_")
 """The variables that an interpreter or a library reads at its start alone."""
 IMITATED: Final = frozenset({"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"})
@@ -36,11 +35,9 @@ IMITATED: Final = frozenset({"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEB
 REPLY_S: Final = 60
 """Seconds that the loaded interpreter may take, with its imports."""
 LENGTH_BYTES: Final = 8
-PR_SET_CHILD_SUBREAPER: Final = 36
 
 _really_start: Callable[..., int] = vars(subprocess)["_fork_exec"]
 _lock = threading.Lock()
-_libc = ctypes.CDLL(None)
 _is_paused = False
 _interpreter: _LoadedInterpreter | None = None
 _count = 0
@@ -239,15 +236,10 @@ class _LoadedInterpreter:
         """
         message = pickle.dumps(request)
         length = len(message).to_bytes(LENGTH_BYTES, "big")
-        # The fork is the orphan of a process in between, so that it becomes ours. Other orphans belong to init.
-        _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        try:
-            socket.send_fds(self._socket, [length], list(descriptors.values()))
-            self._socket.sendall(message)
-            if len(reply := self._socket.recv(LENGTH_BYTES)) < LENGTH_BYTES:
-                raise EOFError
-        finally:
-            _libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        socket.send_fds(self._socket, [length], list(descriptors.values()))
+        self._socket.sendall(message)
+        if len(reply := self._socket.recv(LENGTH_BYTES)) < LENGTH_BYTES:
+            raise EOFError
         return int.from_bytes(reply, "big")
 
     def end(self) -> None:

@@ -60,8 +60,11 @@ def workbench(
         yield peer
 
 
-@pytest.mark.parametrize("prefix", [(), IGNORING_INTERRUPTS], ids=["", "interrupts ignored"])
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    ("number", "prefix"),
+    [*((number, ()) for number in SIGNALS), (signal.SIGINT, IGNORING_INTERRUPTS)],
+    ids=[*(number.name for number in SIGNALS), "SIGINT ignored at the start"],
+)
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_signal_ends_each_phase_after_its_last_response(
     phase: str, number: signal.Signals, prefix: tuple[str, ...], tmp_path: Path

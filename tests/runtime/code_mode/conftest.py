@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_sample import Sample, generated, repository, sample
+from command_sample import Sample, committed, generated, repository, sample
 from program_desk import Desk
 from redis_server import redis, shared_redis
 
-__all__ = ["generated", "redis", "repository", "sample", "shared_redis"]
+__all__ = ["committed", "generated", "redis", "repository", "sample", "shared_redis"]
 
 
 @pytest.fixture(autouse=True)

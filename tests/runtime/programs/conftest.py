@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_sample import generated, repository, sample
+from command_sample import committed, generated, repository, sample
 
-__all__ = ["generated", "repository", "sample"]
+__all__ = ["committed", "generated", "repository", "sample"]
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -182,8 +182,8 @@ for byte in b"\xc3\xa9 \xff \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\x80 \xe2\x82":
     assert stdout == "\u00e9 \ufffd \u20ac \U0001f600 \ufffd\ufffd \ufffd"
 
 
-async def test_fifty_megabytes_are_held_in_little_memory_and_can_be_fetched_whole(program: Program) -> None:
-    size, store = 50_000_010, ChunkStore()
+async def test_twenty_megabytes_are_held_in_little_memory_and_can_be_fetched_whole(program: Program) -> None:
+    size, store = 20_000_010, ChunkStore()
     tracemalloc.start()
     try:
         outcome = await run(Invocation(argv=program("flood", size, 1)), environ=PLACES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,7 @@ class HostilePeer:
         self.peer = peer
         self.pid = peer.process.pid
         self.answers: dict[int, Any] = {}
+        self._others = _pids()
 
     def call(self, tool: str, **arguments: Any) -> Measured:
         with suppress(OSError):
@@ -92,7 +94,7 @@ class HostilePeer:
 
     def children(self) -> list[tuple[int, float]]:
         """Return the ids and the peak in MB of the processes of this server that parse or reduce an answer."""
-        return list(_children(self.pid))
+        return list(_children(self.pid, _pids() - self._others))
 
     def start(self, tool: str, kind: str) -> int:
         """Call a tool; return the id of the request."""
@@ -127,15 +129,18 @@ def _status_mb(pid: int, name: str) -> float:
     return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(name)), 0.0)
 
 
-def _children(server: int) -> Iterator[tuple[int, float]]:
-    for path in Path("/proc").iterdir():
-        if path.name.isdecimal():
-            with suppress(OSError):
-                command = (path / "cmdline").read_bytes()
-                is_child = b"worker_main.py" in command or b"select_main.py" in command
-                # Tests run side by side: the children of other servers do not count.
-                if is_child and server in _ancestors(int(path.name)):
-                    yield int(path.name), _peak_mb(int(path.name))
+def _pids() -> set[int]:
+    return {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # noqa: PTH208  names alone
+
+
+def _children(server: int, pids: set[int]) -> Iterator[tuple[int, float]]:
+    for pid in pids:
+        with suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            is_child = b"worker_main.py" in command or b"select_main.py" in command
+            # Tests run side by side: the children of other servers do not count.
+            if is_child and server in _ancestors(pid):
+                yield pid, _peak_mb(pid)
 
 
 def _ancestors(pid: int) -> Iterator[int]:

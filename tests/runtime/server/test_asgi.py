@@ -51,7 +51,7 @@ async def test_application_serves_both_eras_and_ends_with_its_lifespan(mode: str
 @pytest.mark.parametrize("how", ["asgi", "command"])
 def test_routes_need_the_token_unless_they_are_public_and_middleware_wraps_all(how: str) -> None:
     env = {"SAMPLE_TOKEN_FILE": TOKEN_FILE}
-    server = asgi(env=env) if how == "asgi" else serving(command=["-c", HOOKED], env=env)
+    server = asgi(env=env) if how == "asgi" else serving(command=["-m", "code_server", HOOKED], env=env)
     with server as (_, address):
         answers = [
             fetch(address, "GET", "/reports/may"),
@@ -154,7 +154,9 @@ uvicorn.run(app, port=0)
 
 def test_body_that_does_not_arrive_in_time_is_refused_by_each_asgi_server() -> None:
     environ = {**os.environ, "SAMPLE_OPEN": "1"}
-    process = subprocess.Popen([sys.executable, "-c", LATE], stderr=subprocess.PIPE, encoding="utf-8", env=environ)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "code_server", LATE], stderr=subprocess.PIPE, encoding="utf-8", env=environ
+    )
     try:
         assert process.stderr is not None
         found = None

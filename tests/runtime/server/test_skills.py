@@ -185,7 +185,8 @@ def test_a_skill_with_a_tool_that_is_not_served_is_not_served(
     assert served_names == (["lend", "free"] if is_served else ["free"])
 
 
-SKILLS = [path.read_bytes() for path in sorted(REPOSITORY.glob("**/expected/skills/*/SKILL.md"))]
+GOLDEN = REPOSITORY / "tests" / "golden"
+SKILLS = [path.read_bytes() for path in sorted(GOLDEN.glob("*/expected/skills/*/SKILL.md"))]
 SKILLS += [path.read_bytes() for path in sorted((REPOSITORY / "generated" / "skills").glob("*/SKILL.md"))]
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -153,11 +154,10 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     sys.path.remove(str(folder))
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A repository with three commits of two files."""
-    folder = tmp_path / "repository"
-    folder.mkdir()
+@pytest.fixture(scope="session")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with three commits of two files, for copies."""
+    folder = tmp_path_factory.mktemp("committed")
     git(folder, "init", "--quiet", "--initial-branch=main")
     git(folder, "config", "user.name", "Somebody")
     git(folder, "config", "user.email", "somebody@example.org")
@@ -166,6 +166,12 @@ def repository(tmp_path: Path) -> Path:
         git(folder, "add", ".")
         git(folder, "commit", "--quiet", "--message", subject)
     return folder
+
+
+@pytest.fixture
+def repository(committed: Path, tmp_path: Path) -> Path:
+    """A repository with three commits of two files."""
+    return shutil.copytree(committed, tmp_path / "repository")
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_sample import generated, repository, sample
+from command_sample import committed, generated, repository, sample
 
-__all__ = ["generated", "repository", "sample"]
+__all__ = ["committed", "generated", "repository", "sample"]
 
 
 @pytest.fixture(autouse=True)

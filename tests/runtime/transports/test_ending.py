@@ -24,7 +24,7 @@ sys.argv[0] = "sample"
 runpy.run_module("sample_server", run_name="__main__", alter_sys=True)
 """
 """Runs the sample where nothing bounds its end, and says on standard error whether `atexit` hooks run."""
-COMMAND = (sys.executable, "-c", ENDS_BY_ITSELF, "--classic")
+COMMAND = (sys.executable, "-m", "code_server", ENDS_BY_ITSELF, "--classic")
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 

@@ -391,7 +391,7 @@ def test_sdk_with_other_private_names_answers_with_its_own_sessions(how: str) ->
 
 
 def test_sessions_in_use_are_limited_and_one_that_ends_makes_room() -> None:
-    with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
+    with serving(command=["-m", "code_server", ADJUSTED]) as (_, address), ExitStack() as stack:
         clients = [RawClient(address, LEGACY, stack) for _ in range(2)]
         for client in clients:
             client.stream()
@@ -402,7 +402,7 @@ def test_sessions_in_use_are_limited_and_one_that_ends_makes_room() -> None:
 
 
 def test_stream_of_a_silent_call_begins_with_its_id_and_is_kept_open_by_comments() -> None:
-    with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
+    with serving(command=["-m", "code_server", ADJUSTED]) as (_, address), ExitStack() as stack:
         client = RawClient(address, LEGACY, stack)
         said = client.lines("call", {"tool_name": "wait", "args": {}})
         lines = [next(said) for _ in range(8)]
@@ -444,7 +444,7 @@ serve(build_server, ending, port=0, request_timeout_s=3)
 
 
 def test_incomplete_requests_time_out_but_slow_answers_do_not() -> None:
-    with serving(command=["-c", IMPATIENT]) as (_, address), ExitStack() as stack:
+    with serving(command=["-m", "code_server", IMPATIENT]) as (_, address), ExitStack() as stack:
         client = RawClient(address, LEGACY, stack)
         stream = client.stream()
         place = address.removeprefix("http://").removesuffix("/mcp").split(":")

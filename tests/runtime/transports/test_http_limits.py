@@ -165,7 +165,7 @@ serve(build_server, Shutdown(), port=0)
 
 
 def test_others_connect_while_one_client_has_all_sessions() -> None:
-    with serving(command=["-c", FEW]) as (_, address):
+    with serving(command=["-m", "code_server", FEW]) as (_, address):
         flood = [opened(address, "127.0.0.1") for _ in range(9)]
         others = [opened(address, f"127.0.0.{number}") for number in (2, 3)]
 
@@ -269,7 +269,7 @@ def test_a_connection_without_a_request_stays_open_for_a_slow_client() -> None:
 
 def test_clients_that_never_read_do_not_delay_the_next_one_and_are_disconnected() -> None:
     code = STALLED.format(stall_s=3, max_bytes=1 << 30)
-    with serving(command=["-c", code]) as (process, address), ExitStack() as stack:
+    with serving(command=["-m", "code_server", code]) as (process, address), ExitStack() as stack:
         alone_s = max(answered(address) for _ in range(3))
         silent = never_reading(address, stack, 100, "x" * 200_000)
         beside_s = [answered(address) for _ in range(5)]
@@ -282,7 +282,7 @@ def test_clients_that_never_read_do_not_delay_the_next_one_and_are_disconnected(
 
 def test_clients_that_never_read_share_a_limit_of_bytes() -> None:
     code = STALLED.format(stall_s=600, max_bytes=1_000_000)
-    with serving(command=["-c", code]) as (process, address), ExitStack() as stack:
+    with serving(command=["-m", "code_server", code]) as (process, address), ExitStack() as stack:
         never_reading(address, stack, 12, "x" * 200_000)
         assert process.stderr is not None
         said = [process.stderr.readline() for _ in range(6)]
@@ -294,7 +294,7 @@ def test_clients_that_never_read_share_a_limit_of_bytes() -> None:
 @pytest.mark.parametrize("version", ERAS)
 def test_answer_larger_than_the_limit_of_unsent_bytes_is_sent_as_fast_as_the_client_reads(version: str) -> None:
     code = STALLED.format(stall_s=600, max_bytes=1_000_000)
-    with serving(command=["-c", code]) as (_, address), ExitStack() as stack:
+    with serving(command=["-m", "code_server", code]) as (_, address), ExitStack() as stack:
         client = RawClient(address, version, stack)
         *_, answer = client.call("shout", {"text": "x" * 3_000_000})
 
@@ -304,7 +304,7 @@ def test_answer_larger_than_the_limit_of_unsent_bytes_is_sent_as_fast_as_the_cli
 
 def test_client_that_reads_slowly_gets_its_whole_answer() -> None:
     code = STALLED.format(stall_s=1, max_bytes=1 << 30)
-    with serving(command=["-c", code]) as (_, address), ExitStack() as stack:
+    with serving(command=["-m", "code_server", code]) as (_, address), ExitStack() as stack:
         [slow] = never_reading(address, stack, 1, "x" * 200_000)
         received = b""
         start = time.monotonic()

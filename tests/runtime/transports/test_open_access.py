@@ -85,13 +85,16 @@ def test_server_that_other_machines_can_reach_does_not_start_without_a_token(
 def test_token_or_the_variable_lets_it_start(arguments: Sequence[str]) -> None:
     with serving(*arguments, "--token-file", TOKEN_FILE) as (_, address):
         assert (post(address, {}), post(address, BEARER)) == (401, 200)
-    with serving(*arguments, "--log-format", "text", command=["-c", WARNED], env=OPEN) as (process, address):
+    with serving(*arguments, "--log-format", "text", command=WARNED, env=OPEN) as (process, address):
         assert post(address, {}) == 200
         assert process.stdout is not None
         assert process.stdout.readline() == f"{WARNING}\n"
 
 
-WARNED = """
+WARNED = [
+    "-m",
+    "code_server",
+    """
 import logging, sys
 from toolmason_runtime.server.command import Command
 from sample_server.catalogue import CATALOGUE
@@ -104,13 +107,14 @@ class ToStdout(logging.Handler):
 logging.basicConfig(handlers=[ToStdout()], level="WARNING")
 flags = ["--classic", "--http", "--port", "0", *sys.argv[1:]]
 sys.exit(Command(catalogue=CATALOGUE, load_index=load_index, options=OPTIONS, prog="sample", version="1").run(flags))
-"""
+""",
+]
 
 
 def test_open_server_on_all_addresses_has_no_token_and_needs_host_names() -> None:
     assert "list the host names of the server" in refused(["--host", "0.0.0.0"], OPEN)
     arguments = ("--host", "0.0.0.0", "--allow-host", "127.0.0.1")
-    with serving(*arguments, command=["-c", WARNED], env=OPEN) as (_, address):
+    with serving(*arguments, command=WARNED, env=OPEN) as (_, address):
         assert post(address.replace("0.0.0.0", "127.0.0.1"), {}) == 200
 
 
