@@ -461,12 +461,12 @@ def test_a_generated_file_that_is_a_pipe_or_too_large_is_not_read(project: Proje
 
 @pytest.mark.uncovered
 def test_planted_files_are_read_up_to_a_limit(project: Project) -> None:
-    for number in range(40):
-        path = PurePosixPath(f"copy{number}.md")
-        put(project.generated / path, add_checksum(path, "x" * 15 * 1024**2))
+    names = [f"copy{number}.md" for number in range(MAX_TOTAL_BYTES // (15 * 1024**2) + 1)]
+    for name in names:
+        put(project.generated / name, add_checksum(PurePosixPath(name), "x" * 15 * 1024**2))
     put(project.generated / "docs" / "index.md", "x" * 17 * 1024**2)
     snapshot = take_snapshot(project.generated)
-    contents = [snapshot.read(f"copy{number}.md") for number in range(40)]
+    contents = [snapshot.read(name) for name in names]
 
     assert sum(len(content or b"") for content in contents) <= MAX_TOTAL_BYTES
     assert snapshot.read("docs/index.md") is None
@@ -509,17 +509,18 @@ def test_folders_nested_deeper_than_calls_are_compared(run: Toolmason, project: 
 
 def in_project(project: Project, command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run `toolmason` there as a program with little memory, and not for long."""
-    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30,) * 2);"
-    script = f"{limited} from toolmason.__main__ import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", script, *command, "--manifest", "manifest/notes.toml"],
-        cwd=project.root,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        stdin=subprocess.DEVNULL,
-        timeout=60,
-    )
+    argv = [sys.executable, "-m", "toolmason", *command, "--manifest", "manifest/notes.toml"]
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(argv, cwd=project.root, encoding="utf-8", **streams) as process:  # type: ignore[call-overload]
+        try:
+            if sys.platform == "linux":
+                import resource
+
+                resource.prlimit(process.pid, resource.RLIMIT_AS, (3 << 30,) * 2)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(argv, process.returncode, output, errors)
 
 
 def with_schema(project: Project, schema: str) -> None:
