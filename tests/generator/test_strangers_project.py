@@ -167,18 +167,17 @@ def test_no_code_of_a_project_is_executed(
         assert changed == set()
 
 
-@pytest.mark.parametrize("command", ["check", "generate"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{ cycler.__init__.__globals__.os.system('id > CANARY') }}",
-        "{{ facts.projected.__globals__.__builtins__.open('CANARY', 'w') }}",
-        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-        "{{ '{0.__class__.__init__.__globals__}'.format(facts) }}",
-        "{{ server.categories.__class__.__base__.__subclasses__() }}",
-        "{{ facts.catalogue.tools.clear() }}",
-    ],
-)
+ESCAPES = [
+    "{{ cycler.__init__.__globals__.os.system('id > CANARY') }}",
+    "{{ facts.projected.__globals__.__builtins__.open('CANARY', 'w') }}",
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "{{ '{0.__class__.__init__.__globals__}'.format(facts) }}",
+    "{{ server.categories.__class__.__base__.__subclasses__() }}",
+    "{{ facts.catalogue.tools.clear() }}",
+]
+
+
+@pytest.mark.parametrize(("command", "text"), [("generate", ESCAPES[0]), *(("check", text) for text in ESCAPES)])
 def test_a_template_cannot_leave_its_sandbox(
     command: str, text: str, run: Toolmason, project: Project, tmp_path: Path
 ) -> None:
@@ -326,8 +325,10 @@ def test_differences_in_a_file_of_many_lines_are_shown_in_part(run: Toolmason, p
 
 @pytest.mark.uncovered
 @needs_links
-@pytest.mark.parametrize("command", ["check", "generate"])
-@pytest.mark.parametrize("kind", ["file", "folder", "relative", "include"])
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [("file", "generate"), *((kind, "check") for kind in ("file", "folder", "relative", "include"))],
+)
 def test_a_template_that_leads_out_of_the_project_is_refused(
     kind: str, command: str, run: Toolmason, project: Project, tmp_path: Path
 ) -> None:
