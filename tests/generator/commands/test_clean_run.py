@@ -140,6 +140,7 @@ ADDED = {
 }
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("name", ADDED.values(), ids=ADDED)
 def test_an_added_file_is_noticed(name: str, clean: Project) -> None:
     path = clean.root / name

@@ -42,6 +42,7 @@ def pages(toolmason_run: Callable[..., Result], desk: Path) -> Path:
     return desk
 
 
+@pytest.mark.uncovered
 async def test_the_page_is_readable(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with served(pages) as address:
         async with chromium(tmp_path_factory.mktemp("profile")) as browser:
@@ -69,6 +70,7 @@ async def test_the_page_is_readable(pages: Path, tmp_path_factory: pytest.TempPa
                 assert contrast["part"] >= 3, (name, device, theme)
 
 
+@pytest.mark.uncovered
 async def test_the_page_asks_for_no_other_file(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with served(pages) as address:
         async with chromium(tmp_path_factory.mktemp("profile")) as browser:
