@@ -14,7 +14,7 @@ SUPPORT = Path(__file__).parent / "support"
 sys.path.insert(0, str(SUPPORT))
 
 from attack_strings import attacks  # noqa: E402  SUPPORT is on the path now
-from growth import verdict  # noqa: E402  as above
+from growth import verdict, verdicts  # noqa: E402  as above
 
 from toolmason.publishing.names import PROFILES  # noqa: E402  imports of our own stand last
 from toolmason.publishing.profiles import load_profile  # noqa: E402  as above
@@ -40,21 +40,18 @@ def test_time_of_the_detectors_of_a_library_grows_with_the_length_of_a_text() ->
     patterns = [pattern for detector in secrets._detectors() for pattern in secrets._patterns(detector)]
 
     assert len(patterns) > 20
-    assert not [found for pattern in patterns if (found := verdict(pattern, ["finditer"]))]
+    assert not any(found := verdicts([(pattern, ["finditer"]) for pattern in patterns])), found
 
 
 def test_time_of_the_patterns_of_publishing_rules_grows_with_the_length_of_a_text() -> None:
     operations = {"matches": "fullmatch", "lacks": "search", "readme": "search"}
     # Those of names are left out: a name has at most 64 characters.
     rules = [rule for name in PROFILES for rule in load_profile(name).rules if rule.check in operations]
-    found = {
-        rule.code: verdict(re.compile(rule.parameters["pattern"]), [operations[rule.check]])
-        for rule in rules
-        if "pattern" in rule.parameters
-    }
+    measured = [rule for rule in rules if "pattern" in rule.parameters]
+    found = verdicts([(re.compile(rule.parameters["pattern"]), [operations[rule.check]]) for rule in measured])
 
     assert len(found) > 5
-    assert {code: text for code, text in found.items() if text} == {}
+    assert [(rule.code, text) for rule, text in zip(measured, found, strict=True) if text] == []
 
 
 @pytest.mark.parametrize(
@@ -108,3 +105,15 @@ def test_attacks_contain_the_text_before_each_repeat() -> None:
 
     assert any(text.startswith("abx") for text in texts)
     assert any(text.startswith("abzz") for text in texts)
+
+
+def test_patterns_after_one_that_takes_too_long_are_measured() -> None:
+    linear, endless, slow = re.compile(r"[a-z]+"), re.compile(r"(a+)+$"), re.compile(r"\s+$")
+    measured = [(linear, ["match"]), (endless, ["match"]), (linear, ["search"]), (slow, ["search"])]
+
+    first, second, third, fourth = verdicts(measured)
+
+    assert (first, third) == ("", "")
+    assert second.startswith("match on ")
+    assert second.endswith(": more than 0.5 s")
+    assert fourth.startswith("search on ")

@@ -616,15 +616,23 @@ LINKED = {
 """What git reads and writes, and what the next git may."""
 
 
+@pytest.fixture(scope="module")
+def private_clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone with a secret in its last commit."""
+    directory = tmp_path_factory.mktemp("clone") / "private"
+    git(repository, "clone", "--quiet", "--no-local", str(repository), str(directory))
+    (directory / "app.py").write_text(SECRET, encoding="utf-8")
+    git(directory, "commit", "--quiet", "--all", f"--message={SECRET}")
+    return directory
+
+
 @pytest.mark.parametrize("name", LINKED)
 @pytest.mark.parametrize("is_there", [True, False], ids=["there", "not there"])
 def test_no_link_of_a_repository_leads_outside(
-    room: Any, project: Path, person: Any, *, held: bool, name: str, is_there: bool
+    room: Any, project: Path, person: Any, private_clone: Path, *, held: bool, name: str, is_there: bool
 ) -> None:
     private = room.outside / "private"
-    git(room.outside, "clone", "--quiet", "--no-local", str(project), str(private))
-    (private / "app.py").write_text(SECRET, encoding="utf-8")
-    git(private, "commit", "--quiet", "--all", f"--message={SECRET}")
+    shutil.copytree(private_clone, private, symlinks=True)
     if is_there:
         target = private / ".git" if LINKED[name] == "folder" else room.outside / "secret.txt"
         if LINKED[name] == "folder" and (private / ".git" / name).is_dir():

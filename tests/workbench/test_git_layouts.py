@@ -28,17 +28,24 @@ def commit(folder: Path, message: str) -> None:
     git(folder, "commit", "--quiet", f"--message={message}")
 
 
-@pytest.fixture
-def main(room: Room) -> Path:
-    """A repository outside of the roots, with two commits."""
-    folder = room.outside / "main"
-    folder.mkdir()
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    (folder / "app.py").write_text("one\n", encoding="utf-8")
-    commit(folder, "Begin")
-    (folder / "app.py").write_text("two\n", encoding="utf-8")
-    commit(folder, "Go on")
+@pytest.fixture(scope="module")
+def repository_to_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with two commits."""
+    folder = tmp_path_factory.mktemp("main")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        git(folder, "init", "--quiet", "--initial-branch=main")
+        (folder / "app.py").write_text("one\n", encoding="utf-8")
+        commit(folder, "Begin")
+        (folder / "app.py").write_text("two\n", encoding="utf-8")
+        commit(folder, "Go on")
     return folder
+
+
+@pytest.fixture
+def main(room: Room, repository_to_copy: Path) -> Path:
+    """A fresh copy of it, outside of the roots."""
+    return shutil.copytree(repository_to_copy, room.outside / "main", symlinks=True)
 
 
 def work_tree(main: Path, opened: Path) -> None:
@@ -386,26 +393,37 @@ def test_a_repository_of_another_user_is_refused_by_git(
 # A folder of a larger repository
 
 
-@pytest.fixture
-def package(room: Room) -> Path:
-    """The opened folder in a repository around it, with a sibling; both change in each commit. Return the top."""
-    top = room.project.parent
-    git(top, "init", "--quiet", "--initial-branch=main")
-    (top / ".gitignore").write_text("*.log\n/home/\n", encoding="utf-8")
-    (top / ".mailmap").write_text("Countess Ada <ada@example.org>\n", encoding="utf-8")
-    (room.outside / "moved.py").write_text("one\ntwo\nthree\nfour\n", encoding="utf-8")
-    room.write("app.py", "one\n")
-    commit(top, "Begin")
-    (room.outside / "secret.txt").write_text(f"{SECRET} again", encoding="utf-8")
-    git(top, "commit", "--quiet", "--all", "--message=Sibling alone")
-    room.write("app.py", "two\n")
-    (room.outside / "secret.txt").write_text(f"{SECRET} once more", encoding="utf-8")
-    (room.outside / "moved.py").rename(room.project / "moved.py")
-    commit(top, "Both")
+@pytest.fixture(scope="module")
+def package_to_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in a repository around it, with a sibling; both change in each commit. Return the top."""
+    top = tmp_path_factory.mktemp("package")
+    room = Room(top / "proj", top / "proj-evil")
+    room.outside.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(top / "home"))
+        git(top, "init", "--quiet", "--initial-branch=main")
+        (top / ".gitignore").write_text("*.log\n/home/\n", encoding="utf-8")
+        (top / ".mailmap").write_text("Countess Ada <ada@example.org>\n", encoding="utf-8")
+        (room.outside / "secret.txt").write_text(SECRET, encoding="utf-8")
+        (room.outside / "moved.py").write_text("one\ntwo\nthree\nfour\n", encoding="utf-8")
+        room.write("app.py", "one\n")
+        commit(top, "Begin")
+        (room.outside / "secret.txt").write_text(f"{SECRET} again", encoding="utf-8")
+        git(top, "commit", "--quiet", "--all", "--message=Sibling alone")
+        room.write("app.py", "two\n")
+        (room.outside / "secret.txt").write_text(f"{SECRET} once more", encoding="utf-8")
+        (room.outside / "moved.py").rename(room.project / "moved.py")
+        commit(top, "Both")
     (room.outside / "secret.txt").write_text(f"{SECRET} now", encoding="utf-8")
     room.write("app.py", "three\n")
     room.write("a.log", "ignored\n")
     return top
+
+
+@pytest.fixture
+def package(room: Room, package_to_copy: Path) -> Path:
+    """The opened folder in a fresh copy of that repository. Return the top."""
+    return shutil.copytree(package_to_copy, room.project.parent, symlinks=True, dirs_exist_ok=True)
 
 
 def hides_the_sibling(text: str) -> bool:

@@ -228,6 +228,7 @@ def test_every_table_has_the_order_of_its_reference() -> None:
         assert [line.partition(" ")[0] for line in formatted(text).splitlines()[1:]] == keys
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_files_of_the_repository_keep_their_meaning_and_comments(path: Path) -> None:
     once = format_toml(path.read_bytes())

@@ -200,6 +200,7 @@ def test_any_sequence_of_edits_gives_the_files_and_findings_of_whole_runs(
             text = valid
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("name", EDITS)
 def test_one_edit_gives_the_files_and_findings_of_a_whole_run(name: str, catalog: Project) -> None:
     assert assert_equals_a_whole_run(catalog)
@@ -212,6 +213,7 @@ def test_one_edit_gives_the_files_and_findings_of_a_whole_run(name: str, catalog
         text = edited
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("last", ["comment above", "description", "parameter", "category summary"])
 def test_an_edit_that_affects_other_tools_is_not_mixed_with_stored_results(last: str, catalog: Project) -> None:
     """The key of the server is the same with and without a placeholder, so another stored tool may not fit it."""
@@ -223,6 +225,7 @@ def test_an_edit_that_affects_other_tools_is_not_mixed_with_stored_results(last:
         assert assert_equals_a_whole_run(catalog)
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     ("name", "resolved"),
     [
@@ -331,6 +334,7 @@ def with_tool(document: Document, name: str, table: dict[str, Any]) -> Document:
     return replace(document, data={**document.data, "tools": {**document.data["tools"], name: table}})
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name[:60])
 def test_a_kept_server_is_that_of_a_whole_run_for_every_kind_of_tool(manifest: Path, tmp_path: Path) -> None:
     """The claim behind `OWN_KEYS`: their values change nothing but their own tool, in no project that we have."""
@@ -389,6 +393,7 @@ steps = [{ title = "Look", tool = "find_books", text = "Look for it." }]
 """
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("use", [WORKFLOW, 'aliases = ["search_books"]\n'])
 def test_a_parameter_used_by_another_part_resolves_everything(use: str, catalog: Project) -> None:
     text = catalog.manifest.read_text(encoding="utf-8")

@@ -82,6 +82,7 @@ def test_a_server_of_others_is_compared_with_a_file(
     assert "tool <code>gone</code> is removed" in result.output
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_any_name_is_text(name: str) -> None:
     tool = {
@@ -103,6 +104,7 @@ def test_any_name_is_text(name: str) -> None:
     assert page.count("<svg") == page_of([{**tool, "name": "plain"}, other]).count("<svg")
 
 
+@pytest.mark.uncovered
 def test_a_thousand_tools_with_long_names_are_a_page_of_sensible_size() -> None:
     tools: list[dict[str, Any]] = [
         {"name": f"tool_{number}_{'x' * 290}", "description": "Do a thing. " * 20, "inputSchema": SCHEMA}

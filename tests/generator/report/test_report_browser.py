@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import anyio
@@ -14,7 +15,8 @@ from click.testing import Result
 from report_pages import NAMES, SCHEMA, page_of
 
 pytestmark = pytest.mark.anyio
-SIZES = [pytest.param((390, 844), id="phone"), pytest.param((1280, 800), id="desktop")]
+SIZES = {"phone": (390, 844), "desktop": (1280, 800)}
+THEMES = ("light", "dark")
 UNNAMED = """[...document.querySelectorAll('svg')].filter(svg =>
     svg.ariaHidden !== 'true' && !svg.querySelector(':scope > title')).length"""
 """Number of pictures without a title, except those that only repeat a text."""
@@ -40,22 +42,19 @@ def pages(toolmason_run: Callable[..., Result], desk: Path) -> Path:
     return desk
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_page_is_readable(
-    pages: Path, tmp_path_factory: pytest.TempPathFactory, size: tuple[int, int], theme: str
-) -> None:
+@pytest.mark.uncovered
+async def test_the_page_is_readable(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with served(pages) as address:
         async with chromium(tmp_path_factory.mktemp("profile")) as browser:
-            for name in PAGES:
-                page = await browser.open(f"{address}/{name}.html", *size)
+            for name, device, theme in product(PAGES, SIZES, THEMES):
+                page = await browser.open(f"{address}/{name}.html", *SIZES[device])
                 features = [{"name": "prefers-color-scheme", "value": theme}]
                 await page.send("Emulation.setEmulatedMedia", features=features)
                 closed = await page.evaluate(OVERFLOW)
                 await page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
                 # A directory for looking at the pages: `REPORT_SCREENSHOTS=/tmp/pages pytest ...`.
                 if directory := os.environ.get("REPORT_SCREENSHOTS"):
-                    path = anyio.Path(directory, f"report-{name}-{size[0]}-{theme}.png")
+                    path = anyio.Path(directory, f"report-{name}-{device}-{theme}.png")
                     await path.write_bytes(await page.screenshot())
                 found = {
                     "overflow": max(closed, await page.evaluate(OVERFLOW)),
@@ -65,12 +64,13 @@ async def test_the_page_is_readable(
                 }
                 contrast = await page.evaluate(CONTRAST)
 
-                assert page.problems == [], name
-                assert found == {"overflow": 0, "outside": [], "overlaps": [], "small": []}, name
-                assert contrast["text"] >= 4.5, name
-                assert contrast["part"] >= 3, name
+                assert page.problems == [], (name, device, theme)
+                assert found == {"overflow": 0, "outside": [], "overlaps": [], "small": []}, (name, device, theme)
+                assert contrast["text"] >= 4.5, (name, device, theme)
+                assert contrast["part"] >= 3, (name, device, theme)
 
 
+@pytest.mark.uncovered
 async def test_the_page_asks_for_no_other_file(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with served(pages) as address:
         async with chromium(tmp_path_factory.mktemp("profile")) as browser:

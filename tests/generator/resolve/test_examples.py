@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from toolmason.resolve import examples
 from toolmason.resolve.examples import SchemaChecker
 
 A = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}}
@@ -80,7 +81,8 @@ def test_patterns_are_searched_in_texts_of_any_length(pattern: str, fits: str, d
 
 @pytest.mark.uncovered
 @pytest.mark.parametrize("keyword", ["pattern", "propertyNames", "patternProperties", "additionalProperties"])
-def test_regex_match_is_stopped_after_a_time_limit_and_reported(keyword: str) -> None:
+def test_regex_match_is_stopped_after_a_time_limit_and_reported(keyword: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "PATTERN_TIMEOUT_S", 0.2)
     pattern = "^(?=(a|aa)+$)"
     schemas: dict[str, dict[str, Any]] = {
         "pattern": {"properties": {"x": {"type": "string", "pattern": pattern}}},

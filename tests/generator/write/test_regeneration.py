@@ -81,27 +81,38 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes
     return {name: contents(home / name) for name in ("old", "new", "other")}
 
 
-def killed(home: Path) -> Iterator[tuple[int, Path]]:
-    """Give a tree for each operation in turn at which a run from old to new was killed."""
-    number = 0
+@pytest.fixture(scope="module")
+def killed_trees(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A tree for each operation at which a run from old to new was killed, in their order."""
+    home = tmp_path_factory.mktemp("killed")
+    found: list[Path] = []
     while True:
-        number += 1
+        number = len(found) + 1
         folder = home / str(number) / "generated"
         write(rendered(OLD), folder)
         code, output = finished(started(folder, NEW, kill_at=number))
         if code == 0:
             assert int(output.splitlines()[0]) == number - 1
-            return
+            return found
         assert code == -signal.SIGKILL, output
-        yield number, folder
+        found.append(folder)
+
+
+@pytest.fixture
+def killed(killed_trees: list[Path], tmp_path: Path) -> list[Path]:
+    """Fresh copies of these trees."""
+    return [
+        shutil.copytree(folder.parent, tmp_path / folder.parent.name, symlinks=True) / folder.name
+        for folder in killed_trees
+    ]
 
 
 @pytest.mark.uncovered
 def test_a_run_killed_at_any_operation_leaves_a_tree_that_is_repaired(
-    tmp_path: Path, trees: dict[str, dict[str, bytes]]
+    killed: list[Path], trees: dict[str, dict[str, bytes]]
 ) -> None:
     outcomes = []
-    for _, folder in killed(tmp_path):
+    for folder in killed:
         before = contents(folder)
         interrupted = check(rendered(NEW), folder).is_interrupted
         assert not (interrupted and check(rendered(NEW), folder).is_clean)
@@ -125,8 +136,8 @@ def test_a_run_killed_at_any_operation_leaves_a_tree_that_is_repaired(
 
 
 @pytest.mark.uncovered
-def test_an_edit_made_after_a_kill_is_never_lost(tmp_path: Path) -> None:
-    for number, folder in killed(tmp_path):
+def test_an_edit_made_after_a_kill_is_never_lost(killed: list[Path]) -> None:
+    for number, folder in enumerate(killed, 1):
         edited = [path for path in (folder / "a.py", folder / "a.json", folder / "docs/a.md") if path.exists()]
         for path in edited:
             path.write_bytes(b"mine\n" + path.read_bytes())

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
+import json
 import mmap
 import os
 import re
 import signal
+import tempfile
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attack_strings import Attack, attacks
@@ -58,13 +60,30 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-def verdict(pattern: re.Pattern[Any], operations: Iterable[str]) -> str:
-    """Return why `pattern` is not linear, or an empty string.
+Measured = tuple[re.Pattern[Any], Iterable[str]]
+"""A pattern, and the operations in which it is used."""
 
-    The measurement runs in a child process that ends when an attack takes more than `CPU_S`, because an exponential
-    pattern does not end.
+
+def verdict(pattern: re.Pattern[Any], operations: Iterable[str]) -> str:
+    """Return why `pattern` is not linear, or an empty string."""
+    return verdicts([(pattern, operations)])[0]
+
+
+def verdicts(patterns: Sequence[Measured]) -> list[str]:
+    """Return why each pattern is not linear, or an empty string.
+
+    The measurements run in a child process that ends when an attack takes more than `CPU_S`, because an exponential
+    pattern does not end. Another child measures the other patterns.
     """
-    with mmap.mmap(-1, 16_384) as memory:  # shared with the child: the attack that runs, then the verdict
+    found: list[str] = []
+    while len(found) < len(patterns):
+        found += _measured_in_child(patterns[len(found) :])
+    return found
+
+
+def _measured_in_child(patterns: Sequence[Measured]) -> list[str]:
+    """Return the verdicts of the first patterns: all, unless a measurement ends the child."""
+    with mmap.mmap(-1, 16_384) as memory, tempfile.TemporaryFile("w+", encoding="utf-8") as results:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # `fork` beside threads: the child only matches
             child = os.fork()
@@ -73,15 +92,18 @@ def verdict(pattern: re.Pattern[Any], operations: Iterable[str]) -> str:
             try:
                 gc.disable()  # A collection would copy every page with objects of the parent.
                 signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
-                _note(memory, _slowest(pattern, tuple(operations), memory))
+                for pattern, operations in patterns:
+                    print(json.dumps(_slowest(pattern, tuple(operations), memory)), file=results, flush=True)
                 code = 0
             finally:
                 os._exit(code)
         _, status = os.waitpid(child, 0)
-        said = memory[:].partition(b"\0")[0].decode()
+        results.seek(0)
+        found = [str(json.loads(line)) for line in results]
+        attack = memory[:].partition(b"\0")[0].decode()  # the one that ran last; the child shares the memory
     if os.WIFSIGNALED(status):
-        return f"{said}: more than {CPU_S} s"
-    return said if not status else f"{said}: the measurement failed with status {status}"
+        return [*found, f"{attack}: more than {CPU_S} s"]
+    return found if not status else [*found, f"{attack}: the measurement failed with status {status}"]
 
 
 def _note(memory: mmap.mmap, text: str) -> None:
@@ -98,9 +120,11 @@ def _slowest(pattern: re.Pattern[Any], operations: tuple[str, ...], memory: mmap
             signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
             _note(memory, f"{name} on {attack}")
             run = OPERATIONS[name]
+            # The shorter of two where the first is long: beside busy processes, runs are interrupted.
             if (seconds := _seconds(run, pattern, short)) < SIEVE_S:
                 continue
-            # The shorter of two: one that was interrupted would let a slow pattern pass.
+            if (seconds := min(seconds, _seconds(run, pattern, short))) < SIEVE_S:
+                continue
             if seconds < SIEVE_GROWTH * min(_seconds(run, pattern, quarter) for _ in range(2)):
                 continue
             if reason := _growth(run, pattern, attack, is_bytes=is_bytes):

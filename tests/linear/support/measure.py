@@ -11,10 +11,11 @@ import sys
 import time
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from attack_strings import attacks
 from calls import AUTHORS, BOUNDED, BOUNDED_S, call_builders
-from growth import OPERATIONS, verdict
+from growth import OPERATIONS, verdicts
 from pattern_sites import Recorder, Site, import_all, sites
 
 PROJECT = Path(__file__).parents[3]
@@ -32,28 +33,39 @@ def main(directory: str) -> None:
     recorder.start()
     import_all(tuple(chain.from_iterable(PACKAGES.values())) if directory == "all" else PACKAGES[directory])
     call_builders()
-    count = 0
-    for site in sites((PROJECT / directory,), recorder):
-        if site.path.is_relative_to(PROJECT / directory):
-            count += len(site.patterns)
-            for reason in _reasons(site):
-                print(json.dumps(f"{site.path.relative_to(PROJECT).as_posix()}:{site.line}: {reason}"))
-    print(json.dumps(count))
+    found = [site for site in sites((PROJECT / directory,), recorder) if site.path.is_relative_to(PROJECT / directory)]
+    measured = [(site, pattern) for site in found for pattern in unbounded(site)]
+    results = verdicts([(pattern, sorted(site.operations)) for site, pattern in measured])
+    reasons = [(site, reason) for site in found for reason in other_reasons(site)]
+    for (site, pattern), result in zip(measured, results, strict=True):
+        reasons += [(site, f"{result}\n    {pattern.pattern!r:.300}")] if result else []
+    for site, reason in reasons:
+        print(json.dumps(f"{site.path.relative_to(PROJECT).as_posix()}:{site.line}: {reason}"))
+    print(json.dumps(sum(len(site.patterns) for site in found)))
 
 
-def _reasons(site: Site) -> list[str]:
-    """Return what is wrong with the patterns of a site."""
+def key(site: Site) -> str:
+    """Return the key of a site in `BOUNDED`."""
+    return f"{site.path.relative_to(PROJECT).as_posix()}:{site.name}"
+
+
+def unbounded(site: Site) -> list[re.Pattern[Any]]:
+    """Return the patterns that have to be linear."""
+    is_other = site.expression in AUTHORS or key(site) in BOUNDED
+    return [] if is_other else list(site.patterns.values())
+
+
+def other_reasons(site: Site) -> list[str]:
+    """Return what is wrong with a site apart from patterns that are not linear."""
     if site.expression in AUTHORS:
         return []
     if not site.patterns:
         return [f"`{site.expression}` builds a pattern: call it in tests/linear/support/calls.py"]
-    key = f"{site.path.relative_to(PROJECT).as_posix()}:{site.name}"
-    if key in BOUNDED:
-        limit, constant = BOUNDED[key]
-        reasons = [_slow(pattern, site.operations, limit) for pattern in site.patterns.values()]
-        return [f"{reason}, the limit {constant}" for reason in reasons if reason]
-    verdicts = ((pattern.pattern, verdict(pattern, sorted(site.operations))) for pattern in site.patterns.values())
-    return [f"{reason}\n    {pattern!r:.300}" for pattern, reason in verdicts if reason]
+    if key(site) not in BOUNDED:
+        return []
+    limit, constant = BOUNDED[key(site)]
+    slow = [_slow(pattern, site.operations, limit) for pattern in site.patterns.values()]
+    return [f"{reason}, the limit {constant}" for reason in slow if reason]
 
 
 def _slow(pattern: re.Pattern[str], operations: frozenset[str], limit: int) -> str:

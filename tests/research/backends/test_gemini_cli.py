@@ -286,8 +286,16 @@ def retries(message: str) -> list[Any]:
     ],
 )
 def test_a_failure_has_the_kind_of_its_exit_code_or_its_status(
-    *, fake: Fakes, environ: dict[str, str], script: Script, kind: Kind, is_retryable: bool, tries_next: bool
+    *,
+    fake: Fakes,
+    environ: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    script: Script,
+    kind: Kind,
+    is_retryable: bool,
+    tries_next: bool,
 ) -> None:
+    monkeypatch.setattr(gemini_cli, "EXIT_GRACE_S", 0.2)
     failure = classify(error(fake("gemini", script), environ))
 
     assert (failure.kind, failure.is_retryable, failure.try_next_model) == (kind, is_retryable, tries_next)
