@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 
 import pytest
 from click.testing import CliRunner, Result
-from toolmason_runtime.shared import suggestions
 from toolmason_runtime.shared.suggestions import closest_match, limited_suggestions
 
 from toolmason.commands import toolmason
@@ -156,7 +155,7 @@ def test_the_work_for_suggestions_does_not_grow_with_the_findings(
         compared.append(len(list(choices)))
         return compare(word, choices, n=n)
 
-    monkeypatch.setattr(suggestions, "get_close_matches", counted)
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
     project.manifest.write_text(HEAD + TOOL + keys(number), encoding="utf-8")
     result = CliRunner().invoke(toolmason, ["check", "--manifest", str(project.manifest)])
 
