@@ -1,11 +1,11 @@
-"""The handlers of the research tools, from their own package, which is imported at the first call of a tool.
+"""The handlers of the research tools. Each imports its module of `workbench_research` at its first call.
 
-Most tools import much: the backends, the files that are sent, and the parser of each answer. `validate_paths` does not.
+`validate_paths` has a module of its own, because `tools` imports backends, collectors of files and parsers of answers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench_handlers.first_call import handler_of
 
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     )
     from workbench_research.validate_paths import validate_paths
     from workbench_research.web_search import grounding_search
-else:
-    _TOOLS: Final = "workbench_research.tools"
-    analyze_codebase: Final = handler_of(_TOOLS, "analyze_codebase")
-    analyze_directory: Final = handler_of(_TOOLS, "analyze_directory")
-    ask_gemini: Final = handler_of(_TOOLS, "ask_gemini")
-    check_consistency: Final = handler_of(_TOOLS, "check_consistency")
-    deep_research: Final = handler_of(_TOOLS, "deep_research")
-    find_code_by_intent: Final = handler_of(_TOOLS, "find_code_by_intent")
-    grounding_search: Final = handler_of("workbench_research.web_search", "grounding_search")
-    health_check: Final = handler_of("workbench_research.health_check", "health_check")
-    list_error_patterns: Final = handler_of(_TOOLS, "list_error_patterns")
-    query_codebase: Final = handler_of(_TOOLS, "query_codebase")
-    quick_query: Final = handler_of(_TOOLS, "quick_query")
-    trace_feature: Final = handler_of(_TOOLS, "trace_feature")
-    validate_against_codebase: Final = handler_of(_TOOLS, "validate_against_codebase")
-    validate_paths: Final = handler_of("workbench_research.validate_paths", "validate_paths")
 
 __all__ = [
     "analyze_codebase",
@@ -59,3 +43,18 @@ __all__ = [
     "validate_against_codebase",
     "validate_paths",
 ]
+
+_OTHER_MODULES: Final = {
+    "grounding_search": "web_search",
+    "health_check": "health_check",
+    "validate_paths": "validate_paths",
+}
+"""The modules of the handlers that are not in `tools`."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Return a handler that imports its module at its first call."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return handler_of(f"workbench_research.{_OTHER_MODULES.get(name, 'tools')}", name)

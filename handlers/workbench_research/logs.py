@@ -1,6 +1,6 @@
 """The server's log: one JSON object a line on stderr, without secrets and prompts.
 
-The lifespan imports this module for every tool, so it imports the redaction at the first record.
+The lifespan imports this module for the calls of all tools, so it imports `redaction` at the first record.
 
 The server's options set the level. Records of other packages are redacted as well, since an exception's text may
 contain a secret.

@@ -26,7 +26,18 @@ from toolmason_runtime.chunks.redis import url_problem
 from toolmason_runtime.server.logging import LogLines
 
 from workbench_handlers.doctor.command import main as doctor
-from workbench_research import asking, delivery, health_check, logs, operations, progress, slots, tools, web_search
+from workbench_research import (
+    asking,
+    delivery,
+    health_check,
+    logs,
+    operations,
+    progress,
+    slots,
+    tools,
+    validate_paths,
+    web_search,
+)
 from workbench_research.backends import bedrock, gemini_cli, gemini_cli_home
 from workbench_research.backends.attempt import ask_once
 from workbench_research.backends.failure_kinds import AttemptError, classify, tool_error
@@ -67,7 +78,8 @@ def test_table_has_every_research_tool_and_its_kind_of_model_and_all_are_read_on
     assert sorted(quoted(name)[0] for name, *_ in rows) == sorted(entries)
     for cell, kind, _ in rows:
         name = quoted(cell)[0]
-        module = {"grounding_search": web_search, "health_check": health_check}.get(name, tools)
+        modules = {"grounding_search": web_search, "health_check": health_check, "validate_paths": validate_paths}
+        module = modules.get(name, tools)
         assert re.findall(r"kind=(\w+)", definition(module, name)) == ([kind.upper()] if kind else [])
         assert entries[name]["tool"]["annotations"]["readOnlyHint"] is True
     assert "query_codebase_tool" in entries["query_codebase"]["aliases"]

@@ -1,13 +1,13 @@
-"""The imports of a first call: no module of searches, of prompts, or of other tools."""
+"""A first call imports no module that only searches, prompts or other tools need."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh_interpreter import run_code
 
 CALL = """
 import asyncio, sys
@@ -27,7 +27,7 @@ async def main():
 asyncio.run(main())
 print(*sys.modules)
 """
-OF_NO_CALL = ("toolmason_runtime.shared.search.ranking", "toolmason_runtime.server.prompts", "difflib", "tomllib")
+NOT_FOR_CALLS = ("toolmason_runtime.shared.search.ranking", "toolmason_runtime.server.prompts", "difflib", "tomllib")
 OTHER_TOOLS = {
     "validate_paths": ("workbench_research.tools", "workbench_research.health_check", "workbench_handlers.files"),
     "read_files": ("workbench_handlers.files.grep", "workbench_handlers.files.list", "workbench_research.tools"),
@@ -42,22 +42,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(code: str, directory: Path, **variables: str) -> str:
-    """Run a program in a directory and return its output."""
-    env = {"PYTHONPATH": ":".join(path for path in sys.path if path), "HOME": str(directory), **variables}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", cwd=directory, env=env, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("tool", OTHER_TOOLS)
 def test_a_call_imports_no_module_that_only_other_tools_need(tool: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}", encoding="utf-8")
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     code = CALL.replace("TOOL", repr(tool)).replace("ARGUMENTS", repr(ARGUMENTS.get(tool, {})))
 
-    imported = run(code, tmp_path, PATH="/usr/bin:/bin").split()
+    imported = run_code(code, tmp_path, PATH="/usr/bin:/bin").split()
 
-    assert {*OF_NO_CALL, *OTHER_TOOLS[tool]} & {*imported} == set()
+    assert {*NOT_FOR_CALLS, *OTHER_TOOLS[tool]} & {*imported} == set()

@@ -1,4 +1,4 @@
-"""Search files that are large, grow, or are not on a disk: both ways to search answer the same."""
+"""Searches of files that are large, grow, or are not on a disk: ripgrep and Python give the same answer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import Root
 
 MAX_S = 15.0
-"""Searching the largest of these files takes longer."""
+"""A search that reads the largest of these files takes longer."""
 PATTERNS = ("needle", r"\bneedle\b", "(?i)NEEDLE", "needl[^a-d]", "(?=needle)needle")
-"""ASCII only, with a list of candidates, without case, without a literal at its end, and for Python."""
+"""Patterns of ASCII, with a list of candidates, without case, without a literal at the end, and for Python's `re`."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sparse files, pipes and /proc of Linux")
 

@@ -9,7 +9,7 @@ from toolmason_runtime import ToolError
 from toolmason_runtime.calls.binding import Binding
 
 import workbench_handlers.research
-from workbench_handlers.first_call import handler_of, imports
+from workbench_handlers.first_call import first_call, handler_of
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ def test_each_handler_of_research_exists_and_has_the_name_of_its_module(name: st
     assert binding.name.endswith(f":{name}")
 
 
-async def test_a_handler_gets_its_arguments_and_its_errors_pass() -> None:
+async def test_arguments_and_errors_are_those_of_the_handler() -> None:
     run = handler_of("workbench_research.validate_paths", "validate_paths")
 
     with pytest.raises(ToolError):
@@ -35,11 +35,11 @@ class _CallWithoutState:
         raise ToolError("no state")
 
 
-def test_a_handler_names_what_it_needs() -> None:
-    @imports("colorsys", starts_programs=True)
+def test_a_handler_declares_its_first_call() -> None:
+    @first_call(imports="colorsys", starts_programs=True)
     async def handler(params: Any, call: Any) -> None:
         pass
 
     binding = Binding(None, handler)
     assert (handler.modules, binding.starts_programs) == (("colorsys",), True)  # type: ignore[attr-defined]
-    assert not Binding(None, imports()(lambda *_: None)).starts_programs
+    assert not Binding(None, first_call()(lambda *_: None)).starts_programs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -32,17 +32,16 @@ class Entries(Protocol):
     def known(self) -> Mapping[str, ToolEntry]:
         """Return the entries of tools that have not changed since."""
 
-    def keep_entries(self, entries: Mapping[str, ToolEntry], to_json: Callable[[ToolEntry], str]) -> None:
-        """Store the entries of all tools, and their texts on one line."""
+    def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
+        """Store the entries of all tools."""
 
     @property
     def entry_texts(self) -> Mapping[str, str]:
-        """The texts of entries that were stored or read, by the name of the tool."""
+        """The entries that were stored or read, each as JSON on one line, by the name of the tool."""
 
-    def blocks(
-        self, kind: str, tools: Sequence[str], make: Callable[[Sequence[str]], Any], /
-    ) -> Iterable[tuple[Sequence[str], Any]]:
-        """Return values of tools as `catalogue.blocks.Blocks`."""
+    @property
+    def blocks(self) -> Blocks:
+        """The stored values of blocks of tools."""
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:
         """Return the stored text of an unchanged category, else that of `make`. It must depend only on the category."""
@@ -70,13 +69,14 @@ class Facts:
         if self._entries is None:
             return catalogue(self._server)
         table = catalogue(self._server, self._entries.known())
-        self._entries.keep_entries(table["tools"], to_json)
+        self._entries.keep_entries(table["tools"])
         return table
 
     def entry_text(self, name: str, entry: ToolEntry) -> str:
         """Return an entry of the catalogue as JSON on one line."""
-        is_own = self.catalogue["tools"].get(name) is entry
-        text = self._entries.entry_texts.get(name) if self._entries and is_own else None
+        # A prompt or a resource may have the same name, and the served catalogue may have another entry.
+        is_stored = self._entries is not None and self.catalogue["tools"].get(name) is entry
+        text = self._entries.entry_texts.get(name) if self._entries and is_stored else None
         return to_json(entry) if text is None else text
 
     @property

@@ -34,7 +34,7 @@ def opening(
 ) -> str:
     """Return the text of `opening.json` for those of `catalogue.json` and `semantic.postings`, one member a line.
 
-    `options` are those of the server. `catalogue` is the content of `catalogue_text`; None to parse it.
+    `options` are those of the server. `catalogue` is the parsed `catalogue_text`, if the caller has it.
 
     It is an empty object if a template of the project has changed the form of the catalogue.
     """

@@ -56,15 +56,14 @@ FIELDS: Mapping[str, Field] = {
 
 _Terms = tuple[Mapping[str, int], int]
 """The terms of a text with their counts, and the sum of the counts."""
-_Tool = tuple[_Terms, ...]
+_ToolTerms = tuple[_Terms, ...]
 """The terms of a tool in the order of `FIELDS`."""
 
 
 def build_index(catalogue: Catalogue, blocks: Blocks = one_block) -> SearchData:
     """Return the index of all tools of `catalogue`, also of hidden ones: the server selects the visible ones.
 
-    `blocks` may have the terms of tools from earlier runs. The result is JSON without floats and depends only on
-    `catalogue`.
+    `blocks` may return terms of earlier runs. The result is JSON without floats and depends only on `catalogue`.
     """
     tools = _terms_of_tools(catalogue, blocks)
     idf = _inverse_document_frequencies(tools)
@@ -88,12 +87,12 @@ def build_index(catalogue: Catalogue, blocks: Blocks = one_block) -> SearchData:
     return data
 
 
-def _terms_of_tools(catalogue: Catalogue, blocks: Blocks) -> list[_Tool]:
+def _terms_of_tools(catalogue: Catalogue, blocks: Blocks) -> list[_ToolTerms]:
     entries = catalogue["tools"]
     fill = placeholders_of(catalogue).fill_entry
 
-    def block(names: Sequence[str]) -> Any:
-        """Return the terms of each text of some tools, and for each tool the positions of its fields among them."""
+    def count_terms(names: Sequence[str]) -> Any:
+        """Return the term counts of each different text, and for each tool the positions of its texts among them."""
         positions: dict[tuple[bool, str], int] = {}
         counts: list[Mapping[str, int]] = []
         rows = []
@@ -108,10 +107,10 @@ def _terms_of_tools(catalogue: Catalogue, blocks: Blocks) -> list[_Tool]:
         return counts, rows
 
     tools = {}
-    for names, (counts, rows) in blocks("terms", tuple(entries), block):
-        terms = [(each, sum(each.values())) for each in counts]
+    for names, (counts, rows) in blocks("terms", tuple(entries), count_terms):
+        texts = [(text, sum(text.values())) for text in counts]
         for name, row in zip(names, rows, strict=True):
-            tools[name] = tuple([terms[position] for position in row])
+            tools[name] = tuple([texts[position] for position in row])
     return [tools[name] for name in entries]
 
 
@@ -174,7 +173,7 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
                 yield from _parameters(items)
 
 
-def _inverse_document_frequencies(tools: Sequence[_Tool]) -> dict[str, float]:
+def _inverse_document_frequencies(tools: Sequence[_ToolTerms]) -> dict[str, float]:
     tools_with = Counter(term for tool in tools for term in set().union(*[counts for counts, _ in tool]))
     return {term: log(1 + (len(tools) - count + 0.5) / (count + 0.5)) for term, count in tools_with.items()}
 
@@ -184,7 +183,7 @@ def _mean(lengths: Sequence[int]) -> float:
     return sum(filled) / len(filled) if filled else 1.0
 
 
-def _weights(tool: _Tool, averages: Sequence[float]) -> dict[str, float]:
+def _weights(tool: _ToolTerms, averages: Sequence[float]) -> dict[str, float]:
     weights: dict[str, float] = {}
     for (counts, length), field, average in zip(tool, FIELDS.values(), averages, strict=True):
         if not length:
@@ -196,7 +195,7 @@ def _weights(tool: _Tool, averages: Sequence[float]) -> dict[str, float]:
     return weights
 
 
-def _name_shares(tools: Sequence[_Tool], idf: Mapping[str, float]) -> dict[str, list[list[int]]]:
+def _name_shares(tools: Sequence[_ToolTerms], idf: Mapping[str, float]) -> dict[str, list[list[int]]]:
     """Return for each term the tools with it in their names, and its percentage of the IDF sum of each name."""
     shares: dict[str, list[list[int]]] = {}
     for number, ((names, _), *_) in enumerate(tools):

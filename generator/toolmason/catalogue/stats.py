@@ -56,7 +56,7 @@ class Stats:
 def stats(table: Catalogue, store: Store | None = None, blocks: Blocks = one_block) -> Stats:
     """Return the costs of a server. Those of styles are for tools of tier `core`, as served without `--all`.
 
-    `store` has the tokens of texts in earlier runs, and `blocks` those of tools.
+    `store` has the token counts of texts of earlier runs, and `blocks` may return costs of tools of earlier runs.
     """
     meter = CostMeter(store)
     entries = table["tools"]
@@ -72,8 +72,8 @@ def stats(table: Catalogue, store: Store | None = None, blocks: Blocks = one_blo
     index = None
     for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
         # `dict` replaces the search index, which listing does not use.
-        found = style_for(table, Selection(style), dict, index=index)
-        index, listed = found.index, found.listed()
+        served = style_for(table, Selection(style), dict, index=index)
+        index, listed = served.index, served.listed()
         costs = [meter.cost_of(tool) for tool in listed]
         # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
         size = sum(cost.size for cost in costs) + len(costs) + 1
@@ -82,9 +82,10 @@ def stats(table: Catalogue, store: Store | None = None, blocks: Blocks = one_blo
 
 
 class CostMeter:
-    """Computes the costs of tools. A style lists most tools as they are, or with other annotations or another `_meta`.
+    """Computes the costs of tools.
 
-    The head of a tool has its members before the annotations; all styles share its cost.
+    Styles list the same tool, some with other annotations or another `_meta`. So the cost of its head, the members
+    before the annotations, is computed once for all styles.
     """
 
     def __init__(self, store: Store | None = None) -> None:
@@ -94,7 +95,10 @@ class CostMeter:
         self._tails: dict[str, tuple[int, int]] = {}
 
     def add(self, tool: WireTool, size: int, tokens: int) -> None:
-        """Add the known cost of the head of a tool, which must exist as long as this object."""
+        """Add the known cost of the head of a tool.
+
+        The tool must exist as long as this object: its values are identified by their `id`.
+        """
         self._heads[_identity(_split(tool)[0])] = size, tokens
 
     def cost_of(self, tool: WireTool) -> Cost:
@@ -115,7 +119,8 @@ class CostMeter:
         return self._cost_of_head(*_split(tool))
 
     def _cost_of_head(self, head: Mapping[str, Any], tail: Mapping[str, Any]) -> tuple[int, int]:
-        # It changes no sum: no token of the estimate contains both a quote and the following word.
+        # Counting both parts separately gives the same sum: no token of the estimate contains both a quote and the
+        # following word.
         text = f'{_to_wire(head)[:-1]},"' if tail else _to_wire(head)
         return _size(text), self._tokens(text)
 
@@ -158,6 +163,7 @@ def _split(tool: WireTool) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _identity(members: Mapping[str, Any]) -> _Identity:
+    """Return a key for these objects: hashing their content takes longer."""
     return tuple((key, id(value)) for key, value in members.items())
 
 

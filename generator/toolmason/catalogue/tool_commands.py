@@ -36,7 +36,7 @@ MAX_SHAPE_CHOICES: Final = 8
 _MAX_CHOICES: Final = 40
 """Values of an option in its help; a longer list is one text."""
 _PLAIN_NAME: Final = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
-"""Most names: `read_files`. The rules for others take longer."""
+"""Matches most names, such as `read_files`. The expressions for other names take longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

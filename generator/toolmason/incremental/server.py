@@ -23,6 +23,7 @@ from toolmason_runtime.shared.catalogue import ToolEntry
 from toolmason.incremental.edits import frames, reduced
 from toolmason.incremental.tools import KEPT_FIELDS, KEPT_KEYS, decode, encode, kept_tool, known_fields
 from toolmason.manifest.document import Document
+from toolmason.model.json_text import to_json
 from toolmason.model.server import Category, Server
 from toolmason.model.tool import Tool
 from toolmason.write.content_cache import ContentCache
@@ -30,8 +31,8 @@ from toolmason.write.content_cache import ContentCache
 MAX_EDITED: Final = 20
 """Maximum number of edited tools that are resolved alone."""
 
-BLOCK: Final = 50
-"""Tools whose values are stored together. An edit computes those of one block."""
+BLOCK_TOOLS: Final = 50
+"""Number of tools whose values are stored together. After an edit of one tool, they are computed again."""
 
 Resolve = Callable[[Document], Server | None]
 """Returns the server of a manifest; None if there is any finding."""
@@ -49,9 +50,9 @@ class KeptServer:
     edited: tuple[str, ...] = field(default=(), init=False)
     """The tools that were resolved in this run: all tools, unless the stored server was used."""
     entry_texts: dict[str, str] = field(default_factory=dict, init=False)
-    """The entries in the catalogue as JSON on one line, by the name of the tool. Some may be missing."""
+    """The entries in the catalogue that were stored or read, each as JSON on one line, by the name of the tool."""
     file_keys: Sequence[tuple[PurePosixPath, str]] = field(default=(), init=False)
-    """The key of each file that may be stored, by its path; empty before `files.kept_files`."""
+    """The path and the key of each file whose hash may be stored; empty before `files.kept_files`."""
 
     def server(self, document: Document, resolve: Resolve) -> Server | None:
         """Return the stored server with the edited tools of the manifest.
@@ -102,7 +103,7 @@ class KeptServer:
         return known_fields(tool) == (own, keys) and (pair.get(0) is not tool) == differs
 
     def known(self) -> dict[str, ToolEntry]:
-        """Return the entries in the catalogue of the tools that have not changed, and of no others of their blocks."""
+        """Return the stored entries in the catalogue: those of blocks in which no tool has changed."""
         known: dict[str, ToolEntry] = {}
         for names, key in self._blocks("entries", tuple(self.tables)):
             text = self.store.get(key)
@@ -112,8 +113,8 @@ class KeptServer:
                 known.update(zip(names, json.loads(f"[{','.join(lines)}]"), strict=True))
         return known
 
-    def keep_entries(self, entries: Mapping[str, ToolEntry], to_json: Callable[[ToolEntry], str]) -> None:
-        """Store the entries in the catalogue of all tools, and their texts on one line."""
+    def keep_entries(self, entries: Mapping[str, ToolEntry]) -> None:
+        """Store the entries in the catalogue of all tools, each as JSON on one line."""
         for names, key in self._blocks("entries", tuple(self.tables)):
             if self.store.use(key):
                 continue
@@ -126,7 +127,7 @@ class KeptServer:
     def blocks(
         self, kind: str, tools: Sequence[str], make: Callable[[Sequence[str]], Any], /
     ) -> Iterator[tuple[Sequence[str], Any]]:
-        """Yield the tools and the value of each block: the stored one unless one of its tools has changed."""
+        """Implement `catalogue.blocks.Blocks`: only values of blocks with a changed tool are computed."""
         for names, key in self._blocks(kind, tools):
             stored = self.store.get(key)
             if stored is None:
@@ -138,8 +139,8 @@ class KeptServer:
 
     def _blocks(self, kind: str, tools: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
         """Yield the tools and the key of each block."""
-        for start in range(0, len(tools), BLOCK):
-            names = tools[start : start + BLOCK]
+        for start in range(0, len(tools), BLOCK_TOOLS):
+            names = tools[start : start + BLOCK_TOOLS]
             yield names, f"{kind} {_hash([self.key, names, [self.tables[name] for name in names]])}"
 
     def category_text(self, category: Category, kind: str, make: Callable[[], str]) -> str:

@@ -38,10 +38,10 @@ def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> b
         ValueError: `path` contains a null byte.
     """
     with open_input(path, root, max_bytes) as file:
-        # A larger bound would reserve that much memory for each file.
+        # `read` reserves memory for all bytes that it may return: not `max_bytes` for each small file.
         size = os.fstat(file.fileno()).st_size
         data = file.read(size + 1)
-        if len(data) > size:  # It grows.
+        if len(data) > size:  # The file has grown.
             data += file.read(max_bytes)
     if len(data) > max_bytes:
         raise _too_large(path, max_bytes)
@@ -67,8 +67,8 @@ def is_inside(path: Path, root: Path) -> bool:
 
 
 def _is_below(real: str, root: Path) -> bool:
-    # A real path has no links, and so has `root` if the path starts with it: then it needs not be resolved. Only
-    # `pathlib` knows the rules of Windows.
+    # `real` has no links. If it starts with `root`, `root` has none either and need not be resolved. Otherwise,
+    # `pathlib` compares, also by the rules of Windows.
     return real.startswith(f"{root}{os.sep}") or Path(real).is_relative_to(os.path.realpath(root))
 
 

@@ -12,5 +12,5 @@ class RenderedFile:
 
     path: PurePosixPath
     text: str
-    state: tuple[int, ...] = field(default=(), compare=False)
-    """The state of the file on disk before this text was read from it; empty for any other text."""
+    disk_state: tuple[int, ...] = field(default=(), compare=False)
+    """The state of the file on disk before the text was read from it; empty if the text was rendered."""

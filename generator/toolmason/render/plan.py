@@ -91,7 +91,7 @@ def plan(server: Server) -> tuple[PlannedFile, ...]:
 
 
 def _selected(server: Server, own: Iterable[PlannedFile]) -> Iterator[PlannedFile]:
-    """List the package, and those of the `own` files, of every server, that `[outputs]` selects."""
+    """Select from `own`, the files of every server: those of the package, and those that `[outputs]` selects."""
     outputs = server.outputs
     if outputs.include is None and outputs.omit:
         yield from own

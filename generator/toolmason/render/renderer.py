@@ -68,9 +68,9 @@ class TemplateFacts(Facts):
     @cached_property
     def opening(self) -> str:
         """The text of `opening.json`."""
-        # A template of the project may have changed the text.
-        own = None if self._has_own_templates else self.served_catalogue
-        return opening(self.catalogue_text, self._server.postings, self._server.options, catalogue=own)
+        # With a template of the project, the text may differ from the catalogue.
+        catalogue = None if self._has_own_templates else self.served_catalogue
+        return opening(self.catalogue_text, self._server.postings, self._server.options, catalogue=catalogue)
 
     def fragment(self, macro: Macro, tool: Tool) -> str:
         """Return the output of `macro` for `tool`, from the store if the tool has not changed since an earlier run.

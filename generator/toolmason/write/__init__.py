@@ -27,7 +27,7 @@ from toolmason.write.snapshot import (
     MisplacedDirectoryError,
     ReadError,
     check_directory,
-    has_state,
+    is_unchanged,
     locate,
     take_snapshot,
 )
@@ -142,7 +142,7 @@ def _has_other_sizes(files: Iterable[RenderedFile], directory: Path, part: PathF
         if not part(file.path):
             continue
         path = locate(directory, file.path.as_posix())
-        if has_state(path, file.state):
+        if is_unchanged(path, file.disk_state):
             continue
         data = file.text.encode()
         try:

@@ -160,7 +160,7 @@ def toolkit_fingerprint() -> str:
     whole = sha256(repr(state.versions).encode())
     for name, path, *_ in state.files:
         digest = "none"
-        with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file:  # noqa: PTH123  strings are faster
+        with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file:  # noqa: PTH123 - strings are faster
             digest = _digest(file.read())
         whole.update(f"\0{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
@@ -186,7 +186,7 @@ def _toolkit() -> _Toolkit:
         for name, path in _files_under(place) if place.is_dir() else ((place.name, str(place)),):
             inode = size = time = 0
             with suppress(FileNotFoundError):
-                status = os.stat(path)  # noqa: PTH116  a thousand files: strings are faster
+                status = os.stat(path)  # noqa: PTH116 - a thousand files: strings are faster
                 inode, size, time = status.st_ino, status.st_size, status.st_mtime_ns
             files.append((name, path, inode, size, time))
     return _Toolkit((sys.version, _library_versions(), kinds), files)
@@ -341,7 +341,7 @@ def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> 
         if real in seen or (inside is not None and not is_inside(Path(directory), inside)):
             continue
         seen.add(real)
-        if not os.path.isdir(directory):  # noqa: PTH112  a string
+        if not os.path.isdir(directory):  # noqa: PTH112 - a string
             continue
         with os.scandir(directory) as entries:
             children = sorted(entries, key=lambda entry: entry.name)

@@ -11,7 +11,7 @@ from toolmason_runtime.shared.checksum import CHECKSUM_FILE, Checksums, State, i
 from toolmason.model.checksum import checksum_file, parse_checksums
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind
-from toolmason.write.snapshot import MAX_FILE_BYTES, Kind, Snapshot, has_state, is_hidden, locate
+from toolmason.write.snapshot import MAX_FILE_BYTES, Kind, Snapshot, is_hidden, is_unchanged, locate
 
 PathFilter = Callable[[PurePosixPath], bool]
 """Selects the paths of a run. Other files are not written, pruned or reported."""
@@ -70,7 +70,7 @@ def _listing_on_disk(snapshot: Snapshot) -> Checksums:
 
 
 def _contents(files: Iterable[RenderedFile], listed: Checksums, part: PathFilter) -> dict[str, RenderedFile]:
-    """Return the files in `part`, the list of hashes included."""
+    """Return the files in `part` by their names, with the list of hashes."""
     selected = [file for file in files if file.path != CHECKSUM_FILE and part(file.path)]
     other_hashes = {name: hashes for name, hashes in listed.items() if not part(PurePosixPath(name))}
     hashes_file = checksum_file(selected, kept=other_hashes)
@@ -108,7 +108,7 @@ def _classify_rendered(
     if kind is None:
         return Change(path=path, kind=ChangeKind.CREATED, rendered=rendered)
     if kind is Kind.FILE:
-        if name not in snapshot.contents and has_state(locate(snapshot.directory, name), file.state):
+        if name not in snapshot.contents and is_unchanged(locate(snapshot.directory, name), file.disk_state):
             return None
         is_list_missing = CHECKSUM_FILE.as_posix() not in snapshot.kinds and not is_signable(path)
         note = CHECKSUMS_MISSING if is_list_missing else _NOTES[Kind.FILE]

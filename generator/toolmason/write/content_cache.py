@@ -32,7 +32,7 @@ CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of the file; about 9 MB are used for 1,000 tools."""
 MAX_NEW_BYTES: Final = 16 * 1024 * 1024
-"""Maximum size of new entries in memory. Larger ones are in a temporary file until they are saved."""
+"""Maximum bytes of new entries in memory. If there are more, a temporary file contains them until they are saved."""
 _CHUNK_BYTES: Final = 1024 * 1024
 _CHECKSUM_BYTES: Final = 8
 """A CRC-32 in hexadecimal. It detects damage: only this user can write the file."""
@@ -63,6 +63,7 @@ class ContentCache:
         self._new_file: IO[bytes] = SpooledTemporaryFile(MAX_NEW_BYTES)  # noqa: SIM115 - closed below
         self._new_bytes = 0
         self._is_disk_full = False
+        """Whether an entry could not be stored. `save` then writes nothing."""
         self._close = weakref.finalize(self, _close_all, self._file, self._new_file)
 
     def get(self, key: str, /) -> str | None:
@@ -84,14 +85,15 @@ class ContentCache:
     def __setitem__(self, key: str, text: str, /) -> None:
         """Store a text. The key must determine it, together with the toolkit."""
         data = text.encode("utf-8", "surrogatepass")
-        with suppress(OSError):
-            if self._is_disk_full:
-                return
-            self._is_disk_full = True  # unless it is written
+        if self._is_disk_full:
+            return
+        try:
             self._new_file.write(data)
-            self._is_disk_full = False
-            self._new[key] = _Entry(self._new_bytes, len(data))
-            self._new_bytes += len(data)
+        except OSError:
+            self._is_disk_full = True
+            return
+        self._new[key] = _Entry(self._new_bytes, len(data))
+        self._new_bytes += len(data)
 
     def save(self) -> None:
         """Write the entries if there are new ones. Call this only if `is_toolkit_unchanged()` is true.
@@ -185,14 +187,14 @@ def _load(file: IO[bytes]) -> dict[str, _Entry]:
     checksum = crc32(index, crc32(head))
     for chunk in _chunks(file, start, end):
         checksum = crc32(chunk, checksum)
-    if file.read() != _format(checksum):
+    if file.read() != _checksum_text(checksum):
         raise ValueError(checksum)
     keys, sizes = json.loads(index)
     places = accumulate(sizes, initial=start)
     return {key: _Entry(place, size) for key, place, size in zip(keys, places, sizes, strict=False)}
 
 
-def _format(checksum: int) -> bytes:
+def _checksum_text(checksum: int) -> bytes:
     return f"{checksum:0{_CHECKSUM_BYTES}x}".encode()
 
 
@@ -201,7 +203,7 @@ def _with_checksum(parts: Iterable[bytes]) -> Iterator[bytes]:
     for part in parts:
         checksum = crc32(part, checksum)
         yield part
-    yield _format(checksum)
+    yield _checksum_text(checksum)
 
 
 def _read(file: IO[bytes], entry: _Entry) -> bytes:
@@ -218,7 +220,7 @@ def _chunks(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
 
 
 def _copied(file: IO[bytes], entries: Iterable[_Entry]) -> Iterator[bytes]:
-    """Yield the texts of entries. Those that follow each other in their file are read at once."""
+    """Yield the texts of entries. Texts that follow one another in the file are read together."""
     start = end = 0
     for entry in entries:
         if entry.start != end:

@@ -126,7 +126,7 @@ def locate(directory: Path, name: str) -> Path:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Return the values that change if a file is changed or replaced.
+    """Return mode, inode, size and times of a file: at least one changes if the file is changed or replaced.
 
     Raises:
         OSError: there is no file.
@@ -135,10 +135,10 @@ def file_state(path: Path) -> tuple[int, ...]:
     return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def has_state(path: Path, state: tuple[int, ...]) -> bool:
-    """Return whether a file has not changed since `state`, which may be empty."""
+def is_unchanged(path: Path, earlier: tuple[int, ...]) -> bool:
+    """Return whether a file has the same `file_state` as earlier; False if that is empty."""
     with suppress(OSError):
-        return bool(state) and state == file_state(path)
+        return bool(earlier) and earlier == file_state(path)
     return False
 
 

@@ -41,7 +41,7 @@ def read_cached(path: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
 
 
 def open_cached(path: Path, *, max_bytes: int) -> BinaryIO:
-    """Return the open file of the cache directory. Raises the same errors as `read_cached`."""
+    """Return the open file at `path`, in the cache directory. Raises the same errors as `read_cached`."""
     _require_private(path.parent)
     return open_input(path, path.parent, max_bytes)
 

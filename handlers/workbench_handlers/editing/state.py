@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 class EditingState:
     """The store of reviews, their open surfaces, and the globs of files that need no review.
 
-    The lifespan creates it for every tool, so it imports the store at its first use.
+    The lifespan creates it for the calls of all tools, so it imports the store at its first use.
     """
 
     def __init__(self, open_store: Callable[[], ReviewStore], auto_approve: tuple[str, ...] = ()) -> None:

@@ -1,6 +1,6 @@
 """Handlers of the `files` tools, which only read: directories, file contents, names and lines.
 
-Each imports the modules that only it needs at its first call.
+A module that only one of them needs is imported at its first call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from toolmason_runtime import Content, Reply, ToolCall, ToolError
 
-from workbench_handlers.first_call import imports
+from workbench_handlers.first_call import first_call
 from workbench_handlers.state import Workspace, roots_for
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import Located, Root
@@ -32,7 +32,7 @@ from workbench_server.files.models import (
     SearchFilesParams,
 )
 
-_MODULES: Final = "workbench_handlers.files"
+_PACKAGE: Final = "workbench_handlers.files"
 
 
 async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001  the tool takes no arguments
@@ -41,7 +41,7 @@ async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: T
     return AllowedDirectories(directories=[str(root.path) for root in roots], source=roots[0].source)
 
 
-@imports(f"{_MODULES}.blocks")
+@first_call(imports=f"{_PACKAGE}.blocks")
 async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
     """Read files, one block each. A block can contain an error; if all do, the call failed."""
     from workbench_handlers.files.blocks import FileBlocks
@@ -60,7 +60,7 @@ async def _locate(path: str, roots: tuple[Root, ...]) -> Located:
     return await asyncio.to_thread(existing, path, roots)
 
 
-@imports(f"{_MODULES}.media")
+@first_call(imports=f"{_PACKAGE}.media")
 async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Content:
     """Return an image, audio or other binary file as content."""
     from workbench_handlers.files.media import read_media
@@ -68,7 +68,7 @@ async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Conten
     return await asyncio.to_thread(read_media, await _locate(params.path, await roots_for(call)))
 
 
-@imports(f"{_MODULES}.list")
+@first_call(imports=f"{_PACKAGE}.list")
 async def list_directory_with_sizes(params: ListDirectoryWithSizesParams, call: ToolCall) -> DirectoryListing:
     """List the entries of one directory with sizes."""
     from workbench_handlers.files.list import list_entries
@@ -77,7 +77,7 @@ async def list_directory_with_sizes(params: ListDirectoryWithSizesParams, call: 
     return DirectoryListing.model_validate(asdict(result))
 
 
-@imports(f"{_MODULES}.list")
+@first_call(imports=f"{_PACKAGE}.list")
 async def list_directory(params: ListDirectoryParams, call: ToolCall) -> str:
     """List the names in one directory."""
     from workbench_handlers.files.list import list_entries, render_names
@@ -85,7 +85,7 @@ async def list_directory(params: ListDirectoryParams, call: ToolCall) -> str:
     return render_names(await asyncio.to_thread(list_entries, await _top(params.path, await roots_for(call))))
 
 
-@imports(f"{_MODULES}.list")
+@first_call(imports=f"{_PACKAGE}.list")
 async def directory_tree(params: DirectoryTreeParams, call: ToolCall) -> str:
     """Return the entries below a directory as an indented tree."""
     from workbench_handlers.files.list import render_tree
@@ -94,7 +94,7 @@ async def directory_tree(params: DirectoryTreeParams, call: ToolCall) -> str:
     return await in_thread(lambda scan: render_tree(top, params.max_depth, params.exclude_dirs or [], scan), call)
 
 
-@imports(f"{_MODULES}.find")
+@first_call(imports=f"{_PACKAGE}.find")
 async def search_files(params: SearchFilesParams, call: ToolCall) -> FoundPaths:
     """Find files and directories by name."""
     from workbench_handlers.files.find import find
@@ -104,7 +104,7 @@ async def search_files(params: SearchFilesParams, call: ToolCall) -> FoundPaths:
     return FoundPaths(paths=result.paths, note=result.note or None)
 
 
-@imports(f"{_MODULES}.list")
+@first_call(imports=f"{_PACKAGE}.list")
 async def get_file_info(params: GetFileInfoParams, call: ToolCall) -> FileInfo:
     """Return the metadata of one file or directory."""
     from workbench_handlers.files.list import file_info
@@ -113,7 +113,7 @@ async def get_file_info(params: GetFileInfoParams, call: ToolCall) -> FileInfo:
     return FileInfo.model_validate(asdict(result))
 
 
-@imports(f"{_MODULES}.grep", starts_programs=True)
+@first_call(imports=f"{_PACKAGE}.grep", starts_programs=True)
 async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
     """Find lines by a regular expression, with context and enclosing sections."""
     from workbench_handlers.files.grep import GrepRequest, grep

@@ -78,7 +78,7 @@ async def start_child(
 
     try:
         await process.start(execution, stdin=None)
-        anyio.CancelScope()  # the first one of a server imports a part of anyio: here, while the child starts
+        anyio.CancelScope()  # the first scope imports the back end of anyio; the child starts meanwhile
         await ask(setup)
         yield ask
     finally:
@@ -87,7 +87,7 @@ async def start_child(
 
 
 def _byte_code_options() -> list[str]:
-    """Return the options of this process for byte code: with `-I`, a child ignores their variables."""
+    """Return options for the same byte code as in this process: with `-I`, a child ignores environment variables."""
     prefix = ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
     return [*(["-B"] if sys.dont_write_bytecode else []), *prefix]
 

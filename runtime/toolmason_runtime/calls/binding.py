@@ -71,7 +71,7 @@ class Binding:
             raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
 
     def prepare(self) -> None:
-        """Import `modules`, and those in the attribute `modules` of the handler, which it imports at its first call."""
+        """Import the modules of the first call: `modules`, and those in the attribute `modules` of the handler."""
         for module in (*self.modules, *getattr(self.run, "modules", ())):
             importlib.import_module(module)
 

@@ -18,9 +18,9 @@ _PLUGIN_SEARCH: Final = "pydantic.plugin._loader"
 
 
 def _skip_plugin_search() -> None:
-    """Replace Pydantic's search for plugins if no distribution declares one: it imports `importlib.metadata`.
+    """Skip Pydantic's search for plugins if no distribution declares one: the search imports `importlib.metadata`.
 
-    The name is private. If a version of Pydantic lacks it, the search takes place.
+    The module of the search is private. In a version of Pydantic without it, this function has no effect.
     """
     if not may_be_declared("pydantic"):
         without_plugins = ModuleType(_PLUGIN_SEARCH)
@@ -76,7 +76,8 @@ class Model(BaseModel):
         allow_inf_nan=False,
         populate_by_name=True,
         protected_namespaces=(),
-        # A category may have many models, and a call needs few of them. Threads may use one at the same time.
+        # A category may have many models, and a call needs few of them. Without this lock, a version of Pydantic cannot
+        # build a model that two threads use at once.
         defer_build=hasattr(pydantic.main, "_rebuild_lock"),
     )
 

@@ -36,7 +36,7 @@ class Classic:
         discovery = self._context.catalogue["discovery"]
         pinned = {name: entry for name, entry in BUILT_IN.items() if name in discovery["pinned"]}
         built_in = {**requested(discovery), **pinned}.values()
-        return _Listing((*self.index.tools.values(), *built_in), self._listed_tool)
+        return _LazyTools((*self.index.tools.values(), *built_in), self._listed_tool)
 
     def _listed_tool(self, entry: ToolEntry) -> WireTool:
         tool = _with_search_hint(self._context.with_names(entry))
@@ -68,8 +68,8 @@ class Classic:
         return error_result(unknown_tool_text(self.index, name))
 
 
-class _Listing(Sequence[WireTool]):
-    """Tools that are listed when they are used: a page of a long list has a few of them.
+class _LazyTools(Sequence[WireTool]):
+    """A list whose tools are created on access: a page of a long list has few of them.
 
     Args:
         entries: the tools.
@@ -88,8 +88,8 @@ class _Listing(Sequence[WireTool]):
     @overload
     def __getitem__(self, index: slice) -> list[WireTool]: ...
     def __getitem__(self, index: int | slice) -> WireTool | list[WireTool]:
-        found = self._entries[index]
-        return [self._make(entry) for entry in found] if isinstance(found, tuple) else self._make(found)
+        selected = self._entries[index]
+        return [self._make(entry) for entry in selected] if isinstance(selected, tuple) else self._make(selected)
 
     def __iter__(self) -> Iterator[WireTool]:
         return map(self._make, self._entries)

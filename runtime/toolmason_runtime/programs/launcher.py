@@ -113,7 +113,7 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
     poll.register(reader, select.POLLIN)
     poll.register(events.fileno(), select.POLLIN)
     is_open, strays_until = True, 0.0
-    if not select.select([server], [], [], 0)[0]:  # started ahead of the first request
+    if not select.select([server], [], [], 0)[0]:  # `start_ahead` started this process
         _prepare_sandbox()
     # At most one guardian is idle, and only an idle one reads from `server`: requests are never read twice.
     while is_open or guardians or strays_until:

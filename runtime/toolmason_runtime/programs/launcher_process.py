@@ -1,6 +1,6 @@
 """The launcher process of this server, started at the first request or before it. Linux only.
 
-It imports no event loop: a call that needs the launcher starts it before it imports other modules.
+This module does not import asyncio: a call starts the launcher before it imports its other modules.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from contextlib import suppress
 from threading import Lock
 from typing import Final
 
-_SCRIPT: Final = os.path.join(os.path.dirname(__file__), "launcher.py")  # noqa: PTH118, PTH120  as the launcher sees it
+_SCRIPT: Final = os.path.join(os.path.dirname(__file__), "launcher.py")  # noqa: PTH118, PTH120  pathlib is large
 _SOCKET: Final = 3
 """Number of the socket's descriptor in the launcher."""
 
 
 class _Launcher:
-    """Starts the launcher once, and again after it was killed. The event loop's thread sends; any thread may start."""
+    """Starts the launcher at most once, and again after it was killed.
+
+    Any thread may call `start`; only the thread of the event loop may call `send`.
+    """
 
     def __init__(self) -> None:
         self._socket: socket.socket | None = None
@@ -90,7 +93,7 @@ send: Final = _launcher.send
 
 
 def start_ahead() -> None:
-    """Start the launcher of a program that will probably run soon, so that the call need not wait for its start."""
+    """Start the launcher before the call that needs it sends its request. Elsewhere than on Linux there is none."""
     if sys.platform == "linux":
         with suppress(OSError):  # the call will report it
             _launcher.start()

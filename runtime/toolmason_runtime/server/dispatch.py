@@ -271,7 +271,7 @@ class Dispatcher:
 
     @cached_property
     def _tool_methods(self) -> Mapping[str, Method]:
-        """Those of `methods` that need no modules of prompts and resources."""
+        """The methods of tools. `methods` may import modules of prompts and resources."""
         return {"tools/list": self._list_tools, "tools/call": self._call_tool}
 
     @cached_property
@@ -528,11 +528,11 @@ class Dispatcher:
         """Import a tool; one thread at a time."""
         with exclusive_import():
             if name not in self._tools:
-                if "cli" in entry:
-                    _expect_program()
+                if "cli" in entry:  # a program tool: earlier than the import of its binding
+                    _start_launcher()
                 binding = self._binding(name, entry)
                 if binding.starts_programs:
-                    _expect_program()
+                    _start_launcher()
                 arguments = ArgumentValidator(entry, binding.params, partial(self._call_json, entry))
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
                 self._tools[name] = _Tool(binding, arguments, ResultWriter(schema, is_foreign=binding.is_foreign))
@@ -550,8 +550,8 @@ class Dispatcher:
         return bindings[name]
 
 
-def _expect_program() -> None:
-    """Start the launcher of programs: it takes as long as the imports of this process before the program starts."""
+def _start_launcher() -> None:
+    """Start the launcher of programs. It starts while this process imports the modules of the call."""
     from toolmason_runtime.programs.launcher_process import start_ahead
 
     start_ahead()

@@ -93,9 +93,9 @@ def sdk_server(
     async def answer(method: str, params: Mapping[str, Any], request: SdkContext | HttpContext) -> dict[str, Any]:
         request.call_timeout_s = call_timeout_s if method == "tools/call" else None
         try:
-            working = dispatcher.dispatch(method, params, request)
-            limit_s = request.call_timeout_s
-            result = await (working if limit_s is None else _in_time(working, limit_s))
+            coroutine = dispatcher.dispatch(method, params, request)
+            timeout_s = request.call_timeout_s
+            result = await (coroutine if timeout_s is None else _in_time(coroutine, timeout_s))
         except MethodError as error:
             if request.is_modern and error.code == RESOURCE_NOT_FOUND:
                 error.code = types.INVALID_PARAMS

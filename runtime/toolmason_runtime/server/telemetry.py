@@ -23,7 +23,7 @@ ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_EN
 FLUSH_MS: Final = 1000
 """Milliseconds in which the last spans are sent before the process exits."""
 _log = logging.getLogger(__name__)
-_NO_PROVIDERS: Final = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+_INACTIVE_PROVIDERS: Final = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
 
 
 def instrument(server: Server[Any], dispatcher: Dispatcher) -> None:
@@ -40,7 +40,7 @@ def instrument(server: Server[Any], dispatcher: Dispatcher) -> None:
 
 def is_tracing() -> bool:
     """Return whether a provider of spans is configured; a handler may do that at any time."""
-    return not isinstance(trace.get_tracer_provider(), _NO_PROVIDERS)
+    return not isinstance(trace.get_tracer_provider(), _INACTIVE_PROVIDERS)
 
 
 def _export(name: str, version: str) -> None:

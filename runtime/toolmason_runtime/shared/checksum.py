@@ -59,7 +59,7 @@ def verify(path: PurePosixPath, data: bytes, listed: Checksums = MappingProxyTyp
 
 
 def with_lf(data: bytes) -> bytes:
-    """Return `data` with LF line ends. Most files have no others, and a search for one byte takes no time."""
+    """Return `data` with LF line ends. Most files have only these, and the search for one byte takes no time."""
     return data.replace(b"\r\n", b"\n") if b"\r" in data else data
 
 

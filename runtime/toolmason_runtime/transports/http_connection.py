@@ -121,10 +121,11 @@ class Connection(H11Protocol):
     """Maximum connections of the server; 0 for no limit."""
     stall_s = STALL_S
     _timer: asyncio.TimerHandle | None = None
-    """Closes the connection at `_deadline`. It is set again only when it is due, or too late: timers cost much."""
+    """Checks `_deadline`. A later deadline needs no new timer: this one is set again when it expires too early."""
     _deadline = inf
-    _is_request_due = True
-    """Whether `_deadline` is that of a request."""
+    """The time of the event loop at which the connection is closed; `inf` for never."""
+    _is_request_limited = True
+    """Whether `_deadline` limits the time of a request, as opposed to the time between requests."""
     _progress_check: asyncio.TimerHandle | None = None
     _unsent = 0
     _idle_since = 0.0
@@ -273,11 +274,11 @@ class Connection(H11Protocol):
         if is_over or self._is_refused or self.transport.is_closing():
             return
         if not self._framing.is_between:
-            if not self._is_request_due:
-                self._is_request_due = True
+            if not self._is_request_limited:
+                self._is_request_limited = True
                 self._close_at(self.loop.time() + self.request_timeout_s)
             return
-        self._is_request_due = False
+        self._is_request_limited = False
         if self._is_answering():
             self._deadline = inf
         else:

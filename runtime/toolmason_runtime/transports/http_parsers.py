@@ -19,6 +19,7 @@ class H11Connection(Connection, H11Protocol):
 
 
 _COMMON_METHODS: Final = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
+"""Methods that httptools accepts. It rejects some others, such as `BREW`, which h11 accepts."""
 FastConnection: type[Connection] = H11Connection
 """The connection with the fastest installed parser."""
 
@@ -27,7 +28,7 @@ if HttpToolsProtocol is not None:
     class HttpToolsConnection(Connection, HttpToolsProtocol):  # type: ignore[misc]  # both have the same attributes
         """A connection with httptools. HTTP/1.0 goes to h11: uvicorn's httptools protocol would send it chunks.
 
-        So do the methods that only h11 accepts, so that the application answers all of them.
+        Uncommon methods go to h11 too, so that the application answers all methods.
         """
 
         def parse(self, data: bytes) -> None:
@@ -38,7 +39,7 @@ if HttpToolsProtocol is not None:
                 super().parse(data)
 
         def end_cycle(self) -> None:
-            """Read on. The parser needs no preparation."""
+            """Resume reading. The parser needs no preparation."""
             if not self.transport.is_closing():
                 self.flow.resume_reading()
 

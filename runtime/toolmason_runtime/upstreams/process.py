@@ -58,7 +58,7 @@ def receive_limited(line: bytes) -> JSONRPCMessage:
     try:
         return receive(line, max_bytes=MAX_MESSAGE_BYTES).message
     except MalformedError as error:
-        # The start or the end of a line that is not JSON may have the id of the call that waits for it.
+        # A line that is not JSON may still have the id of a waiting call at its start or its end.
         raise (unread(line, str(error)) if error.code == PARSE_ERROR else error) from None
 
 

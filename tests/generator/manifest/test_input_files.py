@@ -1,4 +1,4 @@
-"""A file is read if it is inside the project after links are resolved, however the project's directory is written."""
+"""A file is read if it is inside the project after links are resolved, for each path of the project's directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from toolmason.manifest.input_files import UnsafeInputError, hash_input, is_inside, read_input
 
-HERE = {
+DIRECTORIES = {
     "path": "project",
     "link": "link",
     "below a link": "links/project",
@@ -16,7 +16,7 @@ HERE = {
     "with a dot": "./project",
     "link to a link": "second",
 }
-"""How a project's directory is written."""
+"""Paths of the directory of one project."""
 OUTSIDE = {
     "sibling with its name at the start": "../project-old/private.toml",
     "parent": "../private.toml",
@@ -45,7 +45,7 @@ def top(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["tools/own.toml", "inner.toml", "tools/../inner.toml"])
-@pytest.mark.parametrize("directory", HERE.values(), ids=HERE)
+@pytest.mark.parametrize("directory", DIRECTORIES.values(), ids=DIRECTORIES)
 def test_a_file_of_the_project_is_read(directory: str, name: str, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(top)
     for root in (Path(directory), top / directory):
@@ -56,7 +56,7 @@ def test_a_file_of_the_project_is_read(directory: str, name: str, top: Path, mon
 
 
 @pytest.mark.parametrize("name", OUTSIDE.values(), ids=OUTSIDE)
-@pytest.mark.parametrize("directory", HERE.values(), ids=HERE)
+@pytest.mark.parametrize("directory", DIRECTORIES.values(), ids=DIRECTORIES)
 def test_a_file_outside_the_project_is_refused(
     directory: str, name: str, top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

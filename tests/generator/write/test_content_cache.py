@@ -349,7 +349,7 @@ def test_a_directory_that_cannot_be_used_costs_only_time(
 
 
 @pytest.mark.parametrize("max_new_bytes", [0, 1_000, 1_000_000])
-def test_entries_are_on_disk_until_they_are_saved(
+def test_new_entries_can_be_read_before_and_after_they_are_saved(
     max_new_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolmason.write.content_cache.MAX_NEW_BYTES", max_new_bytes)

@@ -1,15 +1,14 @@
-"""Models: they are built at their first use; plugins of Pydantic are searched only if a distribution has one."""
+"""Models are built at their first use. Pydantic searches for plugins only if a distribution declares one."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
 import pydantic.main
 import pytest
+from fresh_interpreter import run_code
 from toolmason_runtime.calls.model import Model
 
 MODEL = "from toolmason_runtime.calls.model import Model; import sys; Model(); "
@@ -25,18 +24,8 @@ plugin = Plugin()
 """
 
 
-def run(code: str, directory: Path, **variables: str) -> str:
-    """Run a program in a directory and return its output."""
-    env = {"PYTHONPATH": ":".join(path for path in sys.path if path), "HOME": str(directory), **variables}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", cwd=directory, env=env, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_without_plugins_of_pydantic_no_distribution_is_read(tmp_path: Path) -> None:
-    assert run(f"{MODEL}print('importlib.metadata' in sys.modules)", tmp_path) == "False\n"
+    assert run_code(f"{MODEL}print('importlib.metadata' in sys.modules)", tmp_path) == "False\n"
 
 
 def test_a_plugin_of_pydantic_is_used(tmp_path: Path) -> None:
@@ -46,7 +35,7 @@ def test_a_plugin_of_pydantic_is_used(tmp_path: Path) -> None:
     (metadata / "entry_points.txt").write_text("[pydantic]\nany = a_plugin:plugin\n", encoding="utf-8")
     (tmp_path / "a_plugin.py").write_text(PLUGIN, encoding="utf-8")
 
-    assert "Model" in run(f"{MODEL}import a_plugin; print(a_plugin.names)", tmp_path)
+    assert "Model" in run_code(f"{MODEL}import a_plugin; print(a_plugin.names)", tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(pydantic.main, "_rebuild_lock"), reason="this version builds models at once")

@@ -34,7 +34,7 @@ def reviews_directory(environ: Mapping[str, str]) -> Path:
 
 
 def has_unfinished(environ: Mapping[str, str]) -> bool:
-    """Return whether a file exists for a review whose files are being written, or were when a process was killed."""
+    """Return whether the files of a review are being written, or a killed process has not finished them."""
     with suppress(OSError):
         return any((reviews_directory(environ) / UNFINISHED).iterdir())
     return False

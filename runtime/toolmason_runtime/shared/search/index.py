@@ -99,7 +99,7 @@ class ToolIndex:
 
     @cached_property
     def _ranking(self) -> Ranking:
-        """The ranking, which is imported at the first search: a call does not need it."""
+        """The ranking. Its modules are imported at the first search, because calls do not need them."""
         from toolmason_runtime.shared.search.ranking import Ranking
 
         return Ranking(

@@ -63,15 +63,15 @@ _BUILT_IN_WORDS: Final = {name: set(words(name)) for name in BUILT_IN}
 
 
 class Ranking:
-    """Ranks the visible tools of a catalogue.
+    """Ranks the visible tools of a catalogue. `ToolIndex` documents the public methods.
 
     Args:
         catalogue: all tools.
         tools: the visible ones.
         aliases: alias to the name of a visible tool.
-        load_index: see `ToolIndex`, as the others.
-        load_postings: see there.
-        ranker: see there.
+        load_index: as in `ToolIndex`.
+        load_postings: as in `ToolIndex`.
+        ranker: as in `ToolIndex`.
     """
 
     def __init__(
@@ -92,10 +92,7 @@ class Ranking:
         self._make_ranker = ranker
 
     def search(self, query: str = "", *, category: str = "", cli: str = "") -> Sequence[Hit]:
-        """Return the tools that match `query`, in `category` and of the program `cli`, best first.
-
-        Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
-        """
+        """Implement `ToolIndex.search`."""
         candidates = self._candidates(category, cli)
         query = query[:MAX_QUERY_LENGTH]
         if not query.strip():
@@ -114,16 +111,13 @@ class Ranking:
         return [*first, *hits, *last]
 
     def browse(self, names: Iterable[str]) -> Sequence[Hit]:
-        """Return visible tools in the order of `names`, with one hit for a tool that several servers have."""
+        """Implement `ToolIndex.browse`."""
         tools = {name: self._tools[name] for name in names}
         hits = Hits(tools, list(tools), dict.fromkeys(tools, "browse"))
         return hits.merged(self._servers) if self._servers else hits
 
     def search_parts(self, request: str, *, category: str = "", cli: str = "") -> PartHits:
-        """Return the tools for each part of a request for several tools, in turn.
-
-        Where the parts are sentences, the ranking of the whole request takes part: a sentence may only explain another.
-        """
+        """Implement `ToolIndex.search_parts`."""
         request = request[:MAX_QUERY_LENGTH]
         parts = parts_of(request)
         if len(parts) < 2:
@@ -154,7 +148,7 @@ class Ranking:
         }
 
     def nearest(self, name: str, count: int = 3) -> list[str]:
-        """Return the `count` tools with the most similar names, the most similar first."""
+        """Implement `ToolIndex.nearest`."""
         name = name[:MAX_NAME_LENGTH]
         own_bigrams, own_terms = bigrams(normalize_name(name)), set(terms(name))
 
@@ -202,7 +196,7 @@ class Ranking:
         return Hits(candidates, shown, reasons)
 
     def nearest_words(self, query: str) -> list[str]:
-        """Return words of the visible tools that are spelled most like those of a query without a match."""
+        """Implement `ToolIndex.nearest_words`."""
         query = query[:MAX_QUERY_LENGTH]
         own_words = self._words_by_stem
         terms = (term for term in self._words.nearest_terms(query) if term in own_words)
@@ -220,7 +214,7 @@ class Ranking:
         return found
 
     def others(self, query: str, *, category: str = "", cli: str = "") -> dict[str, int]:
-        """Return the matches of `query` that `category` and `cli` leave out: their number in each category."""
+        """Implement `ToolIndex.others`."""
         query, candidates = query[:MAX_QUERY_LENGTH], self._candidates(category, cli)
         if candidates is self._tools or not query.strip():
             return {}
