@@ -84,13 +84,16 @@ class ContentCache:
 
     def __setitem__(self, key: str, text: str, /) -> None:
         """Store a text. The key must determine it, together with the toolkit."""
-        data = text.encode("utf-8", "surrogatepass")
         if self._is_disk_full:
             return
+        data = text.encode("utf-8", "surrogatepass")
         try:
             self._new_file.write(data)
+            self._new_file.flush()  # The buffer of the file would report a full disk at a later read.
         except OSError:
             self._is_disk_full = True
+            self._new.clear()  # The file may lack parts of them.
+            _close_all(self._new_file)  # Others need the space.
             return
         self._new[key] = _Entry(self._new_bytes, len(data))
         self._new_bytes += len(data)
@@ -181,7 +184,7 @@ def _load(file: IO[bytes]) -> dict[str, _Entry]:
     fingerprint, _, index_bytes = head.decode().partition(" ")
     if fingerprint != toolkit_fingerprint():
         raise ValueError(fingerprint)
-    index = file.read(int(index_bytes))
+    index = file.read(min(int(index_bytes), MAX_BYTES))
     start = file.tell()
     end = file.seek(0, os.SEEK_END) - _CHECKSUM_BYTES
     checksum = crc32(index, crc32(head))
@@ -237,4 +240,5 @@ def _total(entries: Mapping[str, _Entry]) -> int:
 def _close_all(*files: IO[bytes] | None) -> None:
     for file in files:
         if file:
-            file.close()
+            with suppress(OSError):  # A full disk refuses what the buffer has.
+                file.close()

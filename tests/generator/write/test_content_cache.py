@@ -393,6 +393,55 @@ def test_a_full_disk_keeps_the_entries_of_earlier_runs(size: int, tmp_path: Path
     assert list(path.parent.iterdir()) == [path]
 
 
+FULL_TEMPORARY_DISK = """
+import resource, sys
+from pathlib import Path
+from toolmason.write import content_cache
+content_cache.MAX_NEW_BYTES = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+cache = content_cache.ContentCache(Path(sys.argv[1]))
+texts = {f"key {number}": f"{number:04d}" * int(sys.argv[3]) for number in range(1000)}
+for key, text in texts.items():
+    cache[key] = text
+assert all(cache.get(key) in (None, text) for key, text in texts.items())
+assert cache.get("key") == "text"
+if sys.argv[4] == "saved":
+    cache.save()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
+@pytest.mark.parametrize("end", ["saved", "not saved"])
+@pytest.mark.parametrize(
+    ("max_new_bytes", "length"),
+    [(50_000, 1_000), (1_000, 10), (1_000, 5_000)],
+    ids=["while it is created", "in its buffer", "in a large text"],
+)
+def test_a_full_disk_of_the_temporary_file_changes_no_text(
+    max_new_bytes: int, length: int, end: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cache" / "content"
+    cache = ContentCache(path)
+    cache["key"] = "text"
+    cache.save()
+    command = [sys.executable, "-c", FULL_TEMPORARY_DISK, str(path), str(max_new_bytes), str(length), end]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ContentCache(path).get("key") == "text"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("size", ["-1", "10", "99999999999", "9" * 20, "9" * 5000, "\u0663", ""])
+def test_a_damaged_size_of_the_index_is_ignored(size: str, tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "content"
+    cache = ContentCache(path)
+    cache["key"] = "text"
+    cache.save()
+    head, _, rest = path.read_bytes().partition(b"\n")
+    path.write_bytes(head.split()[0] + f" {size}\n".encode() + rest)
+    assert ContentCache(path).get("key") is None
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
 def test_a_full_disk_stops_a_run_with_a_message(project: Project) -> None:
     script = (
