@@ -444,3 +444,13 @@ async def test_log_line_on_stdout_before_an_answer_is_ignored(case: str, talking
             result = await act(client, {"raw": f"{LOGGED[case]}\n{ANSWER}"})
 
     assert text_of(result) == "sound"
+
+
+async def test_error_that_repeats_the_method_of_its_request_fails_the_call(talking: Talk) -> None:
+    raw = '{"jsonrpc":"2.0","id":ID,"method":"tools/call","error":{"code":-32000,"message":"no such act"}}'
+    async with talking() as client:
+        with anyio.fail_after(20):
+            result = await act(client, {"raw": raw})
+
+    assert result.is_error
+    assert "no such act" in text_of(result)
