@@ -76,8 +76,8 @@ class _Launcher:
         return ours
 
     def _forget(self) -> None:
-        self.close()
-        with suppress(ChildProcessError):
+        with self._starting, suppress(ChildProcessError):  # else another thread could start the one that is waited for
+            self.close()
             os.waitpid(self._pid, 0)
 
     def close(self) -> None:

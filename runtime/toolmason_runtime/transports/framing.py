@@ -61,8 +61,10 @@ def receive(data: bytes, *, max_bytes: int = MAX_MESSAGE_BYTES) -> Received:
     check_size(data, max_bytes)
     decoded, is_exact = _decode(data)
     value = checked(decoded)
-    # Validation as the union of all kinds of messages takes four times as long.
-    adapter = _request_adapter if "method" in value and "id" in value else jsonrpc_message_adapter
+    # Validation as the union of all kinds of messages takes four times as long. The union takes a request with `error`
+    # for an answer.
+    is_request = "method" in value and "id" in value and "error" not in value
+    adapter = _request_adapter if is_request else jsonrpc_message_adapter
     try:
         return Received(adapter.validate_python(value, by_name=False), is_exact)
     except ValueError as error:

@@ -143,9 +143,10 @@ def _split(
 
 
 def _only_at_path(endpoint: ASGIApp, others: ASGIApp) -> ASGIApp:
-    def routing(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    # The author's middleware gets it, and treats a function that is not `async` as an application of ASGI 2.
+    async def routing(scope: Scope, receive: Receive, send: Send) -> None:
         is_mcp = scope["path"].removesuffix("/") == PATH
-        return (endpoint if is_mcp else others)(scope, receive, send)
+        await (endpoint if is_mcp else others)(scope, receive, send)
 
     return routing
 

@@ -224,6 +224,8 @@ _FIRST_ID: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\
 _LAST_ID: Final = re.compile(rb',\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 """As in `...,"jsonrpc":"2.0","id":1}`. The last brace closes the message, so this `id` is its own."""
 
+_OBJECT: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
+
 
 def _edge_members(data: bytes) -> dict[str, Any]:
     """Return the members of a message that is too large to parse, as far as its first and last bytes contain them.
@@ -232,7 +234,8 @@ def _edge_members(data: bytes) -> dict[str, Any]:
     """
     head, tail = data[:EDGE_BYTES], data[-EDGE_BYTES:]
     members = {name: "" for name in ("method", "result", "error") if f'"{name}"'.encode() in head + tail}
-    match = _FIRST_ID.match(head) or _LAST_ID.search(tail)
+    # A line of a log may contain a message behind other text.
+    match = _FIRST_ID.match(head) or (_LAST_ID.search(tail) if _OBJECT.match(head) else None)
     return members | ({"id": json.loads(match[1])} if match else {})
 
 

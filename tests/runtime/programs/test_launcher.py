@@ -224,6 +224,35 @@ def test_one_launcher_is_started_ahead_of_the_first_program_and_runs_it() -> Non
     assert done.stdout.splitlines() == ["False True", "a True"]
 
 
+REPLACED = """
+import os, signal, threading
+from toolmason_runtime.programs.launcher_process import _launcher, start_ahead
+
+close = _launcher.close
+
+def close_slowly():
+    close()
+    thread = threading.Thread(target=start_ahead)
+    thread.start()
+    thread.join(0.5)
+
+start_ahead()
+killed = _launcher._pid
+os.kill(killed, signal.SIGKILL)
+_launcher.close = close_slowly
+_launcher._forget()
+print(_launcher.start() is not None and _launcher._pid != killed)
+_launcher.close = close
+"""
+
+
+def test_thread_may_start_a_launcher_while_a_killed_one_is_forgotten() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", REPLACED], capture_output=True, encoding="utf-8", check=True, timeout=20
+    )
+    assert done.stdout == "True\n"
+
+
 async def test_program_of_a_caller_that_was_cancelled_is_not_started(tmp_path: Path) -> None:
     request = Request(("touch", f"{tmp_path}/begun"), shutil.which("touch") or "", {}, -1, (), None)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -110,3 +111,16 @@ async def test_websockets_are_refused_because_no_check_sees_them(path: str) -> N
 def test_a_route_for_websockets_ends_the_start() -> None:
     with pytest.raises(ValueError, match="the route /echo must not be a WebSocket: only HTTP is served"):
         app(WebSocketRoute("/echo", echo))
+
+
+async def test_middleware_gets_an_application_of_asgi_3() -> None:
+    """asgiref, which OpenTelemetry uses, and Sentry take a function that is not `async` for one of ASGI 2."""
+    given: list[ASGIApp] = []
+
+    def middleware(inner: ASGIApp) -> ASGIApp:
+        given.append(inner)
+        return inner
+
+    http_app(mcp, Extras(middleware=middleware), hosts=["localhost"])
+
+    assert [inspect.iscoroutinefunction(inner) for inner in given] == [True]

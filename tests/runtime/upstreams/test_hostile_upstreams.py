@@ -421,3 +421,36 @@ async def test_an_invalid_answer_fails_at_once_with_its_reason(case: str, talkin
     assert result.is_error
     assert "The MCP server 'ev' failed: malformed response: " in text_of(result)
     assert reason in text_of(result)
+
+
+ANSWER = BODY.replace("TEXT", "sound").replace("NUMBER", "1")
+LAST = '{"result":{"content":[]},"jsonrpc":"2.0","id":ID}'
+LOGGED: dict[str, str] = {
+    "with a level": f"DEBUG:server:sending {LAST}",
+    "with a time": f"[2026-11-30T04:00:00Z] -> {LAST}",
+    "with an arrow": f"<-- {LAST}",
+    "in a list": f"answers: [{LAST}",
+    "of a request": 'received {"method":"tools/call","params":{},"jsonrpc":"2.0","id":ID}',
+    "without members of an answer": 'call {"tool":"act","id":ID}',
+    "of JavaScript": "{ jsonrpc: '2.0', id: ID, result: {} }",
+    "of Python": "{'jsonrpc': '2.0', 'id': ID, 'result': {}}",
+}
+
+
+@pytest.mark.parametrize("case", LOGGED)
+async def test_log_line_on_stdout_before_an_answer_is_ignored(case: str, talking: Talk) -> None:
+    async with talking() as client:
+        with anyio.fail_after(20):
+            result = await act(client, {"raw": f"{LOGGED[case]}\n{ANSWER}"})
+
+    assert text_of(result) == "sound"
+
+
+async def test_error_that_repeats_the_method_of_its_request_fails_the_call(talking: Talk) -> None:
+    raw = '{"jsonrpc":"2.0","id":ID,"method":"tools/call","error":{"code":-32000,"message":"no such act"}}'
+    async with talking() as client:
+        with anyio.fail_after(20):
+            result = await act(client, {"raw": raw})
+
+    assert result.is_error
+    assert "no such act" in text_of(result)
