@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -28,6 +30,7 @@ _UNFINISHED_S: Final = 0.1
 _MAX_COMPARED_BYTES: Final = 1_000_000
 _TEMPORARY_SUFFIXES: Final = ("~", ".pyc", "___jb_tmp___", "___jb_old___")
 _TEMPORARY_PREFIXES: Final = (".", "#")
+_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
 _IGNORED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "venv"})
 
 
@@ -143,8 +146,24 @@ def run_on_changes(
         for batch in changes:
             if batch and saves.is_new(batch):
                 work()
-                gc.collect()  # Only here: commands reduce garbage collection.
+                _collect_garbage()  # Only here: commands reduce garbage collection.
             elif not batch:
                 idle()
     except KeyboardInterrupt:
         return
+
+
+def _collect_garbage() -> None:
+    """Collect garbage; an interrupt takes effect afterwards. Python ignores an exception that a finalizer raises."""
+    if threading.current_thread() is not threading.main_thread():  # Only the main thread is interrupted.
+        gc.collect()
+        return
+    received: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _frame: received.append(number)) for number in _INTERRUPTS}
+    try:
+        gc.collect()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received[0])

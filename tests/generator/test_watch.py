@@ -94,6 +94,31 @@ def test_work_is_done_at_once_and_after_each_change_until_it_is_interrupted(proj
     assert said == ["work", "ready", "work"]
 
 
+class InterruptWhenCollected:
+    def __init__(self) -> None:
+        self.itself = self  # Only the collection of garbage finds it.
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupt_while_garbage_is_collected_ends_the_watch(project: Project) -> None:
+    garbage: list[str] = []
+
+    def work() -> None:
+        if garbage:
+            InterruptWhenCollected()
+        else:
+            garbage.append("is made by the second run")
+
+    def ready() -> None:
+        replace(project.manifest, "Measure texts", "Measure long texts")
+
+    run_on_changes(project, work, ready=ready)
+
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize(
     "name", ["manifest/notes.toml", "templates/docs/index.md.jinja", "handlers/notes/text.py", "handlers/notes/a.json"]
 )
