@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx2
 import pytest
@@ -105,4 +106,7 @@ class Http:
             **({"authorization": f"Bearer {token}"} if token else {}),
             **(headers or {}),
         }
-        return self.client.post(self.url, json=message, headers=sent).status_code
+        status = self.client.post(self.url, json=message, headers=sent).status_code
+        # The audit log gets the line after the answer, and before the server reads the next request.
+        assert self.client.get(urljoin(self.url, "/healthz")).is_success
+        return status
