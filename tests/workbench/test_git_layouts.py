@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import Canary, git, head
+from git_repository import Canary, git, head, new_repository
 from workbench_room import Room
 
 pytestmark = pytest.mark.usefixtures("calm")
@@ -31,10 +31,7 @@ def commit(folder: Path, message: str) -> None:
 @pytest.fixture(scope="module")
 def repository_to_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with two commits."""
-    folder = tmp_path_factory.mktemp("main")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(folder))
-        git(folder, "init", "--quiet", "--initial-branch=main")
+    with new_repository(tmp_path_factory.mktemp("main")) as folder:
         (folder / "app.py").write_text("one\n", encoding="utf-8")
         commit(folder, "Begin")
         (folder / "app.py").write_text("two\n", encoding="utf-8")

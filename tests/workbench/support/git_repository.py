@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import termios
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,19 @@ def held(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
     return bool(request.param != "off")
 
 
-@pytest.fixture(scope="session")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository of two commits, the second tagged, and a branch."""
-    folder = tmp_path_factory.mktemp("repository")
+@contextmanager
+def new_repository(folder: Path) -> Iterator[Path]:
+    """Make an empty directory a repository, and yield it. Until the end, git ignores the settings of the user."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder))
         git(folder, "init", "--quiet", "--initial-branch=main")
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of two commits, the second tagged, and a branch."""
+    with new_repository(tmp_path_factory.mktemp("repository")) as folder:
         (folder / "docs").mkdir()
         (folder / "app.py").write_text("one\ntwo\n", encoding="utf-8")
         (folder / "docs" / "guide.md").write_text("guide\n", encoding="utf-8")
