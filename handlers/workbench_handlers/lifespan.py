@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from toolmason_runtime.programs import Projects
 
-from workbench_handlers.editing.reviews.state_files import STATE_VARIABLE, has_unfinished
+from workbench_handlers.editing.reviews.state_files import STATE_VARIABLE, reviews_directory, unfinished_reviews
 from workbench_handlers.editing.state import EditingState, editing_state
 from workbench_handlers.state import Workspace, project_paths, workspace
 from workbench_handlers.workflows.answers import RecentAnswers
@@ -27,7 +27,7 @@ async def lifespan(
     research, editing = Research(), editing_state(options)
     given = workspace(options.root)
     # Without --root, the directories are known at the first proposal, which checks a chosen state directory then.
-    if has_unfinished(os.environ) and (given.roots or STATE_VARIABLE not in os.environ):
+    if unfinished_reviews(reviews_directory(os.environ)) and (given.roots or STATE_VARIABLE not in os.environ):
         roots = [root.path for root in given.roots] or [given.working_directory]
         await asyncio.to_thread(editing.finish_interrupted, os.environ, roots)
     try:

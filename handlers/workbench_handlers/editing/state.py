@@ -41,7 +41,7 @@ class EditingState:
 
     def finish_interrupted(self, environ: Mapping[str, str], roots: Sequence[Path]) -> None:
         """Finish the writes of several files that killed processes began, if the state directory can be trusted."""
-        if self.store.unfinished() and not state_problem(environ, roots):
+        if not state_problem(environ, roots):
             from workbench_handlers.editing.reviews.settle import recover
 
             recover(self.store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ TTL_S: Final = 86_400.0
 """Default seconds until a review without a decision expires."""
 UNFINISHED: Final = "unfinished"
 """Directory with the ids of reviews whose files are being written."""
+REVIEW_ID: Final = re.compile(r"rv_[0-9a-f]{20}")
 _NAME: Final = "toolmason-workbench"
 
 
@@ -33,11 +35,11 @@ def reviews_directory(environ: Mapping[str, str]) -> Path:
     return Path(_platform_directory(environ), _NAME, "reviews")
 
 
-def has_unfinished(environ: Mapping[str, str]) -> bool:
-    """Return whether the files of a review are being written, or a killed process has not finished them."""
+def unfinished_reviews(directory: Path) -> list[str]:
+    """Return the ids of the reviews whose files are being written, or were when a process was killed."""
     with suppress(OSError):
-        return any((reviews_directory(environ) / UNFINISHED).iterdir())
-    return False
+        return sorted(path.name for path in (directory / UNFINISHED).iterdir() if REVIEW_ID.fullmatch(path.name))
+    return []
 
 
 def state_problem(environ: Mapping[str, str], roots: Sequence[Path] = ()) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from toolmason_runtime.audit import log_path
 
 from workbench_handlers.editing.reviews.audit_trail import record_decision, record_proposal, record_settlement
 from workbench_handlers.editing.reviews.state_files import (
+    REVIEW_ID,
     TTL_S,
     UNFINISHED,
     create_once,
@@ -31,6 +31,7 @@ from workbench_handlers.editing.reviews.state_files import (
     make_private,
     state_errors,
     sync_directory,
+    unfinished_reviews,
     write_durably,
 )
 from workbench_handlers.workspace.roots import Located, Root
@@ -47,7 +48,6 @@ KEEP_S: Final = 7 * 86_400.0
 AUTO_APPROVE: Final = "auto-approve"
 """Surface of decisions that `--auto-approve` makes."""
 
-_ID: Final = re.compile(r"rv_[0-9a-f]{20}")
 _ACTIONS: Final = get_args(Action)
 _STATUSES: Final = get_args(Status)
 
@@ -261,7 +261,7 @@ class ReviewStore:
 
     def get(self, review_id: str) -> Review | None:
         """Return a review; None if the id is invalid or unknown, or a file of the review is damaged."""
-        if not _ID.fullmatch(review_id):
+        if not REVIEW_ID.fullmatch(review_id):
             return None
         try:
             stored = self._load(review_id, "review.json") or {}
@@ -389,13 +389,11 @@ class ReviewStore:
 
     def unfinished(self) -> list[str]:
         """Return the ids of the reviews whose files are being written, or were when a process was killed."""
-        with suppress(OSError):
-            return sorted(path.name for path in (self.directory / UNFINISHED).iterdir() if _ID.fullmatch(path.name))
-        return []
+        return unfinished_reviews(self.directory)
 
     def forget_unfinished(self, review_id: str) -> None:
         """Forget an unfinished review that was removed."""
-        if _ID.fullmatch(review_id):
+        if REVIEW_ID.fullmatch(review_id):
             (self.directory / UNFINISHED / review_id).unlink(missing_ok=True)
 
     def record_outcome(self, review: Review, outcome: Outcome) -> Outcome:
