@@ -56,7 +56,6 @@ class CommandRun:
 
     is_foreign: ClassVar[bool] = True
     """Its results are content of others."""
-    starts_programs: ClassVar[bool] = True
 
     tool: CommandTool
     guard: PreRunHook | None = None

@@ -531,7 +531,7 @@ class Dispatcher:
                 if "cli" in entry:  # a program tool: earlier than the import of its binding
                     _start_launcher()
                 binding = self._binding(name, entry)
-                if binding.starts_programs:
+                if binding.starts_programs:  # a handler
                     _start_launcher()
                 arguments = ArgumentValidator(entry, binding.params, partial(self._call_json, entry))
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
