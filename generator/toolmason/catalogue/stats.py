@@ -144,11 +144,6 @@ class CostMeter:
         return tokens
 
 
-def cost_of(tool: WireTool) -> Cost:
-    """Return the cost of a tool."""
-    return CostMeter().cost_of(tool)
-
-
 def _split(tool: WireTool) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the members of a tool before its annotations, and the rest without `_meta`. One may be empty."""
     head: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolmason.catalogue.pictures import cost_chart
-from toolmason.catalogue.stats import Cost, StyleCost, client_costs, cost_of, stats
+from toolmason.catalogue.stats import Cost, CostMeter, StyleCost, client_costs, stats
 from toolmason.pictures.bars import Amounts, BarChart, Part, bar_chart
 from toolmason.pictures.heat_map import Count, HeatMap, heat_map
 from toolmason.pictures.labels import short_number
@@ -44,8 +44,9 @@ class Costs:
 
 def costs(subject: Subject) -> Costs:
     """Return the costs of a server."""
-    own = {tool["name"]: cost_of(tool) for tool in subject.tools}
-    listed = [cost_of(tool) for tool in subject.listed]
+    meter = CostMeter()
+    own = {tool["name"]: meter.cost_of(tool) for tool in subject.tools}
+    listed = [meter.cost_of(tool) for tool in subject.listed]
     sent = client_costs(subject.listed, server=subject.name, instructions=subject.instructions)
     by_category: dict[str, list[str]] = {}
     for name in own:

@@ -11,7 +11,7 @@ from click.testing import Result
 from toolmason_runtime.shared.styles import STYLES
 from toolmason_runtime.shared.tokens import estimate_tokens
 
-from toolmason.catalogue.stats import cost_of, report_stats, stats
+from toolmason.catalogue.stats import CostMeter, report_stats, stats
 from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Diagnostics
 from toolmason.model.server import Server
@@ -55,7 +55,7 @@ def test_the_parts_of_a_tool_are_measured_as_the_whole(other: dict[str, Any]) ->
     tool = {"name": "look", "description": 'A text with "annotations": {} in it.', **other}
     sent = json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
     shown = {key: value for key, value in tool.items() if key != "_meta"}
-    cost = cost_of(tool)
+    cost = CostMeter().cost_of(tool)
 
     assert cost.size == len(sent.encode())
     assert cost.tokens == estimate_tokens(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
