@@ -8,6 +8,8 @@ from difflib import unified_diff
 from itertools import takewhile
 from typing import Final
 
+from toolmason_runtime.shared.checksum import with_lf
+
 from toolmason.diagnostics.terminal import paint
 
 MAX_LINES: Final = 2000
@@ -57,7 +59,7 @@ def _shift_line_numbers(lines: Iterator[str], start: int) -> Iterator[str]:
 
 
 def _split_lines(content: bytes | None) -> list[str]:
-    text = (content or b"").replace(b"\r\n", b"\n").decode("utf-8", "backslashreplace")
+    text = with_lf(content or b"").decode("utf-8", "backslashreplace")
     # `str.splitlines` also breaks at form feeds and similar characters, which do not end lines of a diff.
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")

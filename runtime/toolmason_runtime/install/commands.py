@@ -58,7 +58,7 @@ class CommandDirectory:
         data = read_file(self.path / name)
         if data is None:
             return State.FOREIGN if (self.path / name).is_symlink() or (self.path / name).exists() else State.MISSING
-        text = data.replace(b"\r\n", b"\n")
+        text = checksum.with_lf(data)
         if text == self.commands.get(name):
             return State.CURRENT
         verified = checksum.verify(PurePosixPath(name), data)
@@ -138,7 +138,7 @@ def command_directory(
     suffix = pattern.rpartition("{name}")[2]
     if not pattern or not source.is_dir():
         return None
-    commands = {path.name: path.read_bytes().replace(b"\r\n", b"\n") for path in sorted(source.glob(f"*{suffix}"))}
+    commands = {path.name: checksum.with_lf(path.read_bytes()) for path in sorted(source.glob(f"*{suffix}"))}
     return CommandDirectory(client.title, client.command_path(scope, project, environ), suffix, commands)
 
 
@@ -160,7 +160,7 @@ def skill_directory(
     if not client.skills or not source.is_dir():
         return None
     files = sorted(source.glob(f"*/{_SKILL}"))
-    skills = {f"{path.parent.name}/{_SKILL}": path.read_bytes().replace(b"\r\n", b"\n") for path in files}
+    skills = {f"{path.parent.name}/{_SKILL}": checksum.with_lf(path.read_bytes()) for path in files}
     path = client.skill_path(scope, project, environ)
     return CommandDirectory(client.title, path, f"/{_SKILL}", skills, noun="skills")
 
