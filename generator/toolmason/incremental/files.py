@@ -15,7 +15,7 @@ from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Category, Server
 from toolmason.render.plan import plan
-from toolmason.write.snapshot import MAX_FILE_BYTES, file_state
+from toolmason.write.snapshot import MAX_FILE_BYTES, disk_state
 
 CATEGORY_TEMPLATES: Final = frozenset(
     {
@@ -42,7 +42,7 @@ def kept_files(server: Server, kept: KeptServer, generated: Path) -> dict[PurePo
         if (digest := kept.store.get(key)) is None:
             continue
         with suppress(OSError, ValueError):
-            state = file_state(generated / path)
+            state = disk_state(generated / path)
             data = with_lf(read_input(generated / path, generated, max_bytes=MAX_FILE_BYTES))
             if sha256(data).hexdigest() == digest:
                 found[path] = RenderedFile(path, data.decode(), state)

@@ -192,8 +192,10 @@ def drafts(
         text = texts[planned.path] = _render_template(environment, planned, server, facts)
         if planned.template == _CATALOGUE:
             facts.catalogue_text = text
-        total += 0 if max_bytes is None else len(text.encode())
-        if max_bytes is not None and total > max_bytes:
+        if max_bytes is None:
+            continue
+        total += len(text.encode())
+        if total > max_bytes:
             reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"
             raise TemplateRefusedError("TM609", PurePosixPath("templates", planned.template), reason)
     return {planned.path: texts[planned.path] for planned in files}

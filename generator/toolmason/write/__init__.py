@@ -163,7 +163,7 @@ def _operations(changes: Changes) -> Iterator[Operation]:
 
 def _signed_content(change: Change) -> bytes | None:
     """Return the content to write. Without a signature, the next run would take the file for a foreign one."""
-    content = None if change.rendered is None else change.rendered.encode()
+    content = change.content
     if content is not None and is_signable(change.path) and verify(change.path, content) is not State.VALID:
         raise ValueError(f"{change.path} was rendered without a signature")
     return content

@@ -49,6 +49,11 @@ class Change:
     note: str = ""
     is_permanent: bool = False
 
+    @property
+    def content(self) -> bytes | None:
+        """The rendered content, encoded at each use: all contents of a large project need much memory."""
+        return None if self.rendered is None else self.rendered.encode()
+
     def diff(self) -> str:
         """Return the unified diff from the file on disk to the rendered one, empty for a foreign file.
 
@@ -57,7 +62,7 @@ class Change:
         if self.kind is ChangeKind.FOREIGN:
             return ""
         on_disk = (f"{self.path} (on disk)", self.on_disk)
-        rendered = (f"{self.path} (generated)", None if self.rendered is None else self.rendered.encode())
+        rendered = (f"{self.path} (generated)", self.content)
         return unified(rendered, on_disk) if self.kind in BLOCKING_KINDS else unified(on_disk, rendered)
 
 

@@ -125,7 +125,7 @@ def locate(directory: Path, name: str) -> Path:
     return directory / os.fsdecode(name.encode("utf-8", "surrogateescape"))
 
 
-def file_state(path: Path) -> tuple[int, ...]:
+def disk_state(path: Path) -> tuple[int, ...]:
     """Return mode, inode, size and times of a file: at least one changes if the file is changed or replaced.
 
     Raises:
@@ -136,9 +136,9 @@ def file_state(path: Path) -> tuple[int, ...]:
 
 
 def is_unchanged(path: Path, earlier: tuple[int, ...]) -> bool:
-    """Return whether a file has the same `file_state` as earlier; False if that is empty."""
+    """Return whether a file has the same `disk_state` as earlier; False if that is empty."""
     with suppress(OSError):
-        return bool(earlier) and earlier == file_state(path)
+        return bool(earlier) and earlier == disk_state(path)
     return False
 
 

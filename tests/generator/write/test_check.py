@@ -10,7 +10,7 @@ from toolmason.model.checksum import add_checksum
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.snapshot import ReadError, file_state
+from toolmason.write.snapshot import ReadError, disk_state
 
 TEXTS = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "docs/b.md": "---\nname: b\n---\nB\n", "a.json": "{}\n"}
 
@@ -50,7 +50,7 @@ def test_a_tree_that_was_just_written_is_clean(folder: Path) -> None:
 def test_a_file_that_changed_after_it_was_read_is_an_edit(is_replaced: bool, folder: Path) -> None:
     path = folder / "a.py"
     text = path.read_text(encoding="utf-8")
-    read = RenderedFile(PurePosixPath("a.py"), text, file_state(path))
+    read = RenderedFile(PurePosixPath("a.py"), text, disk_state(path))
     others = rendered({name: text for name, text in TEXTS.items() if name != "a.py"})
     assert check([read, *others], folder).is_clean
 
