@@ -215,7 +215,7 @@ class _Client(asyncio.Protocol):
         self._transport: Any = transport
 
     def data_received(self, data: bytes) -> None:
-        """Send the request again after an answer that is expected; no task has to run for it."""
+        """Send the request again after each expected answer. A task for that would add to the measured time."""
         self._received += data
         if self._last is None or not _is_complete(self._received):
             return
