@@ -348,7 +348,7 @@ def test_a_directory_that_cannot_be_used_costs_only_time(
     assert sys.platform == "win32" or not entries(project)
 
 
-@pytest.mark.parametrize("max_new_bytes", [0, 1_000, 1_000_000])
+@pytest.mark.parametrize("max_new_bytes", [1, 1_000, 1_000_000])
 def test_new_entries_can_be_read_before_and_after_they_are_saved(
     max_new_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
